@@ -1,0 +1,59 @@
+# foretrain_embed(TARGET t ROOT folder PATTERNS globs...): the files of `folder` that match, as bytes inside
+# the static library t, listed by embedded_files() (spec/embedded.h) under their path below `folder`.
+# The assembler copies the bytes (.incbin), so size costs no compile time; OBJECT_DEPENDS re-assembles when a
+# file changes, the glob when one comes or goes.
+function(foretrain_embed)
+  cmake_parse_arguments(arg "" "TARGET;ROOT" "PATTERNS" ${ARGN})
+  set(root ${PROJECT_SOURCE_DIR}/${arg_ROOT})
+  list(TRANSFORM arg_PATTERNS PREPEND ${root}/)
+  file(GLOB paths RELATIVE ${root} CONFIGURE_DEPENDS ${arg_PATTERNS})
+  list(SORT paths COMPARE STRING)
+  list(LENGTH paths count)
+
+  set(blobs "")
+  set(symbols "")
+  set(rows "")
+  set(files "")
+  set(index 0)
+  foreach(path IN LISTS paths)
+    set(symbol foretrain_embedded_${index})
+    string(APPEND blobs "  .balign 64\n  .globl ${symbol}, ${symbol}_end\n"
+      "${symbol}:\n  .incbin \"${root}/${path}\"\n${symbol}_end:\n  .byte 0\n")
+    string(APPEND symbols "extern const char ${symbol}[], ${symbol}_end[];\n")
+    string(APPEND rows "      row(\"${path}\", ${symbol}, ${symbol}_end),\n")
+    list(APPEND files ${root}/${path})
+    math(EXPR index "${index} + 1")
+  endforeach()
+
+  set(assembler ${CMAKE_CURRENT_BINARY_DIR}/${arg_TARGET}.S)
+  set(table ${CMAKE_CURRENT_BINARY_DIR}/${arg_TARGET}.cc)
+  file(CONFIGURE OUTPUT ${assembler} @ONLY CONTENT [[
+  .section .rodata
+@blobs@  .section .note.GNU-stack,"",%progbits
+]])
+  file(CONFIGURE OUTPUT ${table} @ONLY CONTENT [=[
+#include "spec/embedded.h"
+
+#include <array>
+
+extern "C" {
+@symbols@}
+
+namespace foretrain {
+
+[[maybe_unused]] static EmbeddedFile row(std::string_view path, const char* begin, const char* end) {
+  return {path, {begin, static_cast<std::size_t>(end - begin)}};
+}
+
+std::span<const EmbeddedFile> embedded_files() {
+  static const std::array<EmbeddedFile, @count@> files = {
+@rows@  };
+  return files;
+}
+
+}  // namespace foretrain
+]=])
+  set_source_files_properties(${assembler} PROPERTIES OBJECT_DEPENDS "${files}")
+  add_library(${arg_TARGET} STATIC ${assembler} ${table})
+  target_link_libraries(${arg_TARGET} PRIVATE foretrain_options)
+endfunction()
