@@ -1,0 +1,135 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+namespace foretrain {
+namespace {
+
+// "cannot open: no such file or directory", at the file.
+tl::unexpected<Error> failed(std::string_view what, const std::string& path, int error_number) {
+  std::string reason = std::generic_category().message(error_number);
+  if (!reason.empty() && reason[0] >= 'A' && reason[0] <= 'Z') reason[0] = static_cast<char>(reason[0] + 32);
+  return fail("cannot " + std::string(what) + ": " + reason, Position{path});
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  int number() const { return number_; }
+  // Closes now, for close() is the last that can report a full disk.
+  bool close() { return ::close(std::exchange(number_, -1)) == 0; }
+
+ private:
+  int number_;
+};
+
+Result<void> expect_regular(const struct stat& status, const std::string& path) {
+  if (S_ISDIR(status.st_mode)) return fail("found a folder, expected a file", Position{path});
+  if (!S_ISREG(status.st_mode)) return fail("found a device or pipe, expected a plain file", Position{path});
+  return {};
+}
+
+// A path with a NUL inside would name another file than it seems to.
+Result<void> expect_path(const std::string& path) {
+  if (path.empty()) return fail("found an empty path, expected the name of a file");
+  if (path.find('\0') != std::string::npos) return fail("found a NUL byte in a path", Position{path});
+  return {};
+}
+
+Result<void> write_all(int descriptor, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(descriptor, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return failed("write", path, errno);
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+Result<void> write_and_rename(const std::string& partial, const std::string& path, std::string_view content) {
+  Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (file.number() < 0) return failed("write", path, errno);
+  TRY(write_all(file.number(), content, path));
+  if (!file.close()) return failed("write", path, errno);
+  if (std::rename(partial.c_str(), path.c_str()) != 0) return failed("write", path, errno);
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
+  TRY(expect_path(path));
+  // Looked at before it is opened, for opening a device can have effects; and again once it is open, for it
+  // may have been replaced in between. O_NONBLOCK keeps a pipe without a writer from holding us up.
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return failed("open", path, errno);
+  TRY(expect_regular(status, path));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (file.number() < 0 || ::fstat(file.number(), &status) != 0) return failed("open", path, errno);
+  TRY(expect_regular(status, path));
+
+  // The size is a hint only (files in /proc say 0, and a file can grow): what counts is what is read.
+  std::string content;
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size <= max_bytes) content.reserve(size + 1);
+  char buffer[1 << 16];
+  while (size <= max_bytes && content.size() <= max_bytes) {
+    const ssize_t got = ::read(file.number(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failed("read", path, errno);
+    if (got == 0) return content;
+    content.append(buffer, static_cast<std::size_t>(got));
+  }
+  return fail("found " + std::to_string(std::max(size, content.size())) + " bytes, expected at most " +
+                  std::to_string(max_bytes),
+              Position{path});
+}
+
+Result<void> write_file(const std::string& path, std::string_view content) {
+  TRY(expect_path(path));
+  // Renaming over /dev/null or the like would replace the device itself.
+  if (struct stat status{}; ::stat(path.c_str(), &status) == 0) TRY(expect_regular(status, path));
+  const std::string partial = path + ".partial." + std::to_string(::getpid());
+  Result<void> written = write_and_rename(partial, path, content);
+  if (!written) ::unlink(partial.c_str());
+  return written;
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
+Result<std::vector<std::string>> list_folder(const std::string& path, std::string_view suffix) {
+  std::error_code error;
+  std::filesystem::directory_iterator entry(path, error);
+  std::vector<std::string> names;
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    std::error_code ignored;  // a link that leads nowhere is not a plain file
+    std::string name = entry->path().filename().string();
+    if (name.ends_with(suffix) && entry->is_regular_file(ignored)) names.push_back(std::move(name));
+  }
+  if (error) return failed("list the folder", path, error.value());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace foretrain

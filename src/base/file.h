@@ -1,0 +1,26 @@
+// Files, bounded on the way in and atomic on the way out.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace foretrain {
+
+// Refuses what is missing, not a plain file (a folder, a device, a pipe), unreadable, or larger than
+// max_bytes.
+Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
+
+// Written beside (path + ".partial." + process id), then renamed: a reader sees the old file or the new one,
+// never half, even where two processes write the same file. Refuses to replace what is not a plain file.
+Result<void> write_file(const std::string& path, std::string_view content);
+
+bool is_folder(const std::string& path);
+bool is_file(const std::string& path);
+
+// Names of the plain files in a folder that end in `suffix`, sorted.
+Result<std::vector<std::string>> list_folder(const std::string& path, std::string_view suffix);
+
+}  // namespace foretrain

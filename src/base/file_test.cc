@@ -1,0 +1,131 @@
+#include "base/file.h"
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+namespace foretrain {
+namespace {
+
+// A folder of its own for each test, gone afterwards.
+class Scratch {
+ public:
+  Scratch() {
+    std::string name = std::filesystem::temp_directory_path() / "foretrain_file_test_XXXXXX";
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() { std::filesystem::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return path_ / name; }
+  std::size_t entries() const {
+    std::size_t n = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_)) ++n;
+    return n;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+TEST_CASE("what is written reads back, replaces the old, and leaves nothing beside it") {
+  const Scratch folder;
+  const std::string path = folder / "a.txt", bytes("a\0b\n\xff", 5);
+  REQUIRE(write_file(path, "old and longer"));
+  REQUIRE(write_file(path, bytes));
+  CHECK(read_file(path, 5).value() == bytes);
+  CHECK(folder.entries() == 1);
+  REQUIRE(write_file(path, ""));
+  CHECK(read_file(path, 0).value() == "");
+}
+
+TEST_CASE("a file one byte over the limit is refused") {
+  const Scratch folder;
+  REQUIRE(write_file(folder / "a", "12345"));
+  const auto content = read_file(folder / "a", 4);
+  REQUIRE(!content);
+  CHECK(content.error().message == "found 5 bytes, expected at most 4");
+  CHECK(content.error().at.file == folder / "a");
+}
+
+TEST_CASE("the limit holds where a file hides its size") {
+  REQUIRE(read_file("/proc/self/status", 1 << 20));  // stat() says 0 bytes
+  CHECK(!read_file("/proc/self/status", 10));
+}
+
+TEST_CASE("only plain files are read") {
+  const Scratch folder;
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  CHECK(read_file(folder / "none", 9).error().message == "cannot open: no such file or directory");
+  CHECK(read_file(folder / ".", 9).error().message == "found a folder, expected a file");
+  CHECK(read_file(folder / "pipe", 9).error().message == "found a device or pipe, expected a plain file");
+  CHECK(read_file("/dev/zero", 9).error().message == "found a device or pipe, expected a plain file");
+  CHECK(read_file("", 9).error().message == "found an empty path, expected the name of a file");
+  CHECK(!read_file(std::string("/proc/self/status\0x", 19), 1 << 20));
+}
+
+TEST_CASE("only plain files are replaced, and a failure leaves nothing behind") {
+  const Scratch folder;
+  CHECK(write_file(folder / "none/a", "x").error().message == "cannot write: no such file or directory");
+  CHECK(write_file(folder / ".", "x").error().message == "found a folder, expected a file");
+  CHECK(write_file("/dev/null", "x").error().message == "found a device or pipe, expected a plain file");
+  CHECK(!write_file(folder / std::string(300, 'n'), "x"));  // a name the file system refuses
+  CHECK(folder.entries() == 0);
+}
+
+TEST_CASE("a disk that takes no more is an error, the old file stays, and half a new one does not") {
+  const Scratch folder;
+  REQUIRE(write_file(folder / "a", "old"));
+  // The nearest to a full disk that needs no disk: writes past a thousand bytes fail.
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit tight{.rlim_cur = 1000, .rlim_max = before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &tight) == 0);
+  const auto written = write_file(folder / "a", std::string(2000, 'x'));
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+  std::signal(SIGXFSZ, handler);
+  REQUIRE(!written);
+  CHECK(written.error().message == "cannot write: file too large");
+  CHECK(read_file(folder / "a", 100).value() == "old");
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("a link planted in the temporary's place is not followed") {
+  const Scratch folder;
+  REQUIRE(write_file(folder / "victim", "untouched"));
+  const std::string partial = folder / ("a.partial." + std::to_string(getpid()));
+  REQUIRE(symlink((folder / "victim").c_str(), partial.c_str()) == 0);
+  CHECK(!write_file(folder / "a", "x"));
+  CHECK(read_file(folder / "victim", 100).value() == "untouched");
+}
+
+TEST_CASE("files and folders are told apart, and from what is not there") {
+  const Scratch folder;
+  REQUIRE(write_file(folder / "a", ""));
+  CHECK(is_file(folder / "a"));
+  CHECK(!is_folder(folder / "a"));
+  CHECK(is_folder(folder / "."));
+  CHECK(!is_file(folder / "."));
+  CHECK(!is_file(folder / "none"));
+  CHECK(!is_folder(folder / "none"));
+}
+
+TEST_CASE("a folder lists its plain files by suffix, sorted") {
+  const Scratch folder;
+  for (const char* name : {"b.yaml", "a.yaml", "c.csv"}) REQUIRE(write_file(folder / name, ""));
+  std::filesystem::create_directory(folder / "d.yaml");
+  CHECK(list_folder(folder / ".", ".yaml").value() == std::vector<std::string>{"a.yaml", "b.yaml"});
+  CHECK(list_folder(folder / "none", "").error().message ==
+        "cannot list the folder: no such file or directory");
+  CHECK(list_folder(folder / "a.yaml", "").error().message == "cannot list the folder: not a directory");
+}
+
+}  // namespace
+}  // namespace foretrain

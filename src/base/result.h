@@ -1,0 +1,45 @@
+// Result<T>: a value, or what is wrong with the input. An Error carries the place (file, line, column,
+// counted from 1; 0 where there is none) and one line saying what was found and what was expected.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+#include <utility>
+
+namespace foretrain {
+
+struct Position {
+  std::string file;  // empty: not from a file
+  int line = 0;
+  int column = 0;
+};
+
+struct Error {
+  std::string message;
+  Position at;
+
+  // "run.yaml:3:5: error: ..." or, without a place, "foretrain: error: ..."; always one line.
+  std::string text() const;
+};
+
+template <class T>
+using Result = tl::expected<T, Error>;
+
+inline tl::unexpected<Error> fail(std::string message, Position at = {}) {
+  return tl::unexpected<Error>(Error{std::move(message), std::move(at)});
+}
+
+}  // namespace foretrain
+
+// Takes the value out of a Result, or returns its error from the calling function.
+#define FORETRAIN_CONCAT_(a, b) a##b
+#define FORETRAIN_CONCAT(a, b) FORETRAIN_CONCAT_(a, b)
+#define TRY_ASSIGN(lhs, ...) TRY_ASSIGN_(FORETRAIN_CONCAT(result_, __LINE__), lhs, __VA_ARGS__)
+#define TRY_ASSIGN_(tmp, lhs, ...)                         \
+  auto tmp = (__VA_ARGS__);                                \
+  if (!tmp) return tl::unexpected(std::move(tmp).error()); \
+  lhs = *std::move(tmp)
+#define TRY(...)                                                                                            \
+  do {                                                                                                      \
+    if (auto try_result = (__VA_ARGS__); !try_result) return tl::unexpected(std::move(try_result).error()); \
+  } while (false)
