@@ -1,0 +1,109 @@
+#include "spec/catalog.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/nearest.h"
+#include "base/text.h"
+#include "spec/embedded.h"
+
+namespace foretrain {
+
+namespace {
+
+constexpr std::string_view kSuffix = ".yaml";
+
+bool is_path(std::string_view word) {
+  return word.find('/') != std::string_view::npos || word.ends_with(kSuffix) || word.ends_with(".yml");
+}
+
+// The first of: the path as it stands (so from the current directory), from the folder of the file that names
+// it. Where neither is there the path as it stands, for the error.
+std::string resolved(const std::string& path, const std::string& named_in) {
+  if (is_file(path) || named_in.empty() || path.starts_with('/')) return path;
+  const std::string beside = (std::filesystem::path(named_in).parent_path() / path).string();
+  return is_file(beside) ? beside : path;
+}
+
+Node scalar_node(std::string_view word) {
+  Node node;
+  node.kind = Node::Kind::kScalar;
+  node.scalar = word;
+  return node;
+}
+
+}  // namespace
+
+Result<Catalog::Text> Catalog::find(std::string_view kind, std::string_view word, const Position& at) const {
+  const auto read = [&](const std::string& path) -> Result<Text> {
+    auto content = read_file(path, kMaxYamlBytes);
+    if (!content) return fail(path + ": " + content.error().message, at);
+    return Text{*std::move(content), path};
+  };
+  if (is_path(word)) return read(resolved(std::string(word), at.file));
+
+  const std::string below = fmt::format("{}/{}{}", kind, word, kSuffix);
+  if (!folder_.empty() && is_file(folder_ + "/" + below)) return read(folder_ + "/" + below);
+  for (const EmbeddedFile& file : embedded_files())
+    if (file.path == below) return Text{std::string(file.content), "presets/" + below};
+  const std::string_view one = kind.substr(0, kind.size() - 1);
+  return fail(fmt::format("unknown {} {}{}", one, quoted(word), suggestion(word, names(kind))), at);
+}
+
+Result<Node> Catalog::load(std::string_view kind, const Node& name_path_or_map) const {
+  if (name_path_or_map.is_map()) return name_path_or_map;
+  TRY_ASSIGN(const std::string word, name_path_or_map.text());
+  TRY_ASSIGN(const Text found, find(kind, word, name_path_or_map.at));
+  TRY_ASSIGN(Node node, parse_yaml(found.content, found.file));
+  if (node.is_map() && node.find("name") == nullptr) {
+    // A file that states no name is called as the file is.
+    node.entries.emplace_back("name", scalar_node(std::filesystem::path(found.file).stem().string()));
+    node.key_at.push_back(node.at);
+  }
+  return node;
+}
+
+Result<Model> Catalog::model(const Node& name_path_or_map) const {
+  return load("models", name_path_or_map).and_then(parse_model);
+}
+Result<Gpu> Catalog::gpu(const Node& name_path_or_map) const {
+  return load("gpus", name_path_or_map).and_then(parse_gpu);
+}
+Result<Cluster> Catalog::cluster(const Node& name_path_or_map) const {
+  TRY_ASSIGN(const Node node, load("clusters", name_path_or_map));
+  return parse_cluster(node, [this](const Node& gpu_node) { return gpu(gpu_node); });
+}
+Result<Stack> Catalog::stack(const Node& name_path_or_map) const {
+  return load("stacks", name_path_or_map).and_then(parse_stack);
+}
+
+Result<Model> Catalog::model(std::string_view name_or_path) const { return model(scalar_node(name_or_path)); }
+Result<Gpu> Catalog::gpu(std::string_view name_or_path) const { return gpu(scalar_node(name_or_path)); }
+Result<Cluster> Catalog::cluster(std::string_view name_or_path) const {
+  return cluster(scalar_node(name_or_path));
+}
+Result<Stack> Catalog::stack(std::string_view name_or_path) const { return stack(scalar_node(name_or_path)); }
+
+std::vector<std::string> Catalog::names(std::string_view kind) const {
+  std::vector<std::string> names;
+  const std::string prefix = std::string(kind) + "/";
+  for (const EmbeddedFile& file : embedded_files())
+    if (file.path.starts_with(prefix) && file.path.ends_with(kSuffix))
+      names.emplace_back(file.path.substr(prefix.size(), file.path.size() - prefix.size() - kSuffix.size()));
+  if (!folder_.empty())
+    if (const auto files = list_folder(folder_ + "/" + std::string(kind), kSuffix))
+      for (const std::string& file : *files) names.push_back(file.substr(0, file.size() - kSuffix.size()));
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+Result<std::string> Catalog::text(std::string_view kind, std::string_view name) const {
+  TRY_ASSIGN(Text found, find(kind, name, {}));
+  return std::move(found.content);
+}
+
+}  // namespace foretrain

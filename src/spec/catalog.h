@@ -1,0 +1,50 @@
+// Where names lead: presets built into the program, and before them a folder that the user gives (laid out
+// like presets/). A model, cluster, GPU or stack is given as a name, as the path of a YAML file, or inline.
+// A relative path counts from the current directory, or else from the folder of the file that names it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "spec/cluster.h"
+#include "spec/gpu.h"
+#include "spec/model.h"
+#include "spec/stack.h"
+
+namespace foretrain {
+
+class Catalog {
+ public:
+  explicit Catalog(std::string folder = {}) : folder_(std::move(folder)) {}
+
+  Result<Model> model(const Node& name_path_or_map) const;
+  Result<Gpu> gpu(const Node& name_path_or_map) const;
+  Result<Cluster> cluster(const Node& name_path_or_map) const;
+  Result<Stack> stack(const Node& name_path_or_map) const;
+
+  // The same for a word from the command line.
+  Result<Model> model(std::string_view name_or_path) const;
+  Result<Gpu> gpu(std::string_view name_or_path) const;
+  Result<Cluster> cluster(std::string_view name_or_path) const;
+  Result<Stack> stack(std::string_view name_or_path) const;
+
+  // Names known under "models", "gpus", "clusters" or "stacks", sorted.
+  std::vector<std::string> names(std::string_view kind) const;
+
+  // The YAML text behind a name or path, comments (and so the origin of each figure) included.
+  Result<std::string> text(std::string_view kind, std::string_view name_or_path) const;
+
+ private:
+  struct Text {
+    std::string content;
+    std::string file;  // as positions call it; "presets/models/gpt2.yaml" for what is built in
+  };
+  Result<Text> find(std::string_view kind, std::string_view name_or_path, const Position& at) const;
+  Result<Node> load(std::string_view kind, const Node& name_path_or_map) const;
+
+  std::string folder_;
+};
+
+}  // namespace foretrain

@@ -1,0 +1,135 @@
+#include "spec/catalog.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include "base/file.h"
+#include "spec/testing.h"
+
+using namespace foretrain;
+
+namespace {
+
+const std::string kModel =
+    "hidden: 8\nlayers: 2\nheads: 2\nffn: 32\nmlp: gelu\nnorm: layernorm\npositions: rope\nvocab: 100\n"
+    "tied: true\n";
+
+// A folder of its own for each test, gone afterwards.
+struct Folder {
+  std::string path = make();
+  ~Folder() { std::filesystem::remove_all(path); }
+
+  static std::string make() {
+    std::string name = (std::filesystem::temp_directory_path() / "foretrain_catalog_XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    return name;
+  }
+  std::string write(const std::string& below, const std::string& content) const {
+    const std::filesystem::path file = std::filesystem::path(path) / below;
+    std::filesystem::create_directories(file.parent_path());
+    REQUIRE(write_file(file.string(), content).has_value());
+    return file.string();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("every preset reads, and is called as its file is") {
+  const Catalog catalog;
+  for (const std::string& name : catalog.names("models")) {
+    const auto model = catalog.model(name);
+    REQUIRE_MESSAGE(model.has_value(), error_of(model));
+    CHECK(model->name == name);
+    CHECK(parameters(*model) == model->stated_params);
+    const auto again = parse_yaml(to_yaml(*model), "again.yaml").and_then(parse_model);
+    REQUIRE_MESSAGE(again.has_value(), error_of(again));
+    CHECK(*again == *model);
+  }
+  for (const std::string& name : catalog.names("gpus")) {
+    const auto gpu = catalog.gpu(name);
+    REQUIRE_MESSAGE(gpu.has_value(), error_of(gpu));
+    CHECK(gpu->name == name);
+  }
+  for (const std::string& name : catalog.names("clusters")) {
+    const auto cluster = catalog.cluster(name);
+    REQUIRE_MESSAGE(cluster.has_value(), error_of(cluster));
+    CHECK(cluster->name == name);
+    const auto again = parse_yaml(to_yaml(*cluster), "again.yaml").and_then([&](const Node& node) {
+      return catalog.cluster(node);
+    });
+    REQUIRE_MESSAGE(again.has_value(), error_of(again));
+    CHECK(*again == *cluster);
+  }
+  for (const std::string& name : catalog.names("stacks")) {
+    const auto stack = catalog.stack(name);
+    REQUIRE_MESSAGE(stack.has_value(), error_of(stack));
+    CHECK(stack->name == name);
+  }
+}
+
+TEST_CASE("names are sorted and say what text there is") {
+  const Catalog catalog;
+  const auto names = catalog.names("models");
+  CHECK(std::is_sorted(names.begin(), names.end()));
+  CHECK(std::count(names.begin(), names.end(), "gpt2") == 1);
+  CHECK(catalog.text("models", "gpt2")->find("hidden: 768") != std::string::npos);
+  CHECK(catalog.names("nonsense").empty());
+}
+
+TEST_CASE("an unknown name is refused with the nearest, at its place") {
+  const Catalog catalog;
+  CHECK(error_of(catalog.model("gpt2-xll")) ==
+        "foretrain: error: unknown model 'gpt2-xll'; did you mean 'gpt2-xl'?");
+  const Node run = *parse_yaml("cluster: perlmuter\n", "run.yaml");
+  CHECK(error_of(catalog.cluster(*run.find("cluster"))) ==
+        "run.yaml:1:10: error: unknown cluster 'perlmuter'; did you mean 'perlmutter'?");
+  const Node cluster = *parse_yaml("gpu: h100-80gb-smx\n", "c.yaml");
+  CHECK(error_of(catalog.cluster(cluster)) ==
+        "c.yaml:1:6: error: unknown gpu 'h100-80gb-smx'; did you mean 'h100-80gb-sxm'?");
+  CHECK_FALSE(catalog.model("").has_value());
+  CHECK_FALSE(catalog.model(*parse_yaml("[gpt2]", "run.yaml")).has_value());
+}
+
+TEST_CASE("a user's folder comes before the presets") {
+  const Folder folder;
+  folder.write("models/gpt2.yaml", kModel);
+  folder.write("models/mine.yaml", kModel);
+  const Catalog catalog(folder.path);
+  CHECK(catalog.model("gpt2")->hidden == 8);
+  CHECK(catalog.model("mine")->name == "mine");
+  CHECK(catalog.model("gpt2-xl")->hidden == 1600);
+  const auto names = catalog.names("models");
+  CHECK(std::count(names.begin(), names.end(), "gpt2") == 1);
+  CHECK(std::count(names.begin(), names.end(), "mine") == 1);
+}
+
+TEST_CASE("a path is a file, and a file without a name is called as the file is") {
+  const Folder folder;
+  const std::string path = folder.write("tiny.yaml", kModel);
+  CHECK(Catalog().model(path)->name == "tiny");
+  CHECK(error_of(Catalog().model(folder.path + "/absent.yaml")) ==
+        "foretrain: error: " + folder.path + "/absent.yaml: cannot open: no such file or directory");
+  folder.write("broken.yaml", kModel + "hiden: 1\n");
+  CHECK(error_of(Catalog().model(folder.path + "/broken.yaml")) ==
+        folder.path + "/broken.yaml:10:1: error: unknown key 'hiden'; did you mean 'hidden'?");
+}
+
+TEST_CASE("a relative path in a file also counts from that file's folder") {
+  const Folder folder;
+  folder.write("models/tiny.yaml", kModel);
+  const Node run = *parse_yaml("model: models/tiny.yaml\n", folder.path + "/run.yaml");
+  const auto model = Catalog().model(*run.find("model"));
+  REQUIRE_MESSAGE(model.has_value(), error_of(model));
+  CHECK(model->name == "tiny");
+  const Node wrong = *parse_yaml("model: models/absent.yaml\n", folder.path + "/run.yaml");
+  CHECK(error_of(Catalog().model(*wrong.find("model"))) ==
+        folder.path + "/run.yaml:1:8: error: models/absent.yaml: cannot open: no such file or directory");
+}
+
+TEST_CASE("an inline map needs no file") {
+  const Node model = *parse_yaml(kModel, "run.yaml");
+  CHECK(Catalog().model(model)->name == "inline");
+}

@@ -1,0 +1,104 @@
+#include "spec/cluster.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "spec/fields.h"
+
+namespace foretrain {
+
+namespace {
+
+constexpr double kGigabit = 1e9 / 8;  // bytes
+
+Result<Link> parse_link(const Node& map, std::string_view rate_key, double rate_unit) {
+  Link link;
+  double rate = 0, latency_us = 0;
+  TRY(read_required(map, rate_key, rate, 1e-3, 1e6));
+  TRY(read_required(map, "latency_us", latency_us, 0.0, 1e6));
+  link.bandwidth = BytesPerSecond(rate * rate_unit);
+  link.latency = microseconds(latency_us);
+  TRY(read_optional(map, "collective_efficiency", link.collective_efficiency, 1e-3, 1.0));
+  TRY(read_optional(map, "p2p_efficiency", link.p2p_efficiency, 1e-3, 1.0));
+  TRY(read_optional(map, "assumed", link.assumed));
+  return link;
+}
+
+Result<void> read_nodes(const Node& node, Cluster& cluster) {
+  TRY(read_required(node, "gpus_per_node", cluster.gpus_per_node, 1, 1024));
+  cluster.nvlink_domain = cluster.gpus_per_node;
+  TRY(read_optional(node, "nvlink_domain", cluster.nvlink_domain, 1, 1'000'000));
+  if (cluster.nvlink_domain % cluster.gpus_per_node != 0)
+    return fail(fmt::format("nvlink_domain {} is not a multiple of gpus_per_node {}", cluster.nvlink_domain,
+                            cluster.gpus_per_node),
+                node.find("nvlink_domain")->at);
+  return {};
+}
+
+std::string link_yaml(const Link& link) {
+  std::string out = fmt::format("  latency_us: {}\n", in_units_of(1e-6, link.latency.value));
+  out += fmt::format("  collective_efficiency: {}\n", link.collective_efficiency);
+  out += fmt::format("  p2p_efficiency: {}\n", link.p2p_efficiency);
+  return out;
+}
+
+std::string indented(std::string_view text) {
+  std::string out;
+  for (const std::string_view line : split(text, '\n'))
+    if (!line.empty()) out += fmt::format("  {}\n", line);
+  return out;
+}
+
+}  // namespace
+
+Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(const Node&)>& gpu_of) {
+  TRY(only_fields(node, "a cluster",
+                  {"name", "source", "gpu", "gpus_per_node", "nvlink_domain", "intra", "inter",
+                   "host_launch_us", "price_per_gpu_hour"}));
+  Cluster cluster;
+  cluster.name = "inline";
+  TRY(read_optional(node, "name", cluster.name));
+  TRY(read_optional(node, "source", cluster.source));
+  const Node* gpu = node.find("gpu");
+  if (gpu == nullptr) return missing(node, "gpu");
+  TRY_ASSIGN(cluster.gpu, gpu_of(*gpu));
+  TRY(read_nodes(node, cluster));
+
+  TRY_ASSIGN(
+      const Node* intra,
+      required_section(node, "intra", {"gbytes", "latency_us", "collective_efficiency", "p2p_efficiency"}));
+  TRY_ASSIGN(cluster.intra, parse_link(*intra, "gbytes", 1e9));
+  TRY_ASSIGN(const Node* inter, optional_section(node, "inter",
+                                                 {"gbps", "nics", "latency_us", "collective_efficiency",
+                                                  "p2p_efficiency", "assumed"}));
+  if (node.find("inter") != nullptr) {
+    TRY_ASSIGN(cluster.inter, parse_link(*inter, "gbps", kGigabit));
+    TRY(read_optional(*inter, "nics", cluster.nics, 1, 1024));
+  }
+
+  double host_launch_us = 0;
+  TRY(read_required(node, "host_launch_us", host_launch_us, 0.0, 1e6));
+  cluster.host_launch = microseconds(host_launch_us);
+  TRY(read_optional(node, "price_per_gpu_hour", cluster.price_per_gpu_hour, 0.0, 1e6));
+  return cluster;
+}
+
+std::string to_yaml(const Cluster& cluster) {
+  std::string out = fmt::format("name: {}\n", yaml_quoted(cluster.name));
+  if (!cluster.source.empty()) out += fmt::format("source: {}\n", yaml_quoted(cluster.source));
+  out += "gpu:\n" + indented(to_yaml(cluster.gpu));
+  out += fmt::format("gpus_per_node: {}\n", cluster.gpus_per_node);
+  out += fmt::format("nvlink_domain: {}\n", cluster.nvlink_domain);
+  out += fmt::format("intra:\n  gbytes: {}\n", in_units_of(1e9, cluster.intra.bandwidth.value));
+  out += link_yaml(cluster.intra);
+  if (cluster.inter.bandwidth > BytesPerSecond()) {
+    out += fmt::format("inter:\n  gbps: {}\n", in_units_of(kGigabit, cluster.inter.bandwidth.value));
+    out += fmt::format("  nics: {}\n", cluster.nics) + link_yaml(cluster.inter);
+    if (cluster.inter.assumed) out += "  assumed: true\n";
+  }
+  out += fmt::format("host_launch_us: {}\n", in_units_of(1e-6, cluster.host_launch.value));
+  if (cluster.price_per_gpu_hour) out += fmt::format("price_per_gpu_hour: {}\n", *cluster.price_per_gpu_hour);
+  return out;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,45 @@
+// A cluster: nodes of GPUs, the links inside and between them, and the host's speed at launching.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/units.h"
+#include "base/yaml.h"
+#include "spec/gpu.h"
+
+namespace foretrain {
+
+// One tier of links, seen from one GPU (intra) or one node (inter), each way.
+struct Link {
+  BytesPerSecond bandwidth;
+  Seconds latency;                     // one hop of a collective
+  double collective_efficiency = 0.8;  // share of bandwidth that large collectives reach
+  double p2p_efficiency = 0.9;         // likewise send and receive
+  bool assumed = false;                // the rate is a guess by hardware generation
+
+  bool operator==(const Link&) const = default;
+};
+
+struct Cluster {
+  std::string name;
+  Gpu gpu;
+  std::int64_t gpus_per_node = 0;
+  std::int64_t nvlink_domain = 0;  // GPUs that reach each other by NVLink; at least a node
+  Link intra;
+  Link inter;
+  std::int64_t nics = 1;                     // a node
+  Seconds host_launch;                       // host time to issue one kernel through the framework
+  std::optional<double> price_per_gpu_hour;  // USD
+  std::string source;
+
+  bool operator==(const Cluster&) const = default;
+};
+
+// `gpu_of` finds the GPU by name (or path); an inline map is read in place.
+Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(const Node&)>& gpu_of);
+std::string to_yaml(const Cluster& cluster);
+
+}  // namespace foretrain

@@ -1,0 +1,94 @@
+#include "spec/gpu.h"
+
+#include <fmt/format.h>
+
+#include "spec/fields.h"
+
+namespace foretrain {
+
+namespace {
+
+// Reads a positive figure in the file's unit into a quantity that has `value`.
+template <class Quantity>
+Result<void> read_quantity(const Node& map, std::string_view key, Quantity& out, double low, double high,
+                           Quantity (*unit)(double)) {
+  double figure = 0;
+  TRY(read_required(map, key, figure, low, high));
+  out = unit(figure);
+  return {};
+}
+
+Result<void> read_rates(const Node& node, Gpu& gpu) {
+  TRY_ASSIGN(const Node* rates, required_section(node, "rates_tflops",
+                                                 {"bf16", "fp16", "tf32", "fp32", "fp8", "mxfp8", "nvfp4"}));
+  for (std::size_t i = 0; i < kDtypeNames.size(); ++i) {
+    double figure = 0;
+    TRY(read_optional(*rates, kDtypeNames[i], figure, 1e-3, 1e6));
+    gpu.rates[i] = teraflops(figure);
+  }
+  if (gpu.rate(Dtype::kFp16) == FlopsPerSecond() && gpu.rate(Dtype::kBf16) == FlopsPerSecond())
+    return fail("rates_tflops: expected bf16 or fp16 at least", rates->at);
+  return {};
+}
+
+Result<void> read_memory(const Node& node, Gpu& gpu) {
+  TRY(read_quantity(node, "hbm_gbytes", gpu.hbm, 1e-3, 1e6, gigabytes_per_second));
+  TRY(read_quantity(node, "memory_mib", gpu.memory, 1, 1e9, mib));
+  TRY(read_quantity(node, "usable_mib", gpu.usable, 1, 1e9, mib));
+  if (gpu.usable > gpu.memory) return fail("usable_mib is more than memory_mib", node.find("usable_mib")->at);
+  return read_quantity(node, "l2_mib", gpu.l2, 1e-3, 1e6, mib);
+}
+
+Result<void> read_clock(const Node& node, Gpu& gpu) {
+  TRY_ASSIGN(const Node* clock, required_section(node, "clock_mhz", {"base", "max"}));
+  TRY(read_required(*clock, "base", gpu.clock_base_mhz, 1.0, 1e5));
+  TRY(read_required(*clock, "max", gpu.clock_max_mhz, 1.0, 1e5));
+  if (gpu.clock_base_mhz > gpu.clock_max_mhz) return fail("clock_mhz: base is more than max", clock->at);
+  return {};
+}
+
+}  // namespace
+
+Result<Gpu> parse_gpu(const Node& node) {
+  TRY(only_fields(node, "a GPU",
+                  {"name", "source", "rates_tflops", "hbm_gbytes", "memory_mib", "usable_mib", "l2_mib",
+                   "sms", "clock_mhz", "power_cap_w", "nvlink_gbytes", "efficiency"}));
+  Gpu gpu;
+  gpu.name = "inline";
+  TRY(read_optional(node, "name", gpu.name));
+  TRY(read_optional(node, "source", gpu.source));
+  TRY(read_rates(node, gpu));
+  TRY(read_memory(node, gpu));
+  TRY(read_required(node, "sms", gpu.sms, 1, 100'000));
+  TRY(read_clock(node, gpu));
+  TRY(read_required(node, "power_cap_w", gpu.power_cap_w, 1.0, 1e5));
+  double nvlink = 0;  // a part without NVLink has no such line
+  TRY(read_optional(node, "nvlink_gbytes", nvlink, 0.0, 1e6));
+  gpu.nvlink = gigabytes_per_second(nvlink);
+  TRY_ASSIGN(const Node* efficiency, optional_section(node, "efficiency", {"product", "memory"}));
+  TRY(read_optional(*efficiency, "product", gpu.product_efficiency, 0.01, 1.0));
+  TRY(read_optional(*efficiency, "memory", gpu.memory_efficiency, 0.01, 1.0));
+  return gpu;
+}
+
+std::string to_yaml(const Gpu& gpu) {
+  std::string out = fmt::format("name: {}\n", yaml_quoted(gpu.name));
+  if (!gpu.source.empty()) out += fmt::format("source: {}\n", yaml_quoted(gpu.source));
+  out += "rates_tflops:\n";
+  for (std::size_t i = 0; i < kDtypeNames.size(); ++i)
+    if (gpu.rates[i] > FlopsPerSecond())
+      out += fmt::format("  {}: {}\n", kDtypeNames[i], in_units_of(1e12, gpu.rates[i].value));
+  out += fmt::format("hbm_gbytes: {}\n", in_units_of(1e9, gpu.hbm.value));
+  out += fmt::format("memory_mib: {}\n", in_units_of(mib(1).value, gpu.memory.value));
+  out += fmt::format("usable_mib: {}\n", in_units_of(mib(1).value, gpu.usable.value));
+  out += fmt::format("l2_mib: {}\n", in_units_of(mib(1).value, gpu.l2.value));
+  out += fmt::format("sms: {}\n", gpu.sms);
+  out += fmt::format("clock_mhz:\n  base: {}\n  max: {}\n", gpu.clock_base_mhz, gpu.clock_max_mhz);
+  out += fmt::format("power_cap_w: {}\n", gpu.power_cap_w);
+  out += fmt::format("nvlink_gbytes: {}\n", in_units_of(1e9, gpu.nvlink.value));
+  out += fmt::format("efficiency:\n  product: {}\n  memory: {}\n", gpu.product_efficiency,
+                     gpu.memory_efficiency);
+  return out;
+}
+
+}  // namespace foretrain

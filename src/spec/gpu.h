@@ -1,0 +1,37 @@
+// A GPU as its datasheet and a few sustained measurements describe it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "base/units.h"
+#include "base/yaml.h"
+#include "spec/dtype.h"
+
+namespace foretrain {
+
+struct Gpu {
+  std::string name;
+  std::array<FlopsPerSecond, kDtypeCount> rates{};  // dense; zero: the part has no such unit
+  BytesPerSecond hbm;
+  Bytes memory;  // as nvidia-smi totals it
+  Bytes usable;  // as CUDA reports it to a process
+  Bytes l2;
+  std::int64_t sms = 0;
+  double clock_base_mhz = 0;
+  double clock_max_mhz = 0;
+  double power_cap_w = 0;
+  BytesPerSecond nvlink;            // each way
+  double product_efficiency = 0.7;  // share of the rate that a very large product reaches under steady load
+  double memory_efficiency = 0.85;  // share of hbm that a long stream reaches
+  std::string source;
+
+  FlopsPerSecond rate(Dtype dtype) const { return rates[static_cast<std::size_t>(dtype)]; }
+  bool operator==(const Gpu&) const = default;
+};
+
+Result<Gpu> parse_gpu(const Node& node);
+std::string to_yaml(const Gpu& gpu);
+
+}  // namespace foretrain

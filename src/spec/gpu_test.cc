@@ -1,0 +1,49 @@
+#include "spec/gpu.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "spec/testing.h"
+
+using namespace foretrain;
+
+namespace {
+
+const std::string kGpu =
+    "name: card\nrates_tflops: {bf16: 989.4, fp16: 989, fp32: 66.9}\nhbm_gbytes: 3352.3\nmemory_mib: 81559\n"
+    "usable_mib: 81079\nl2_mib: 50\nsms: 132\nclock_mhz: {base: 1590, max: 1980}\npower_cap_w: 700\n"
+    "nvlink_gbytes: 450\nefficiency: {product: 0.69, memory: 0.9}\n";
+
+Result<Gpu> gpu_of(const std::string& yaml) { return parse_yaml(yaml, "g.yaml").and_then(parse_gpu); }
+
+}  // namespace
+
+TEST_CASE("a GPU's figures are read in the units of its file") {
+  const auto gpu = gpu_of(kGpu);
+  REQUIRE_MESSAGE(gpu.has_value(), error_of(gpu));
+  CHECK(gpu->rate(Dtype::kBf16) == teraflops(989.4));
+  CHECK(gpu->rate(Dtype::kFp8) == FlopsPerSecond());
+  CHECK(gpu->hbm == gigabytes_per_second(3352.3));
+  CHECK(gpu->usable == mib(81079));
+  CHECK(gpu->clock_max_mhz == 1980);
+}
+
+TEST_CASE("a GPU written as YAML reads back equal, to the last bit") {
+  const Gpu gpu = *gpu_of(kGpu);
+  CHECK(*gpu_of(to_yaml(gpu)) == gpu);
+  CHECK(to_yaml(gpu).find("  bf16: 989.4\n") != std::string::npos);
+}
+
+TEST_CASE("a wrong GPU is refused") {
+  CHECK(error_of(gpu_of(replaced(kGpu, "fp32", "fp31"))) ==
+        "g.yaml:2:40: error: unknown key 'fp31'; did you mean 'fp32'?");
+  CHECK(error_of(gpu_of(replaced(kGpu, "usable_mib: 81079", "usable_mib: 90000"))) ==
+        "g.yaml:5:13: error: usable_mib is more than memory_mib");
+  CHECK(error_of(gpu_of(replaced(kGpu, "base: 1590", "base: 2590"))) ==
+        "g.yaml:8:12: error: clock_mhz: base is more than max");
+  CHECK(error_of(gpu_of(replaced(kGpu, "{bf16: 989.4, fp16: 989, fp32: 66.9}", "{fp32: 66.9}"))) ==
+        "g.yaml:2:15: error: rates_tflops: expected bf16 or fp16 at least");
+  CHECK(error_of(gpu_of(replaced(kGpu, "{bf16: 989.4, fp16: 989, fp32: 66.9}", "989"))) ==
+        "g.yaml:2:15: error: expected a map that describes rates_tflops");
+}

@@ -1,0 +1,83 @@
+// The closed vocabulary of operators and of their implementations. A stack file uses these words, a sample
+// names them, a cost model prices them.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace foretrain {
+
+enum class OperatorKind : unsigned char {
+  kLinear,          // (m, k, n): one weight matrix
+  kBatchedProduct,  // (batch, m, k, n): attention scores and values, unfused
+  kAttention,       // (batch, heads, kv_heads, seq, head_dim): flash, causal
+  kSoftmax,         // (rows, columns): scale, causal mask and softmax in one kernel
+  kLayernorm,       // (tokens, width)
+  kRmsnorm,
+  kRope,
+  kGelu,
+  kSwiglu,
+  kGeglu,
+  kSquaredRelu,
+  kAdd,
+  kBias,
+  kBiasGelu,
+  kBiasDropoutAdd,
+  kDropout,
+  kCopy,
+  kEmbedding,     // (tokens, width, vocab)
+  kCrossEntropy,  // (tokens, vocab)
+  kAccumulate,    // (k, n): a weight gradient added to what earlier micro-batches left
+  kAdamw,         // (parameters, tensors): the optimizer's update
+  kGradNorm,
+  kScaleGrads,   // unscale or clip
+  kCastGrads,    // half precision gradients into a full precision copy
+  kCastWeights,  // master weights into the weights that are used
+  kZeroGrads,
+};
+inline constexpr int kOperatorKindCount = 26;
+inline constexpr std::array<std::string_view, kOperatorKindCount> kOperatorKindNames = {"linear",
+                                                                                        "batched_product",
+                                                                                        "attention",
+                                                                                        "softmax",
+                                                                                        "layernorm",
+                                                                                        "rmsnorm",
+                                                                                        "rope",
+                                                                                        "gelu",
+                                                                                        "swiglu",
+                                                                                        "geglu",
+                                                                                        "squared_relu",
+                                                                                        "add",
+                                                                                        "bias",
+                                                                                        "bias_gelu",
+                                                                                        "bias_dropout_add",
+                                                                                        "dropout",
+                                                                                        "copy",
+                                                                                        "embedding",
+                                                                                        "cross_entropy",
+                                                                                        "accumulate",
+                                                                                        "adamw",
+                                                                                        "grad_norm",
+                                                                                        "scale_grads",
+                                                                                        "cast_grads",
+                                                                                        "cast_weights",
+                                                                                        "zero_grads"};
+static_assert(kOperatorKindNames.back() == "zero_grads");  // one name a kind
+constexpr std::string_view name(OperatorKind kind) { return kOperatorKindNames[static_cast<int>(kind)]; }
+
+enum class Impl : unsigned char {
+  kAten,   // one library kernel
+  kFused,  // several operations in one hand-written or compiled kernel
+  kEager,  // a chain of framework kernels, intermediate results in memory
+  kFlash,  // tiled attention
+};
+inline constexpr std::array<std::string_view, 4> kImplNames = {"aten", "fused", "eager", "flash"};
+constexpr std::string_view name(Impl impl) { return kImplNames[static_cast<int>(impl)]; }
+
+// Which way an operator runs: forward, backward to inputs (or the whole backward where the two are one
+// kernel), backward to weights, or the optimizer's step.
+enum class PassKind : unsigned char { kForward, kBackward, kWeight, kStep };
+inline constexpr std::array<std::string_view, 4> kPassNames = {"fwd", "bwd", "wgrad", "step"};
+constexpr std::string_view name(PassKind pass) { return kPassNames[static_cast<int>(pass)]; }
+
+}  // namespace foretrain

@@ -1,0 +1,52 @@
+// A plan: how one training run is laid over its GPUs. What a plan leaves open, its stack decides.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+#include "base/yaml.h"
+#include "spec/dtype.h"
+
+namespace foretrain {
+
+enum class Recompute : unsigned char { kNone, kSelective, kFull };
+inline constexpr std::array<std::string_view, 3> kRecomputeNames = {"none", "selective", "full"};
+enum class ScheduleKind : unsigned char { kGpipe, k1f1b };
+inline constexpr std::array<std::string_view, 2> kScheduleNames = {"gpipe", "1f1b"};
+enum class AttentionKind : unsigned char { kFlash, kUnfused };
+inline constexpr std::array<std::string_view, 2> kAttentionNames = {"flash", "unfused"};
+
+struct Plan {
+  std::int64_t tp = 1;
+  bool sp = false;
+  std::int64_t pp = 1;
+  std::int64_t vpp = 1;
+  std::int64_t cp = 1;
+  std::int64_t ep = 1;
+  std::int64_t dp = 0;  // 0: derived, gpus / (tp * pp * cp)
+  int zero = 0;
+  std::int64_t micro_batch = 1;
+  Recompute recompute = Recompute::kNone;
+  ScheduleKind schedule = ScheduleKind::k1f1b;
+  Dtype precision = Dtype::kBf16;
+  std::optional<AttentionKind> attention;
+  std::optional<Dtype> grad_dtype;    // gradients are accumulated in it
+  std::optional<Dtype> reduce_dtype;  // and reduced over data parallel ranks in it
+  std::optional<bool> overlap_grad_reduce;
+  std::optional<bool> partition_activations;   // checkpoints split over tp, gathered again in the backward
+  std::vector<std::int64_t> layers_per_stage;  // empty: the stack's rule
+
+  bool operator==(const Plan&) const = default;
+};
+
+// From a YAML map, or from the command line's "tp=4,pp=2,recompute=full,layers_per_stage=11-12-12-9".
+Result<Plan> parse_plan(const Node& node, Plan start = {});
+Result<Plan> parse_plan(std::string_view text, Plan start = {});
+std::string to_text(const Plan& plan);  // the command line's form, what differs from the default
+
+}  // namespace foretrain

@@ -1,0 +1,76 @@
+#include "spec/plan.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "spec/testing.h"
+
+using namespace foretrain;
+
+namespace {
+
+Result<Plan> plan_of(const std::string& yaml) {
+  return parse_yaml(yaml, "p.yaml").and_then([](const Node& node) { return parse_plan(node); });
+}
+
+}  // namespace
+
+TEST_CASE("a file and an option state the same plan") {
+  const auto from_file = plan_of(
+      "{tp: 4, sp: true, pp: 4, zero: 1, micro_batch: 2, recompute: full, layers_per_stage: [11, 12, 12, "
+      "9]}");
+  const auto from_text =
+      parse_plan("tp=4,sp=1, pp=4,zero=1,micro_batch=2,recompute=full,layers_per_stage=11-12-12-9");
+  REQUIRE_MESSAGE(from_file.has_value(), error_of(from_file));
+  REQUIRE_MESSAGE(from_text.has_value(), error_of(from_text));
+  CHECK(*from_file == *from_text);
+  CHECK(from_text->layers_per_stage == std::vector<std::int64_t>{11, 12, 12, 9});
+  CHECK(*plan_of("{layers_per_stage: 11-12}") == *plan_of("{layers_per_stage: [11, 12]}"));
+}
+
+TEST_CASE("a plan overrides only what it states") {
+  Plan start;
+  start.tp = 8;
+  start.pp = 2;
+  const Plan plan = *parse_plan("pp=4", start);
+  CHECK(plan.tp == 8);
+  CHECK(plan.pp == 4);
+  CHECK(*parse_plan("", start) == start);
+}
+
+TEST_CASE("a plan written as text reads back equal") {
+  CHECK(to_text(Plan{}) == "");
+  for (const std::string text :
+       {"tp=4,sp=1,pp=2", "pp=4,vpp=2,cp=2,ep=8,dp=16,zero=3,micro_batch=4",
+        "recompute=selective,schedule=gpipe,precision=fp16,attention=unfused,grad_dtype=bf16,"
+        "reduce_dtype=fp32,overlap_grad_reduce=0,partition_activations=1,layers_per_stage=11-12-12-9"}) {
+    const auto plan = parse_plan(text);
+    REQUIRE_MESSAGE(plan.has_value(), error_of(plan));
+    CHECK(to_text(*plan) == text);
+  }
+}
+
+TEST_CASE("a wrong plan is refused, by option and by file") {
+  CHECK(error_of(parse_plan("tpp=4")) == "foretrain: error: --plan: unknown key 'tpp'; did you mean 'tp'?");
+  CHECK(error_of(parse_plan("tp=4,tp=2")) == "foretrain: error: --plan: duplicate key 'tp'");
+  CHECK(error_of(parse_plan("tp")) == "foretrain: error: --plan: expected key=value, found 'tp'");
+  CHECK(error_of(parse_plan("tp=4,,pp=2")) == "foretrain: error: --plan: expected key=value, found ''");
+  CHECK(error_of(parse_plan("schedule=none")) ==
+        "foretrain: error: --plan: schedule: unknown word 'none'; expected one of gpipe, 1f1b");
+  CHECK(error_of(plan_of("tp: 4\ntpp: 4\n")) == "p.yaml:2:1: error: unknown key 'tpp'; did you mean 'tp'?");
+  CHECK(error_of(plan_of("4")) == "p.yaml:1:1: error: expected a map that describes a plan");
+  for (const char* text :
+       {"tp=0", "tp=-1", "tp=1000001", "tp=", "tp=four", "tp=1e3", "dp=0", "zero=4", "micro_batch=0",
+        "sp=perhaps", "layers_per_stage=", "layers_per_stage=3--4", "layers_per_stage=1,2"}) {
+    CAPTURE(text);
+    const std::string error = error_of(parse_plan(text));
+    const std::string key = std::string(text).substr(0, std::string(text).find('='));
+    if (std::string(text) == "layers_per_stage=1,2")
+      CHECK(error == "foretrain: error: --plan: expected key=value, found '2'");
+    else
+      CHECK(error.starts_with("foretrain: error: --plan: " + key + ": "));
+  }
+  CHECK(error_of(plan_of("layers_per_stage: []")) ==
+        "p.yaml:1:19: error: layers_per_stage: expected 1 to 20000 stages, found 0");
+}

@@ -1,0 +1,120 @@
+#include "spec/run.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "spec/fields.h"
+
+namespace foretrain {
+
+namespace {
+
+constexpr std::int64_t kMaxGpus = 10'000'000;
+constexpr std::int64_t kMaxSeq = 100'000'000;
+constexpr std::int64_t kMaxBatch = 1'000'000'000;
+
+// An error without a place came from the option's own word; one with a place speaks for itself.
+template <class T>
+Result<T> of_option(std::string_view option, Result<T> result) {
+  if (!result && result.error().at.file.empty()) return named(option, std::move(result).error());
+  return result;
+}
+
+tl::unexpected<Error> not_given(const Node* node, std::string_view key, std::string_view option) {
+  return fail(fmt::format("no {}: give {} or '{}:' in the run file", key, option, key),
+              node != nullptr ? node->at : Position{});
+}
+
+const Node* field(const Node* node, std::string_view key) {
+  return node != nullptr ? node->find(key) : nullptr;
+}
+
+// The option where it is given, else the file's field, else 0.
+Result<std::int64_t> count_of(const Node* node, std::string_view key, std::string_view option,
+                              std::int64_t given, std::int64_t most) {
+  std::int64_t count = 0;
+  if (given != 0) {
+    Node word;
+    word.kind = Node::Kind::kScalar;
+    word.scalar = fmt::format("{}", given);
+    return of_option(option, word.integer(1, most));
+  }
+  if (node != nullptr) TRY(read_optional(*node, key, count, 1, most));
+  return count;
+}
+
+Result<void> read_specs(const Node* node, const RunOptions& options, const Catalog& catalog, Run& run) {
+  const Node* model = field(node, "model");
+  const Node* cluster = field(node, "cluster");
+  const Node* stack = field(node, "stack");
+  if (!options.model.empty()) {
+    TRY_ASSIGN(run.model, of_option("--model", catalog.model(options.model)));
+  } else {
+    if (model == nullptr) return not_given(node, "model", "--model");
+    TRY_ASSIGN(run.model, catalog.model(*model));
+  }
+  if (!options.cluster.empty()) {
+    TRY_ASSIGN(run.cluster, of_option("--cluster", catalog.cluster(options.cluster)));
+  } else {
+    if (cluster == nullptr) return not_given(node, "cluster", "--cluster");
+    TRY_ASSIGN(run.cluster, catalog.cluster(*cluster));
+  }
+  if (!options.stack.empty()) {
+    TRY_ASSIGN(run.stack, of_option("--stack", catalog.stack(options.stack)));
+  } else if (stack != nullptr) {
+    TRY_ASSIGN(run.stack, catalog.stack(*stack));
+  } else {
+    TRY_ASSIGN(run.stack, catalog.stack("generic"));
+    run.assumed.push_back("stack: generic (none stated)");
+  }
+  return {};
+}
+
+Result<void> read_counts(const Node* node, const RunOptions& options, Run& run) {
+  TRY_ASSIGN(run.gpus, count_of(node, "gpus", "--gpus", options.gpus, kMaxGpus));
+  if (run.gpus == 0) return not_given(node, "gpus", "--gpus");
+  TRY_ASSIGN(run.global_batch,
+             count_of(node, "global_batch", "--global-batch", options.global_batch, kMaxBatch));
+  if (run.global_batch == 0) return not_given(node, "global_batch", "--global-batch");
+  TRY_ASSIGN(run.seq, count_of(node, "seq", "--seq", options.seq, kMaxSeq));
+  if (run.seq != 0) return {};
+  if (run.model.default_seq == 0) return not_given(node, "seq", "--seq");
+  run.seq = run.model.default_seq;
+  run.assumed.push_back(fmt::format("seq: {} (the model's own)", run.seq));
+  return {};
+}
+
+Result<void> check_profile(const Node* node) {
+  const Node* profile = field(node, "profile");
+  if (profile == nullptr) return {};
+  TRY_ASSIGN(const std::string word, profile->text());
+  if (word != "analytic")
+    return fail(fmt::format("unknown profile {}; expected analytic", quoted(word)), profile->at);
+  return {};
+}
+
+}  // namespace
+
+Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog& catalog) {
+  if (node != nullptr)
+    TRY(only_fields(*node, "a run",
+                    {"model", "cluster", "gpus", "seq", "global_batch", "stack", "profile", "plan"}));
+  Run run;
+  TRY(read_specs(node, options, catalog, run));
+  TRY(read_counts(node, options, run));
+  TRY(check_profile(node));
+  const Node* plan = field(node, "plan");
+  if (plan != nullptr) {
+    TRY_ASSIGN(run.plan, parse_plan(*plan));
+  }
+  TRY_ASSIGN(run.plan, parse_plan(options.plan, run.plan));
+  if (auto checked = check_run(run); !checked) {
+    // The plan is what to look at, where the file alone states it.
+    Error error = std::move(checked).error();
+    if (plan != nullptr && options.plan.empty()) error.at = plan->at;
+    return tl::unexpected<Error>(std::move(error));
+  }
+  return run;
+}
+
+}  // namespace foretrain

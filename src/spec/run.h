@@ -1,0 +1,51 @@
+// A run: a model, a cluster, a plan and a stack together with the batch, checked once. RUN.yaml holds
+//   model, cluster, gpus, seq, global_batch, stack, profile, plan: {...}
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "spec/catalog.h"
+#include "spec/plan.h"
+
+namespace foretrain {
+
+struct Run {
+  Model model;
+  Cluster cluster;
+  Stack stack;
+  Plan plan;
+  std::int64_t gpus = 0;
+  std::int64_t seq = 0;
+  std::int64_t global_batch = 0;
+  std::vector<std::string> assumed;  // what nobody stated, in words that the output repeats
+
+  std::int64_t micro_batches() const { return global_batch / (plan.dp * plan.micro_batch); }
+  bool operator==(const Run&) const = default;
+};
+
+// What the command line adds to or overrides in a run file; empty or 0: not given.
+struct RunOptions {
+  std::string model;
+  std::string cluster;
+  std::string stack;
+  std::string plan;
+  std::int64_t gpus = 0;
+  std::int64_t seq = 0;
+  std::int64_t global_batch = 0;
+};
+
+// Reads a run (node may be null: the options alone), fills in what follows from the rest (dp, seq) and checks
+// it with check_run.
+Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog& catalog);
+
+// What a plan asks for that the program does not model yet, in few words ("vpp > 1", "precision fp8").
+std::optional<std::string> not_modelled(const Plan& plan);
+
+// Every rule that binds model, plan and cluster together: divisibility, sizes, features not modelled yet.
+// Derives plan.dp where it is 0.
+Result<void> check_run(Run& run);
+
+}  // namespace foretrain

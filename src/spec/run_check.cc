@@ -1,0 +1,154 @@
+// check_run: the rules that bind model, plan and cluster together.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "spec/run.h"
+
+namespace foretrain {
+
+namespace {
+
+constexpr std::int64_t kMaxTokens = 1'000'000'000'000;       // a step
+constexpr double kMaxTensorBytes = 9'007'199'254'740'992.0;  // 2^53: a tensor's bytes stay countable
+constexpr std::int64_t kStagesBesidesLayers = 2;             // embedding and head may stand alone
+
+Result<void> check_degrees(Run& run) {
+  Plan& plan = run.plan;
+  const std::int64_t replica = plan.tp * plan.pp * plan.cp;
+  if (run.gpus % replica != 0)
+    return fail(fmt::format("gpus {} is not a multiple of tp*pp*cp = {}", run.gpus, replica));
+  const std::int64_t dp = run.gpus / replica;
+  if (plan.dp != 0 && plan.dp != dp)
+    return fail(
+        fmt::format("dp {} is stated, but gpus/(tp*pp*cp) = {}/{} = {}", plan.dp, run.gpus, replica, dp));
+  plan.dp = dp;
+  const std::int64_t share = plan.dp * plan.micro_batch;
+  if (run.global_batch % share != 0)
+    return fail(fmt::format("global_batch {} is not a multiple of dp*micro_batch = {}*{} = {}",
+                            run.global_batch, plan.dp, plan.micro_batch, share));
+  return {};
+}
+
+Result<void> check_tensor_parallel(const Run& run) {
+  const Plan& plan = run.plan;
+  for (const BlockRun& blocks : run.model.blocks) {
+    const Block& block = blocks.block;
+    if (block.heads % plan.tp != 0)
+      return fail(fmt::format("tp {} does not divide heads {}", plan.tp, block.heads));
+    if (block.kv_heads % plan.tp != 0 && plan.tp % block.kv_heads != 0)
+      return fail(
+          fmt::format("tp {} neither divides kv_heads {} nor is a multiple of it", plan.tp, block.kv_heads));
+    if (block.ffn % plan.tp != 0)
+      return fail(fmt::format("tp {} does not divide ffn {}", plan.tp, block.ffn));
+  }
+  if (!plan.sp) return {};
+  if (plan.tp == 1) return fail("sp needs tp > 1");
+  if (run.seq % plan.tp != 0)
+    return fail(fmt::format("tp {} does not divide seq {}, which sp needs", plan.tp, run.seq));
+  return {};
+}
+
+Result<void> check_stages(const Run& run) {
+  const Plan& plan = run.plan;
+  const std::int64_t layers = run.model.layers();
+  if (plan.pp > layers + kStagesBesidesLayers)
+    return fail(fmt::format("pp {} is more than layers {} with embedding and head", plan.pp, layers));
+  const auto& stages = plan.layers_per_stage;
+  if (stages.empty()) return {};
+  if (static_cast<std::int64_t>(stages.size()) != plan.pp)
+    return fail(fmt::format("layers_per_stage has {} entries, but pp is {}", stages.size(), plan.pp));
+  if (std::any_of(stages.begin(), stages.end(), [](std::int64_t count) { return count < 0; }))
+    return fail("layers_per_stage has a negative entry");
+  const std::int64_t sum = std::accumulate(stages.begin(), stages.end(), std::int64_t{0});
+  if (sum != layers)
+    return fail(fmt::format("layers_per_stage sums to {}, but the model has {} layers", sum, layers));
+  return {};
+}
+
+Result<void> check_cluster(const Run& run) {
+  const Cluster& cluster = run.cluster;
+  if (run.gpus > cluster.gpus_per_node && run.gpus % cluster.gpus_per_node != 0)
+    return fail(fmt::format("gpus {} is more than one node, but not a multiple of gpus_per_node {}", run.gpus,
+                            cluster.gpus_per_node));
+  if (run.gpus > cluster.nvlink_domain && cluster.inter.bandwidth == BytesPerSecond())
+    return fail(fmt::format("gpus {} is more than {}, and cluster {} states no 'inter' links", run.gpus,
+                            cluster.nvlink_domain, quoted(cluster.name)));
+  if (cluster.gpu.rate(run.plan.precision) == FlopsPerSecond())
+    return fail(fmt::format("gpu {} has no {} rate", quoted(cluster.gpu.name), name(run.plan.precision)));
+  return {};
+}
+
+Result<void> check_stack(const Run& run) {
+  const Model& model = run.model;
+  const Stack& stack = run.stack;
+  const auto need = [&stack](const Part& part, std::string_view kind,
+                             std::string_view variant) -> Result<void> {
+    if (!part.empty()) return {};
+    return fail(fmt::format("stack {} has no part {}{}{}", quoted(stack.name), kind,
+                            variant.empty() ? "" : ".", variant));
+  };
+  const auto need_variant = [&need](std::span<const Part> parts, std::string_view kind,
+                                    std::span<const std::string_view> names, auto choice) {
+    const auto i = static_cast<std::size_t>(choice);
+    return need(parts[i], kind, names[i]);
+  };
+  TRY(need_variant(stack.norm, "norm", kNormNames, model.norm));
+  TRY(need_variant(stack.attention, "attention", kAttentionNames,
+                   run.plan.attention.value_or(stack.default_attention)));
+  TRY(need_variant(stack.residual, "residual", kResidualNames, model.residual));
+  for (const BlockRun& blocks : model.blocks)
+    TRY(need_variant(stack.mlp, "mlp", kMlpNames, blocks.block.mlp));
+  if (model.positions == Positions::kRope) TRY(need(stack.rope, "rope", ""));
+  return {};
+}
+
+// Sizes that later arithmetic relies on; each field alone is bounded where it is read.
+Result<void> check_sizes(const Run& run) {
+  if (run.global_batch > kMaxTokens / run.seq)
+    return fail(
+        fmt::format("global_batch {} * seq {} is more than 10^12 tokens a step", run.global_batch, run.seq));
+  const double tokens = static_cast<double>(run.plan.micro_batch) * static_cast<double>(run.seq);
+  std::int64_t width = std::max(run.model.vocab, run.model.hidden);
+  for (const BlockRun& blocks : run.model.blocks)
+    width = std::max({width, 2 * blocks.block.ffn, 3 * blocks.block.q_width(), blocks.block.heads * run.seq});
+  if (tokens * static_cast<double>(width) * bytes_of(Dtype::kFp32) > kMaxTensorBytes)
+    return fail(fmt::format("micro_batch {} * seq {} makes a tensor of more than 2^53 bytes",
+                            run.plan.micro_batch, run.seq));
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::string> not_modelled(const Plan& plan) {
+  if (plan.vpp > 1) return "vpp > 1";
+  if (plan.cp > 1) return "cp > 1";
+  if (plan.ep > 1) return "ep > 1";
+  if (plan.zero > 1) return "zero > 1";
+  if (!is_half(plan.precision)) return fmt::format("precision {}", name(plan.precision));
+  const auto summable = [](Dtype dtype) { return is_half(dtype) || dtype == Dtype::kFp32; };
+  if (plan.grad_dtype && !summable(*plan.grad_dtype))
+    return fmt::format("grad_dtype {}", name(*plan.grad_dtype));
+  if (plan.reduce_dtype && !summable(*plan.reduce_dtype))
+    return fmt::format("reduce_dtype {}", name(*plan.reduce_dtype));
+  return std::nullopt;
+}
+
+Result<void> check_run(Run& run) {
+  const Plan& plan = run.plan;
+  CHECK_THAT(run.gpus > 0 && run.seq > 0 && run.global_batch > 0);
+  CHECK_THAT(plan.tp > 0 && plan.pp > 0 && plan.cp > 0 && plan.dp >= 0 && plan.micro_batch > 0);
+  if (const auto reason = not_modelled(plan)) return fail("not modelled yet: " + *reason);
+  TRY(check_degrees(run));
+  TRY(check_tensor_parallel(run));
+  TRY(check_stages(run));
+  TRY(check_cluster(run));
+  TRY(check_stack(run));
+  return check_sizes(run);
+}
+
+}  // namespace foretrain

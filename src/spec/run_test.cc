@@ -1,0 +1,218 @@
+#include "spec/run.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "spec/testing.h"
+
+using namespace foretrain;
+
+namespace {
+
+// A stack for models of layernorm, gelu and rope only.
+const std::string kStack =
+    "stack:\n  name: small\n  parts:\n"
+    "    embedding: [{op: embedding}]\n"
+    "    norm: {layernorm: [{op: layernorm}]}\n"
+    "    qkv: [{op: linear, in: hidden, out: qkv}]\n"
+    "    rope: [{op: rope, width: qk}]\n"
+    "    attention: {flash: [{op: attention, impl: flash, in: qkv, out: q}]}\n"
+    "    projection: [{op: linear, in: q, out: hidden}]\n"
+    "    mlp: {gelu: [{op: linear, in: hidden, out: ffn}]}\n"
+    "    residual: {sequential: [{op: add}]}\n"
+    "    head: [{op: linear, in: hidden, out: vocab}]\n"
+    "    loss: [{op: cross_entropy, width: vocab}]\n"
+    "    optimizer: [{op: adamw}]\n";
+const std::string kModel =
+    "model: {hidden: 6144, layers: 44, heads: 64, kv_heads: 8, ffn: 24576, mlp: gelu, norm: layernorm, "
+    "positions: rope, vocab: 50432, tied: false, seq: 2048}\n";
+const std::string kCluster =
+    "cluster:\n"
+    "  gpu: {rates_tflops: {bf16: 312}, hbm_gbytes: 2039, memory_mib: 81920, usable_mib: 81000, l2_mib: 40, "
+    "sms: 108, clock_mhz: {base: 1095, max: 1410}, power_cap_w: 400}\n"
+    "  gpus_per_node: 4\n"
+    "  intra: {gbytes: 300, latency_us: 2}\n"
+    "  inter: {gbps: 800, latency_us: 6}\n"
+    "  host_launch_us: 6\n";
+const std::string kRest = "gpus: 128\nglobal_batch: 1024\n";
+const std::string kSpecs = kModel + kCluster + kStack;
+
+Result<Run> run_of(const std::string& yaml, const RunOptions& options = {}) {
+  return parse_yaml(yaml, "run.yaml").and_then([&](const Node& node) {
+    return parse_run(&node, options, Catalog());
+  });
+}
+
+std::string error_of_plan(const std::string& plan) {
+  RunOptions options;
+  options.plan = plan;
+  return error_of(run_of(kSpecs + kRest, options));
+}
+
+}  // namespace
+
+TEST_CASE("dp and seq follow from the rest of a run") {
+  const auto run = run_of(kSpecs + kRest + "plan: {tp: 4, pp: 4, micro_batch: 4}\n");
+  REQUIRE_MESSAGE(run.has_value(), error_of(run));
+  CHECK(run->plan.dp == 8);
+  CHECK(run->micro_batches() == 32);
+  CHECK(run->seq == 2048);
+  CHECK(run->assumed == std::vector<std::string>{"seq: 2048 (the model's own)"});
+}
+
+TEST_CASE("where nobody states a stack the generic one is taken, and said") {
+  const auto run = run_of(kModel + kCluster + kRest + "seq: 1024\n");
+  REQUIRE_MESSAGE(run.has_value(), error_of(run));
+  CHECK(run->stack.name == "generic");
+  CHECK(run->assumed == std::vector<std::string>{"stack: generic (none stated)"});
+}
+
+TEST_CASE("options override the run file") {
+  RunOptions options;
+  options.gpus = 64;
+  options.seq = 1024;
+  options.global_batch = 256;
+  options.plan = "pp=2";
+  options.model = "gpt2";
+  const auto run = run_of(kSpecs + kRest + "plan: {pp: 4, micro_batch: 2}\n", options);
+  CHECK(error_of(run) == "no error");
+  REQUIRE(run.has_value());
+  CHECK(run->model.name == "gpt2");
+  CHECK(run->plan.pp == 2);
+  CHECK(run->plan.micro_batch == 2);
+  CHECK(run->plan.dp == 32);
+  CHECK(run->seq == 1024);
+  CHECK(run->assumed.empty());
+}
+
+TEST_CASE("what a run needs and nobody gives is named with both ways to give it") {
+  const auto bare = [](const RunOptions& options) {
+    return error_of(parse_run(nullptr, options, Catalog()));
+  };
+  RunOptions options;
+  CHECK(bare(options) == "foretrain: error: no model: give --model or 'model:' in the run file");
+  options.model = "gpt2";
+  CHECK(bare(options) == "foretrain: error: no cluster: give --cluster or 'cluster:' in the run file");
+  CHECK(error_of(run_of("gpus: 8\n")) ==
+        "run.yaml:1:1: error: no model: give --model or 'model:' in the run file");
+  CHECK(error_of(run_of(kSpecs)) == "run.yaml:1:1: error: no gpus: give --gpus or 'gpus:' in the run file");
+  CHECK(error_of(run_of(kSpecs + "gpus: 8\n")) ==
+        "run.yaml:1:1: error: no global_batch: give --global-batch or 'global_batch:' in the run file");
+  CHECK(error_of(run_of(replaced(kSpecs, ", seq: 2048", "") + kRest)) ==
+        "run.yaml:1:1: error: no seq: give --seq or 'seq:' in the run file");
+}
+
+TEST_CASE("an option's error names the option") {
+  RunOptions options;
+  options.model = "gpt2-xll";
+  CHECK(error_of(run_of(kSpecs + kRest, options)) ==
+        "foretrain: error: --model: unknown model 'gpt2-xll'; did you mean 'gpt2-xl'?");
+  options = {};
+  options.gpus = -1;
+  CHECK(error_of(run_of(kSpecs + kRest, options)).starts_with("foretrain: error: --gpus: "));
+  CHECK(error_of_plan("tpp=2") == "foretrain: error: --plan: unknown key 'tpp'; did you mean 'tp'?");
+}
+
+TEST_CASE("the only profile is the analytic one") {
+  CHECK(run_of(kSpecs + kRest + "profile: analytic\n").has_value());
+  CHECK(error_of(run_of("profile: h200\n" + kSpecs + kRest)) ==
+        "run.yaml:1:10: error: unknown profile 'h200'; expected analytic");
+}
+
+TEST_CASE("a wrong run file is refused with its place") {
+  CHECK(error_of(run_of("modle: gpt2\n")) ==
+        "run.yaml:1:1: error: unknown key 'modle'; did you mean 'model'?");
+  CHECK(error_of(run_of("- model\n")) == "run.yaml:1:1: error: expected a map that describes a run");
+  CHECK(error_of(run_of("model: gpt2\nmodel: gpt2\n"))
+            .starts_with("run.yaml:2:1: error: duplicate key 'model'"));
+  CHECK(error_of(run_of("gpus: 10000001\n" + kSpecs)).starts_with("run.yaml:1:7: error: gpus: "));
+  CHECK(error_of(run_of("plan: {tp: 3}\n" + kSpecs + "gpus: 3\nglobal_batch: 8\n")) ==
+        "run.yaml:1:7: error: tp 3 does not divide heads 64");
+}
+
+TEST_CASE("GPUs are shared out without remainder") {
+  CHECK(error_of_plan("tp=8,pp=3") == "foretrain: error: gpus 128 is not a multiple of tp*pp*cp = 24");
+  CHECK(error_of_plan("tp=4,pp=4,dp=4") ==
+        "foretrain: error: dp 4 is stated, but gpus/(tp*pp*cp) = 128/16 = 8");
+  CHECK(error_of_plan("tp=8,micro_batch=3") ==
+        "foretrain: error: global_batch 1024 is not a multiple of dp*micro_batch = 16*3 = 48");
+  CHECK(error_of_plan("tp=8,dp=16") == "no error");
+}
+
+TEST_CASE("tensor parallelism divides heads, kv heads, ffn and with sp the sequence") {
+  CHECK(error_of_plan("tp=128") == "foretrain: error: tp 128 does not divide heads 64");
+  CHECK(error_of_plan("tp=16") == "no error");  // two ranks share a kv head
+  RunOptions options;
+  options.plan = "tp=4";
+  CHECK(error_of(run_of(replaced(kSpecs, "kv_heads: 8, ffn: 24576", "ffn: 24574") + kRest, options)) ==
+        "foretrain: error: tp 4 does not divide ffn 24574");
+  const std::string six = replaced(kSpecs, "heads: 64, kv_heads: 8", "heads: 96, kv_heads: 6") + kRest;
+  CHECK(error_of(run_of(six, options)) ==
+        "foretrain: error: tp 4 neither divides kv_heads 6 nor is a multiple of it");
+  CHECK(error_of_plan("sp=1") == "foretrain: error: sp needs tp > 1");
+  options.plan = "tp=4,sp=1";
+  options.seq = 1023;
+  CHECK(error_of(run_of(kSpecs + kRest, options)) ==
+        "foretrain: error: tp 4 does not divide seq 1023, which sp needs");
+}
+
+TEST_CASE("stages hold all the layers, and embedding and head may stand alone") {
+  CHECK(error_of_plan("pp=64") == "foretrain: error: pp 64 is more than layers 44 with embedding and head");
+  CHECK(error_of_plan("pp=4,layers_per_stage=11-12-12-9") == "no error");
+  CHECK(error_of_plan("pp=4,layers_per_stage=0-22-22-0") == "no error");
+  CHECK(error_of_plan("pp=4,layers_per_stage=22-22") ==
+        "foretrain: error: layers_per_stage has 2 entries, but pp is 4");
+  CHECK(error_of_plan("pp=4,layers_per_stage=11-11-11-12") ==
+        "foretrain: error: layers_per_stage sums to 45, but the model has 44 layers");
+}
+
+TEST_CASE("a plan fits its cluster") {
+  RunOptions options;
+  options.gpus = 6;
+  options.global_batch = 6;
+  CHECK(error_of(run_of(kSpecs, options)) ==
+        "foretrain: error: gpus 6 is more than one node, but not a multiple of gpus_per_node 4");
+  options.gpus = 3;
+  CHECK(error_of(run_of(kSpecs, options)) == "no error");
+  const std::string one_node = replaced(kSpecs, "  inter: {gbps: 800, latency_us: 6}\n", "");
+  CHECK(error_of(run_of(one_node, options)) == "no error");
+  CHECK(error_of(run_of(one_node + kRest)) ==
+        "foretrain: error: gpus 128 is more than 4, and cluster 'inline' states no 'inter' links");
+  CHECK(error_of_plan("precision=fp16") == "foretrain: error: gpu 'inline' has no fp16 rate");
+}
+
+TEST_CASE("a stack has the parts that the model is made of") {
+  CHECK(error_of(run_of(replaced(kSpecs, "mlp: gelu", "mlp: geglu") + kRest)) ==
+        "foretrain: error: stack 'small' has no part mlp.geglu");
+  CHECK(error_of(run_of(replaced(kSpecs, "norm: layernorm", "norm: rmsnorm") + kRest)) ==
+        "foretrain: error: stack 'small' has no part norm.rmsnorm");
+  CHECK(error_of(run_of(replaced(kSpecs, "    rope: [{op: rope, width: qk}]\n", "") + kRest)) ==
+        "foretrain: error: stack 'small' has no part rope");
+  CHECK(error_of_plan("attention=unfused") ==
+        "foretrain: error: stack 'small' has no part attention.unfused");
+}
+
+TEST_CASE("what is not modelled yet is named in few words") {
+  const auto reason = [](const char* plan) { return not_modelled(*parse_plan(plan)).value_or(""); };
+  CHECK(reason("tp=8,zero=1") == "");
+  CHECK(reason("vpp=2") == "vpp > 1");
+  CHECK(reason("cp=2") == "cp > 1");
+  CHECK(reason("ep=2") == "ep > 1");
+  CHECK(reason("zero=2") == "zero > 1");
+  CHECK(reason("precision=fp8") == "precision fp8");
+  CHECK(reason("grad_dtype=fp8") == "grad_dtype fp8");
+  CHECK(error_of_plan("vpp=2") == "foretrain: error: not modelled yet: vpp > 1");
+}
+
+TEST_CASE("sizes that would overflow are refused") {
+  RunOptions options;
+  options.seq = 100'000'000;
+  options.global_batch = 1'000'000'000;
+  options.plan = "dp=128";
+  CHECK(error_of(run_of(kSpecs + "gpus: 128\n", options)) ==
+        "foretrain: error: global_batch 1000000000 * seq 100000000 is more than 10^12 tokens a step");
+  options.global_batch = 128;
+  CHECK(error_of(run_of(kSpecs + "gpus: 128\n", options)) ==
+        "foretrain: error: micro_batch 1 * seq 100000000 makes a tensor of more than 2^53 bytes");
+}

@@ -1,0 +1,194 @@
+#include "spec/stack.h"
+
+#include <fmt/format.h>
+
+#include "spec/fields.h"
+
+namespace foretrain {
+
+namespace {
+
+constexpr std::int64_t kMaxLaunches = 10'000;
+constexpr std::int64_t kMaxTimes = 1'000;
+
+// What a launch list may hold: [forward, backward] or [forward, backward, weights]; [step] in the optimizer.
+enum class Where { kBlock, kOptimizer };
+
+Result<std::array<std::int64_t, 3>> parse_launches(const Node& node, Where where) {
+  const std::size_t fewest = where == Where::kOptimizer ? 1 : 2;
+  const std::size_t most = where == Where::kOptimizer ? 1 : 3;
+  if (!node.is_list() || node.items.size() < fewest || node.items.size() > most)
+    return fail(where == Where::kOptimizer ? "launches: expected a list of one count, [step]"
+                                           : "launches: expected a list of two or three counts, "
+                                             "[forward, backward, weights]",
+                node.at);
+  std::array<std::int64_t, 3> launches = {0, 0, 0};
+  for (std::size_t i = 0; i < node.items.size(); ++i)
+    if (auto read = read_value(node.items[i], launches[i], 0, kMaxLaunches); !read)
+      return named("launches", std::move(read).error());
+  return launches;
+}
+
+Result<void> read_widths(const Node& node, PartOperator& op) {
+  const bool product = op.kind == OperatorKind::kLinear || op.kind == OperatorKind::kBatchedProduct ||
+                       op.kind == OperatorKind::kAttention;
+  if (product) {
+    if (const Node* width = node.find("width"))
+      return fail(fmt::format("{} takes 'in' and 'out', not 'width'", name(op.kind)), width->at);
+    TRY(read_required(node, "in", op.in, kWidthNames));
+    return read_required(node, "out", op.out, kWidthNames);
+  }
+  for (const std::string_view key : {"in", "out"})
+    if (const Node* field = node.find(key))
+      return fail(fmt::format("'{}' belongs to a product; {} takes 'width'", key, name(op.kind)), field->at);
+  TRY(read_optional(node, "width", op.in, kWidthNames));
+  op.out = op.in;
+  return {};
+}
+
+Result<void> read_saves(const Node& node, PartOperator& op) {
+  const Node* saves = node.find("saves");
+  if (saves == nullptr) return {};
+  if (!saves->is_list()) return fail("saves: expected a list", saves->at);
+  for (const Node& item : saves->items) {
+    SavedTensor saved{};
+    if (auto read = read_value(item, saved, kSavedTensorNames); !read)
+      return named("saves", std::move(read).error());
+    op.saves.push_back(saved);
+  }
+  return {};
+}
+
+Result<PartOperator> parse_operator(const Node& node, Where where) {
+  PartOperator op;
+  if (where == Where::kOptimizer) {
+    TRY(only_fields(node, "an operator of the optimizer", {"op", "impl", "when", "times", "launches"}));
+    op.launches = {1, 0, 0};
+  } else {
+    TRY(only_fields(node, "an operator",
+                    {"op", "impl", "width", "in", "out", "when", "times", "launches", "saves", "selective"}));
+  }
+  TRY(read_required(node, "op", op.kind, kOperatorKindNames));
+  TRY(read_optional(node, "impl", op.impl, kImplNames));
+  TRY(read_widths(node, op));
+  TRY(read_optional(node, "when", op.when, kConditionNames));
+  TRY(read_optional(node, "times", op.times, 1, kMaxTimes));
+  if (const Node* launches = node.find("launches")) {
+    TRY_ASSIGN(op.launches, parse_launches(*launches, where));
+  }
+  TRY(read_saves(node, op));
+  TRY(read_optional(node, "selective", op.selective));
+  return op;
+}
+
+Result<void> read_part(const Node& parts, std::string_view key, Part& out, Where where = Where::kBlock) {
+  const Node* list = parts.find(key);
+  if (list == nullptr) return {};
+  if (!list->is_list() || list->items.empty())
+    return fail(fmt::format("{}: expected a list of operators", key), list->at);
+  for (const Node& item : list->items) {
+    TRY_ASSIGN(PartOperator op, parse_operator(item, where));
+    out.push_back(std::move(op));
+  }
+  return {};
+}
+
+Result<void> read_required_part(const Node& parts, std::string_view key, Part& out,
+                                Where where = Where::kBlock) {
+  if (parts.find(key) == nullptr) return missing(parts, key);
+  return read_part(parts, key, out, where);
+}
+
+// A part that comes in variants; a stack may lack those that its framework cannot train.
+Result<void> read_variants(const Node& parts, std::string_view key,
+                           std::initializer_list<std::string_view> names, std::span<Part> out) {
+  TRY_ASSIGN(const Node* variants, optional_section(parts, key, names));
+  for (std::size_t i = 0; i < names.size(); ++i) TRY(read_part(*variants, names.begin()[i], out[i]));
+  return {};
+}
+
+Result<void> read_parts(const Node& node, Stack& stack) {
+  TRY_ASSIGN(const Node* parts,
+             required_section(node, "parts",
+                              {"embedding", "norm", "qkv", "rope", "attention", "projection", "mlp",
+                               "residual", "head", "loss", "optimizer"}));
+  TRY(read_required_part(*parts, "embedding", stack.embedding));
+  TRY(read_variants(*parts, "norm", {kNormNames[0], kNormNames[1]}, stack.norm));
+  TRY(read_required_part(*parts, "qkv", stack.qkv));
+  TRY(read_part(*parts, "rope", stack.rope));
+  TRY(read_variants(*parts, "attention", {kAttentionNames[0], kAttentionNames[1]}, stack.attention));
+  TRY(read_required_part(*parts, "projection", stack.projection));
+  TRY(read_variants(*parts, "mlp", {kMlpNames[0], kMlpNames[1], kMlpNames[2], kMlpNames[3]}, stack.mlp));
+  TRY(read_variants(*parts, "residual", {kResidualNames[0], kResidualNames[1]}, stack.residual));
+  TRY(read_required_part(*parts, "head", stack.head));
+  TRY(read_required_part(*parts, "loss", stack.loss));
+  return read_required_part(*parts, "optimizer", stack.optimizer, Where::kOptimizer);
+}
+
+Result<void> read_numbers(const Node& node, Stack& stack) {
+  TRY(read_optional(node, "default_attention", stack.default_attention, kAttentionNames));
+  TRY(read_optional(node, "default_dropout", stack.default_dropout, 0.0, 0.99));
+  TRY_ASSIGN(
+      const Node* gradients,
+      optional_section(node, "gradients", {"dtype", "reduce_dtype", "fp16_stays", "fused_accumulation"}));
+  TRY(read_optional(*gradients, "dtype", stack.grad_dtype, kDtypeNames));
+  TRY(read_optional(*gradients, "reduce_dtype", stack.reduce_dtype, kDtypeNames));
+  TRY(read_optional(*gradients, "fp16_stays", stack.fp16_gradients));
+  TRY(read_optional(*gradients, "fused_accumulation", stack.fused_accumulation));
+  TRY_ASSIGN(const Node* states, optional_section(node, "states", {"master_weights", "moments"}));
+  TRY(read_optional(*states, "master_weights", stack.master_weights));
+  return read_optional(*states, "moments", stack.moment_dtype, kDtypeNames);
+}
+
+Result<void> read_tensor_parallel(const Node& node, Stack& stack) {
+  TRY_ASSIGN(const Node* section,
+             optional_section(node, "tensor_parallel",
+                              {"blocking", "parallel_all_reduces", "sp_gather_again", "vocab_multiple"}));
+  TRY(read_optional(*section, "blocking", stack.tp_blocking));
+  if (const Node* counts = section->find("parallel_all_reduces")) {
+    if (!counts->is_list() || counts->items.size() != 2)
+      return fail("parallel_all_reduces: expected a list of two counts, [forward, backward]", counts->at);
+    for (std::size_t i = 0; i < 2; ++i) {
+      auto read = read_value(counts->items[i], stack.parallel_all_reduces[i], 1, 4);
+      if (!read) return named("parallel_all_reduces", std::move(read).error());
+    }
+  }
+  TRY(read_optional(*section, "sp_gather_again", stack.sp_gather_again));
+  return read_optional(*section, "vocab_multiple", stack.vocab_multiple, 1, 1'000'000);
+}
+
+Result<void> read_pipeline_and_data_parallel(const Node& node, Stack& stack) {
+  TRY_ASSIGN(const Node* pipeline,
+             optional_section(node, "pipeline", {"split", "blocking", "sends_mask", "scatter_gather"}));
+  TRY(read_optional(*pipeline, "split", stack.split, kStageSplitNames));
+  TRY(read_optional(*pipeline, "blocking", stack.p2p_blocking));
+  TRY(read_optional(*pipeline, "sends_mask", stack.p2p_sends_mask));
+  TRY(read_optional(*pipeline, "scatter_gather", stack.p2p_scatter_gather));
+  TRY_ASSIGN(const Node* data,
+             optional_section(node, "data_parallel", {"overlap", "bucket_elements", "zero_reduce_scatter"}));
+  TRY(read_optional(*data, "overlap", stack.overlap_grad_reduce));
+  TRY(read_optional(*data, "bucket_elements", stack.bucket_elements, 0, 1'000'000'000'000));
+  return read_optional(*data, "zero_reduce_scatter", stack.zero_reduce_scatter);
+}
+
+}  // namespace
+
+Result<Stack> parse_stack(const Node& node) {
+  TRY(only_fields(node, "a stack",
+                  {"name", "source", "parts", "default_attention", "default_dropout", "gradients", "states",
+                   "tensor_parallel", "pipeline", "data_parallel", "host"}));
+  Stack stack;
+  stack.name = "inline";
+  TRY(read_optional(node, "name", stack.name));
+  TRY(read_optional(node, "source", stack.source));
+  TRY(read_parts(node, stack));
+  TRY(read_numbers(node, stack));
+  TRY(read_tensor_parallel(node, stack));
+  TRY(read_pipeline_and_data_parallel(node, stack));
+  TRY_ASSIGN(const Node* host, optional_section(node, "host", {"syncs_per_layer", "syncs_per_step"}));
+  TRY(read_optional(*host, "syncs_per_layer", stack.syncs_per_layer, 0, 1'000));
+  TRY(read_optional(*host, "syncs_per_step", stack.syncs_per_step, 0, 10'000));
+  return stack;
+}
+
+}  // namespace foretrain

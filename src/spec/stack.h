@@ -1,0 +1,109 @@
+// A stack: what a training framework launches, saves and waits for. It holds counts and choices, never
+// seconds; the seconds come from a GPU and a cluster. Each part of a transformer block is a list of
+// operators, written in a stack file as
+//   {op: linear, in: hidden, out: qkv, launches: [1, 1, 1], saves: [input]}
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/yaml.h"
+#include "spec/dtype.h"
+#include "spec/model.h"
+#include "spec/operator_kind.h"
+#include "spec/plan.h"
+
+namespace foretrain {
+
+// How wide a tensor is for each token. The builder knows which widths tensor parallelism divides.
+enum class Width : unsigned char { kHidden, kQ, kKv, kQk, kQkv, kFfn, kGateUp, kVocab, kScores };
+inline constexpr std::array<std::string_view, 9> kWidthNames = {"hidden", "q",       "kv",    "qk",    "qkv",
+                                                                "ffn",    "gate_up", "vocab", "scores"};
+
+// When an operator is there at all.
+enum class Condition : unsigned char { kAlways, kBias, kQkvBias, kDropout, kNoDropout };
+inline constexpr std::array<std::string_view, 5> kConditionNames = {"always", "bias", "qkv_bias", "dropout",
+                                                                    "no_dropout"};
+
+// What autograd keeps of an operator until its backward.
+enum class SavedTensor : unsigned char { kInput, kOutput, kMask, kStats, kInputFp32, kOutputFp32 };
+inline constexpr std::array<std::string_view, 6> kSavedTensorNames = {"input", "output",     "mask",
+                                                                      "stats", "input_fp32", "output_fp32"};
+
+struct PartOperator {
+  OperatorKind kind = OperatorKind::kAdd;
+  Impl impl = Impl::kAten;
+  Width in = Width::kHidden;
+  Width out = Width::kHidden;  // equal to `in` but for linears, batched products and attention
+  Condition when = Condition::kAlways;
+  std::int64_t times = 1;
+  std::array<std::int64_t, 3> launches = {1, 1, 1};  // forward, backward, backward to weights
+  std::vector<SavedTensor> saves;
+  bool selective = false;  // run again in the backward under selective recomputation
+
+  bool operator==(const PartOperator&) const = default;
+};
+using Part = std::vector<PartOperator>;
+
+enum class StageSplit : unsigned char { kEven, kCost, kPipelineLayers };
+inline constexpr std::array<std::string_view, 3> kStageSplitNames = {"even", "cost", "pipeline_layers"};
+
+struct Stack {
+  std::string name;
+  std::string source;
+
+  // Parts, by what the model is made of.
+  Part embedding;
+  std::array<Part, 2> norm;  // by Norm
+  Part qkv;
+  Part rope;
+  std::array<Part, 2> attention;  // by AttentionKind
+  Part projection;
+  std::array<Part, 4> mlp;       // by MlpKind
+  std::array<Part, 2> residual;  // by Residual: after each half block, or once a block
+  Part head;
+  Part loss;
+  Part optimizer;
+
+  // Defaults where model or plan leave a choice open.
+  AttentionKind default_attention = AttentionKind::kFlash;
+  double default_dropout = 0.0;
+  Dtype grad_dtype = Dtype::kFp32;
+  Dtype reduce_dtype = Dtype::kFp32;
+  bool fp16_gradients = false;     // fp16 runs keep and reduce them in fp16
+  bool fused_accumulation = true;  // the product adds into the accumulated gradient itself
+
+  // States.
+  bool master_weights = true;  // an fp32 copy of half precision weights
+  Dtype moment_dtype = Dtype::kFp32;
+
+  // Tensor parallelism.
+  bool tp_blocking = true;                                    // compute waits for its collectives
+  std::array<std::int64_t, 2> parallel_all_reduces = {1, 1};  // a block with parallel residual: fwd, bwd
+  bool sp_gather_again = false;     // the backward gathers the saved shard of a column-parallel input again
+  std::int64_t vocab_multiple = 1;  // the vocabulary is padded to this many times tp
+
+  // Pipeline parallelism.
+  StageSplit split = StageSplit::kEven;
+  bool p2p_blocking = true;         // sends and receives stop compute
+  bool p2p_sends_mask = false;      // the attention mask travels with the activations
+  bool p2p_scatter_gather = false;  // each tp rank sends its share, then the group gathers
+
+  // Data parallelism.
+  bool overlap_grad_reduce = false;
+  std::int64_t bucket_elements = 0;  // 0: one bucket
+  bool zero_reduce_scatter = true;   // ZeRO 1 reduces to its shard only; otherwise all-reduce
+
+  // The host.
+  std::int64_t syncs_per_layer = 0;  // the host waits for the GPU after each block, in each direction
+  std::int64_t syncs_per_step = 1;
+
+  bool operator==(const Stack&) const = default;
+};
+
+Result<Stack> parse_stack(const Node& node);
+
+}  // namespace foretrain

@@ -1,0 +1,126 @@
+#include "spec/stack.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "spec/testing.h"
+
+using namespace foretrain;
+
+namespace {
+
+const std::string kParts =
+    "parts:\n"
+    "  embedding: [{op: embedding, saves: [input]}]\n"
+    "  qkv:\n"
+    "    - {op: linear, in: hidden, out: qkv, saves: [input]}\n"
+    "    - {op: bias, width: qkv, when: qkv_bias, launches: [1, 2]}\n"
+    "  projection: [{op: linear, in: q, out: hidden, launches: [1, 1, 3]}]\n"
+    "  mlp: {geglu: [{op: geglu, impl: fused, width: ffn, times: 2, selective: true}]}\n"
+    "  head: [{op: linear, in: hidden, out: vocab}]\n"
+    "  loss: [{op: cross_entropy, width: vocab, impl: eager, saves: [output_fp32, stats]}]\n"
+    "  optimizer: [{op: grad_norm}, {op: adamw, impl: fused, launches: [7]}]\n";
+
+Result<Stack> stack_of(const std::string& yaml) { return parse_yaml(yaml, "s.yaml").and_then(parse_stack); }
+
+std::string error_of(const std::string& yaml) { return error_of(stack_of(yaml)); }
+
+}  // namespace
+
+TEST_CASE("a stack's parts are lists of operators") {
+  const auto stack = stack_of(kParts);
+  REQUIRE_MESSAGE(stack.has_value(), error_of(kParts));
+  REQUIRE(stack->qkv.size() == 2);
+  CHECK(stack->qkv[0].kind == OperatorKind::kLinear);
+  CHECK(stack->qkv[0].out == Width::kQkv);
+  CHECK(stack->qkv[0].launches == std::array<std::int64_t, 3>{1, 1, 1});
+  CHECK(stack->qkv[0].saves == std::vector<SavedTensor>{SavedTensor::kInput});
+  CHECK(stack->qkv[1].when == Condition::kQkvBias);
+  CHECK(stack->qkv[1].out == Width::kQkv);
+  CHECK(stack->qkv[1].launches == std::array<std::int64_t, 3>{1, 2, 0});
+  CHECK(stack->embedding[0].in == Width::kHidden);
+  const Part& geglu = stack->mlp[static_cast<std::size_t>(MlpKind::kGeglu)];
+  REQUIRE(geglu.size() == 1);
+  CHECK(geglu[0].impl == Impl::kFused);
+  CHECK(geglu[0].times == 2);
+  CHECK(geglu[0].selective);
+  CHECK(stack->optimizer[0].launches == std::array<std::int64_t, 3>{1, 0, 0});
+  CHECK(stack->optimizer[1].launches == std::array<std::int64_t, 3>{7, 0, 0});
+}
+
+TEST_CASE("a variant that a stack leaves out is empty") {
+  const Stack stack = *stack_of(kParts);
+  CHECK(stack.mlp[static_cast<std::size_t>(MlpKind::kGelu)].empty());
+  CHECK(stack.norm[0].empty());
+  CHECK(stack.rope.empty());
+}
+
+TEST_CASE("a stack's choices are read, and keep their defaults where nothing is stated") {
+  Stack wanted = *stack_of(kParts);
+  CHECK(wanted.default_attention == AttentionKind::kFlash);
+  CHECK(wanted.syncs_per_step == 1);
+  const auto stack =
+      stack_of(kParts +
+               "name: x\nsource: y\ndefault_attention: unfused\ndefault_dropout: 0.1\n"
+               "gradients: {dtype: bf16, reduce_dtype: fp16, fp16_stays: true, fused_accumulation: false}\n"
+               "states: {master_weights: false, moments: bf16}\n"
+               "tensor_parallel: {blocking: false, parallel_all_reduces: [1, 2], sp_gather_again: true, "
+               "vocab_multiple: 128}\n"
+               "pipeline: {split: pipeline_layers, blocking: false, sends_mask: true, scatter_gather: true}\n"
+               "data_parallel: {overlap: true, bucket_elements: 40000000, zero_reduce_scatter: false}\n"
+               "host: {syncs_per_layer: 2, syncs_per_step: 3}\n");
+  REQUIRE(stack.has_value());
+  wanted.name = "x";
+  wanted.source = "y";
+  wanted.default_attention = AttentionKind::kUnfused;
+  wanted.default_dropout = 0.1;
+  wanted.grad_dtype = Dtype::kBf16;
+  wanted.reduce_dtype = Dtype::kFp16;
+  wanted.fp16_gradients = true;
+  wanted.fused_accumulation = false;
+  wanted.master_weights = false;
+  wanted.moment_dtype = Dtype::kBf16;
+  wanted.tp_blocking = false;
+  wanted.parallel_all_reduces = {1, 2};
+  wanted.sp_gather_again = true;
+  wanted.vocab_multiple = 128;
+  wanted.split = StageSplit::kPipelineLayers;
+  wanted.p2p_blocking = false;
+  wanted.p2p_sends_mask = true;
+  wanted.p2p_scatter_gather = true;
+  wanted.overlap_grad_reduce = true;
+  wanted.bucket_elements = 40000000;
+  wanted.zero_reduce_scatter = false;
+  wanted.syncs_per_layer = 2;
+  wanted.syncs_per_step = 3;
+  CHECK(*stack == wanted);
+}
+
+TEST_CASE("a wrong stack is refused") {
+  CHECK(error_of("name: x\n") == "s.yaml:1:1: error: missing key 'parts'");
+  CHECK(error_of(replaced(kParts, "op: bias", "op: bais")) ==
+        "s.yaml:5:12: error: op: unknown word 'bais'; did you mean 'bias'?");
+  CHECK(error_of(replaced(kParts, "in: hidden, out: qkv", "width: qkv")) ==
+        "s.yaml:4:27: error: linear takes 'in' and 'out', not 'width'");
+  CHECK(error_of(replaced(kParts, "width: qkv", "in: qkv")) ==
+        "s.yaml:5:22: error: 'in' belongs to a product; bias takes 'width'");
+  CHECK(error_of(replaced(kParts, "launches: [1, 2]", "launches: [1]")) ==
+        "s.yaml:5:56: error: launches: expected a list of two or three counts, [forward, backward, weights]");
+  CHECK(error_of(replaced(kParts, "launches: [7]", "launches: [7, 7]")) ==
+        "s.yaml:10:67: error: launches: expected a list of one count, [step]");
+  CHECK(error_of(replaced(kParts, "launches: [7]", "launches: [10001]"))
+            .starts_with("s.yaml:10:68: error: launches: "));
+  CHECK(error_of(replaced(kParts, "saves: [input]", "saves: [inputs]")) ==
+        "s.yaml:2:39: error: saves: unknown word 'inputs'; did you mean 'input'?");
+  CHECK(error_of(replaced(kParts, "[{op: embedding, saves: [input]}]", "[]")) ==
+        "s.yaml:2:14: error: embedding: expected a list of operators");
+  CHECK(error_of(replaced(kParts, "geglu: [", "gegelu: [")) ==
+        "s.yaml:7:9: error: unknown key 'gegelu'; did you mean 'geglu'?");
+  CHECK(error_of(replaced(kParts, "  head:", "  haed:")) ==
+        "s.yaml:8:3: error: unknown key 'haed'; did you mean 'head'?");
+  CHECK(error_of(kParts + "pipeline: {splitt: even}\n") ==
+        "s.yaml:11:12: error: unknown key 'splitt'; did you mean 'split'?");
+  CHECK(error_of(kParts + "tensor_parallel: {parallel_all_reduces: 1}\n") ==
+        "s.yaml:11:41: error: parallel_all_reduces: expected a list of two counts, [forward, backward]");
+}
