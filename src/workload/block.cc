@@ -1,0 +1,233 @@
+#include "workload/block.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace foretrain {
+namespace {
+
+class StepWriter {
+ public:
+  StepWriter(const Model& model, const Stack& stack, const Choices& choices, const Block& block)
+      : model_(model), stack_(stack), choices_(choices), block_(block) {}
+
+  // Operators of `part` on all tokens, or, in the regions that sequence parallelism divides, on a share.
+  void part(const Part& part, bool sequence_region) {
+    for (const PartOperator& entry : part)
+      if (applies(entry.when)) add(entry, sequence_region);
+  }
+
+  void enter() {
+    if (choices_.tp == 1) return;
+    Step step;
+    step.kind = Step::Kind::kEnter;
+    steps_.push_back(step);
+    entered_ = true;
+  }
+
+  void leave() {
+    if (choices_.tp == 1) return;
+    Step step;
+    step.kind = Step::Kind::kLeave;
+    steps_.push_back(step);
+  }
+
+  std::vector<Step> take() { return std::move(steps_); }
+
+ private:
+  bool applies(Condition when) const {
+    switch (when) {
+      case Condition::kAlways:
+        return true;
+      case Condition::kBias:
+        return model_.biases;
+      case Condition::kQkvBias:
+        return model_.qkv_bias;
+      case Condition::kDropout:
+        return choices_.dropout;
+      case Condition::kNoDropout:
+        return !choices_.dropout;
+    }
+    return true;
+  }
+
+  // Elements a token has on one rank.
+  std::int64_t width(Width which) const {
+    const std::int64_t tp = choices_.tp;
+    const std::int64_t q = block_.q_width() / tp;
+    // Fewer key-value heads than ranks: each rank keeps a whole one.
+    const std::int64_t kv = std::max<std::int64_t>(block_.kv_heads / tp, 1) * block_.head_dim;
+    switch (which) {
+      case Width::kHidden:
+        return model_.hidden;
+      case Width::kQ:
+        return q;
+      case Width::kKv:
+        return kv;
+      case Width::kQk:
+        return q + kv;
+      case Width::kQkv:
+        return q + 2 * kv;
+      case Width::kFfn:
+        return block_.ffn / tp;
+      case Width::kGateUp:
+        return (is_gated(block_.mlp) ? 2 : 1) * block_.ffn / tp;
+      case Width::kVocab:
+        return padded_vocab(model_, stack_, tp) / tp;
+      case Width::kScores:
+        return choices_.seq;  // of one head and one query
+    }
+    return 0;
+  }
+
+  void add(const PartOperator& entry, bool sequence_region) {
+    const Choices& c = choices_;
+    const std::int64_t all_tokens = c.micro_batch * c.seq;
+    const bool shared = sequence_region && c.sp;
+    const std::int64_t tokens = shared ? all_tokens / c.tp : all_tokens;
+    const std::int64_t heads = std::max<std::int64_t>(block_.heads / c.tp, 1);
+    const std::int64_t kv_heads = std::max<std::int64_t>(block_.kv_heads / c.tp, 1);
+    const double a = bytes_of(c.precision);
+
+    Step step;
+    step.op.kind = entry.kind;
+    step.op.impl = entry.impl;
+    step.op.dtype = c.precision;
+    step.launches = entry.launches;
+    step.op.launches = static_cast<std::int32_t>(entry.launches[0]);
+    step.times = entry.times;
+    step.selective = entry.selective;
+
+    double inputs = static_cast<double>(tokens * width(entry.in));
+    double outputs = static_cast<double>(tokens * width(entry.out));
+    double stats = 8.0 * static_cast<double>(tokens);  // mean and deviation of a row, fp32
+    switch (entry.kind) {
+      case OperatorKind::kLinear:
+        step.op.sizes = {tokens, width(entry.in), width(entry.out)};
+        // A gathered input can be dropped and gathered again: then only this rank's share is kept.
+        if (entered_ && c.sp && stack_.sp_gather_again) inputs /= static_cast<double>(c.tp);
+        entered_ = false;
+        break;
+      case OperatorKind::kBatchedProduct: {
+        const bool makes_scores = entry.out == Width::kScores;
+        step.op.sizes = {c.micro_batch * heads, c.seq, makes_scores ? block_.head_dim : c.seq,
+                         makes_scores ? c.seq : block_.head_dim};
+        const double scores = static_cast<double>(c.micro_batch * heads * c.seq * c.seq);
+        const double values = static_cast<double>(tokens * width(Width::kKv));
+        inputs = makes_scores ? static_cast<double>(tokens * width(Width::kQk)) : scores + values;
+        outputs = makes_scores ? scores : static_cast<double>(tokens * width(Width::kQ));
+        // The probabilities belong to the softmax or dropout before: the product keeps the values only.
+        if (!makes_scores) inputs = values;
+        break;
+      }
+      case OperatorKind::kAttention:
+        step.op.sizes = {c.micro_batch, heads, kv_heads, c.seq, block_.head_dim, 1};
+        inputs = static_cast<double>(tokens * width(Width::kQkv));
+        outputs = static_cast<double>(tokens * width(Width::kQ));
+        stats = 4.0 * static_cast<double>(c.micro_batch * heads * c.seq);
+        break;
+      case OperatorKind::kEmbedding:
+        step.op.sizes = {tokens, model_.hidden, width(Width::kVocab)};
+        inputs = 8.0 / a * static_cast<double>(tokens);  // token numbers, int64
+        break;
+      case OperatorKind::kCrossEntropy:
+        step.op.sizes = {tokens, width(Width::kVocab)};
+        break;
+      case OperatorKind::kRope: {
+        // Rotation touches a fraction of each head of q and k.
+        const double rotated = static_cast<double>(width(entry.in)) * model_.rotary_fraction;
+        step.op.sizes = {tokens, std::max<std::int64_t>(static_cast<std::int64_t>(rotated), 1)};
+        break;
+      }
+      default: {
+        std::int64_t rows = tokens;
+        if (entry.in == Width::kScores) rows *= heads;
+        step.op.sizes = {rows, width(entry.in)};
+        inputs = outputs = static_cast<double>(rows * width(entry.in));
+        if (entry.kind == OperatorKind::kSwiglu || entry.kind == OperatorKind::kGeglu) inputs *= 2;
+        break;
+      }
+    }
+
+    double saved = 0;
+    for (const SavedTensor tensor : entry.saves) {
+      switch (tensor) {
+        case SavedTensor::kInput:
+          saved += a * inputs;
+          break;
+        case SavedTensor::kOutput:
+          saved += a * outputs;
+          break;
+        case SavedTensor::kInputFp32:
+          saved += 4 * inputs;
+          break;
+        case SavedTensor::kOutputFp32:
+          saved += 4 * outputs;
+          break;
+        case SavedTensor::kMask:
+          saved += inputs;
+          break;
+        case SavedTensor::kStats:
+          saved += stats;
+          break;
+      }
+    }
+    step.saved = Bytes(saved * static_cast<double>(entry.times));
+    step.has_backward = entry.launches[1] > 0 || entry.launches[2] > 0;
+    if (step.op.launches > 0 || step.has_backward) steps_.push_back(step);
+  }
+
+  const Model& model_;
+  const Stack& stack_;
+  const Choices& choices_;
+  const Block& block_;
+  std::vector<Step> steps_;
+  bool entered_ = false;  // the next product's input came through f
+};
+
+}  // namespace
+
+std::vector<Step> embedding_steps(const Model& model, const Stack& stack, const Choices& choices) {
+  StepWriter out(model, stack, choices, model.blocks.front().block);
+  out.part(stack.embedding, false);
+  out.leave();  // each rank knows its share of the vocabulary
+  if (model.embedding_norm) out.part(stack.norm[static_cast<std::size_t>(model.norm)], true);
+  return out.take();
+}
+
+std::vector<Step> block_steps(const Model& model, const Stack& stack, const Choices& choices,
+                              const Block& block) {
+  StepWriter out(model, stack, choices, block);
+  const Part& norm = stack.norm[static_cast<std::size_t>(model.norm)];
+  const Part& mlp = stack.mlp[static_cast<std::size_t>(block.mlp)];
+  const Part& residual = stack.residual[static_cast<std::size_t>(model.residual)];
+  const bool parallel = model.residual == Residual::kParallel;
+
+  out.part(norm, true);
+  out.enter();
+  out.part(stack.qkv, false);
+  if (model.positions == Positions::kRope) out.part(stack.rope, false);
+  out.part(stack.attention[static_cast<std::size_t>(choices.attention)], false);
+  out.part(stack.projection, false);
+  // Parallel halves add their partial sums before one all-reduce, where the stack does so.
+  if (!parallel || stack.parallel_all_reduces[0] > 1) out.leave();
+  if (!parallel) out.part(residual, true);
+  out.part(norm, true);
+  if (!parallel || stack.parallel_all_reduces[1] > 1) out.enter();
+  out.part(mlp, false);
+  out.leave();
+  out.part(residual, true);
+  return out.take();
+}
+
+std::vector<Step> head_steps(const Model& model, const Stack& stack, const Choices& choices) {
+  StepWriter out(model, stack, choices, model.blocks.front().block);
+  out.part(stack.norm[static_cast<std::size_t>(model.norm)], true);
+  out.enter();
+  out.part(stack.head, false);
+  out.part(stack.loss, false);
+  return out.take();
+}
+
+}  // namespace foretrain

@@ -1,0 +1,28 @@
+// One block, or the ends of the model, as a forward list of steps: operators and the communication points f
+// and g between them. Forward and backward passes are both made from it (see workload.h).
+#pragma once
+
+#include <vector>
+
+#include "workload/workload.h"
+
+namespace foretrain {
+
+struct Step {
+  enum class Kind : unsigned char { kOperator, kEnter, kLeave };  // kEnter is f, kLeave is g
+
+  Kind kind = Kind::kOperator;
+  Operator op;                                       // its forward
+  std::array<std::int64_t, 3> launches = {1, 1, 1};  // forward, backward, to weights
+  std::int64_t times = 1;
+  Bytes saved;
+  bool selective = false;
+  bool has_backward = true;
+};
+
+std::vector<Step> embedding_steps(const Model& model, const Stack& stack, const Choices& choices);
+std::vector<Step> block_steps(const Model& model, const Stack& stack, const Choices& choices,
+                              const Block& block);
+std::vector<Step> head_steps(const Model& model, const Stack& stack, const Choices& choices);
+
+}  // namespace foretrain

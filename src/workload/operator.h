@@ -1,0 +1,55 @@
+// One operator as it is launched: kind, implementation, direction, number format and sizes. It is a small
+// value that compares and hashes, so that costs are memoised by shape.
+//
+// Sizes by kind (unused ones are 0):
+//   linear           m, k, n             y[m,n] = x[m,k] w[k,n]
+//   batched_product  batch, m, k, n
+//   attention        batch, heads, kv_heads, seq, head_dim, causal
+//   softmax          rows, columns
+//   embedding        tokens, width, vocab
+//   cross_entropy    tokens, vocab
+//   accumulate       k, n, bytes of the accumulated gradient
+//   optimizer kinds  elements, tensors, bytes of: gradient, weight, moment, master (0: none)
+//   all others       tokens, width
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/units.h"
+#include "spec/dtype.h"
+#include "spec/operator_kind.h"
+
+namespace foretrain {
+
+struct Operator {
+  OperatorKind kind = OperatorKind::kLinear;
+  Impl impl = Impl::kAten;
+  PassKind pass = PassKind::kForward;
+  Dtype dtype = Dtype::kBf16;
+  std::int32_t launches = 1;  // kernels
+  std::array<std::int64_t, 6> sizes{};
+
+  bool operator==(const Operator&) const = default;
+};
+
+std::size_t hash_of(const Operator& op);
+
+constexpr bool is_product(OperatorKind kind) {
+  return kind == OperatorKind::kLinear || kind == OperatorKind::kBatchedProduct ||
+         kind == OperatorKind::kAttention;
+}
+
+// Multiply-adds of products count two; pointwise arithmetic is not counted (it never binds).
+Flops flops(const Operator& op);
+
+// Bytes that cross the memory interface, each tensor once for each kernel that reads or writes it.
+Bytes bytes(const Operator& op);
+
+}  // namespace foretrain
+
+template <>
+struct std::hash<foretrain::Operator> {
+  std::size_t operator()(const foretrain::Operator& op) const noexcept { return foretrain::hash_of(op); }
+};

@@ -1,0 +1,40 @@
+#include "workload/pass.h"
+
+namespace foretrain {
+
+Pass only(const Pass& pass, Direction direction) {
+  Pass result;
+  for (const Repeat& repeat : pass.repeats) {
+    Repeat kept{repeat.count, repeat.is_layer, {}};
+    for (const Task& task : repeat.tasks)
+      if (task.direction == direction) kept.tasks.push_back(task);
+    if (!kept.tasks.empty()) result.repeats.push_back(std::move(kept));
+  }
+  return result;
+}
+
+Flops flops(const Pass& pass) {
+  Flops sum;
+  for (const Repeat& repeat : pass.repeats)
+    for (const Task& task : repeat.tasks)
+      if (task.kind == Task::Kind::kOperator)
+        sum += flops(task.op) * static_cast<double>(task.times * repeat.count);
+  return sum;
+}
+
+Bytes saved_bytes(const Pass& pass) {
+  Bytes sum;
+  for (const Repeat& repeat : pass.repeats)
+    for (const Task& task : repeat.tasks) sum += task.saved * static_cast<double>(repeat.count);
+  return sum;
+}
+
+std::int64_t launches(const Pass& pass) {
+  std::int64_t sum = 0;
+  for (const Repeat& repeat : pass.repeats)
+    for (const Task& task : repeat.tasks)
+      if (task.kind == Task::Kind::kOperator) sum += task.op.launches * task.times * repeat.count;
+  return sum;
+}
+
+}  // namespace foretrain

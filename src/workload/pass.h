@@ -1,0 +1,53 @@
+// What one pipeline chunk does for one micro-batch in one direction: an ordered list of tasks, equal layers
+// written once with a count. Forward (F), backward to inputs (B) and backward to weights (W) are told apart
+// task by task: a schedule that splits the backward takes the B tasks and the W tasks as passes of their own.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/units.h"
+#include "workload/collective.h"
+#include "workload/operator.h"
+
+namespace foretrain {
+
+enum class Direction : unsigned char { kForward, kBackward, kWeight };
+
+struct Task {
+  enum class Kind : unsigned char { kOperator, kCollective, kSync };  // a sync: the host waits for the GPU
+
+  Kind kind = Kind::kOperator;
+  Direction direction = Direction::kForward;
+  bool recompute = false;  // a forward that runs again inside a backward
+  bool blocking = true;    // of a collective: compute waits for it
+  Operator op;
+  Collective collective;
+  std::int64_t times = 1;  // run so many times in a row
+  Bytes saved;             // kept from this forward task until its backward
+
+  bool operator==(const Task&) const = default;
+};
+
+struct Repeat {
+  std::int64_t count = 1;
+  bool is_layer = false;
+  std::vector<Task> tasks;
+
+  bool operator==(const Repeat&) const = default;
+};
+
+struct Pass {
+  std::vector<Repeat> repeats;
+
+  bool operator==(const Pass&) const = default;
+};
+
+// The tasks of one direction alone.
+Pass only(const Pass& pass, Direction direction);
+
+Flops flops(const Pass& pass);  // recomputation included
+Bytes saved_bytes(const Pass& pass);
+std::int64_t launches(const Pass& pass);
+
+}  // namespace foretrain

@@ -1,0 +1,70 @@
+// How layers are dealt over pipeline stages.
+#include <numeric>
+
+#include "workload/workload.h"
+
+namespace foretrain {
+namespace {
+
+// Equal shares, the remainder one each from the front.
+std::vector<std::int64_t> deal(std::int64_t items, std::int64_t stages) {
+  std::vector<std::int64_t> shares(static_cast<std::size_t>(stages), items / stages);
+  for (std::int64_t i = 0; i < items % stages; ++i) ++shares[static_cast<std::size_t>(i)];
+  return shares;
+}
+
+// DeepSpeed's uniform partition as GPT-NeoX uses it: embedding and a preparing layer stand before the blocks;
+// a finishing layer, the norm and the head after them, and all are dealt by count.
+std::vector<std::int64_t> split_pipeline_layers(std::int64_t layers, std::int64_t stages) {
+  std::vector<std::int64_t> shares = deal(layers + 5, stages);
+  std::int64_t before = 2;
+  for (auto& share : shares) {
+    const std::int64_t taken = std::min(share, before);
+    share -= taken;
+    before -= taken;
+  }
+  std::int64_t after = 3;
+  for (auto share = shares.rbegin(); share != shares.rend(); ++share) {
+    const std::int64_t taken = std::min(*share, after);
+    *share -= taken;
+    after -= taken;
+  }
+  return shares;
+}
+
+// Nanotron: blocks fill a stage until their cumulative cost passes the stage's share of the total; a block
+// costs its products, the head V*h, all else nothing.
+std::vector<std::int64_t> split_by_cost(const Model& model, std::int64_t stages) {
+  const Block& b = model.blocks.front().block;
+  const double h = static_cast<double>(model.hidden);
+  const double block =
+      4 * static_cast<double>(b.q_width()) * h + (is_gated(b.mlp) ? 3 : 2) * static_cast<double>(b.ffn) * h;
+  const double total = block * static_cast<double>(model.layers()) + static_cast<double>(model.vocab) * h;
+  std::vector<std::int64_t> shares(static_cast<std::size_t>(stages), 0);
+  std::size_t stage = 0;
+  double sum = 0;
+  for (std::int64_t i = 0; i < model.layers(); ++i) {
+    ++shares[stage];
+    sum += block;
+    if (sum > total * static_cast<double>(stage + 1) / static_cast<double>(stages) &&
+        stage + 1 < shares.size())
+      ++stage;
+  }
+  return shares;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> split_layers(const Model& model, StageSplit rule, std::int64_t stages) {
+  switch (rule) {
+    case StageSplit::kEven:
+      return deal(model.layers(), stages);
+    case StageSplit::kCost:
+      return split_by_cost(model, stages);
+    case StageSplit::kPipelineLayers:
+      return split_pipeline_layers(model.layers(), stages);
+  }
+  return {};
+}
+
+}  // namespace foretrain

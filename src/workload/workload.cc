@@ -1,0 +1,318 @@
+#include "workload/workload.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "workload/block.h"
+
+namespace foretrain {
+namespace {
+
+// Turns the steps of a block into the tasks of its passes.
+class TaskWriter {
+ public:
+  TaskWriter(const Model& model, const Stack& stack, const Choices& choices)
+      : choices_(choices),
+        blocking_(stack.tp_blocking),
+        gather_again_(stack.sp_gather_again && choices.sp),
+        fused_accumulation_(stack.fused_accumulation),
+        activation_(static_cast<double>(choices.micro_batch * choices.seq * model.hidden) *
+                    bytes_of(choices.precision)) {}
+
+  void forward(const std::vector<Step>& steps, std::size_t begin, std::size_t end, bool recompute) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Step& step = steps[i];
+      if (step.kind == Step::Kind::kOperator) {
+        if (step.launches[0] > 0) add_operator(step, PassKind::kForward, 0, recompute);
+      } else if (step.kind == Step::Kind::kEnter) {
+        if (choices_.sp) add_collective(CollectiveKind::kAllGather, forward_direction(recompute), recompute);
+      } else {
+        add_collective(choices_.sp ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+                       forward_direction(recompute), recompute);
+      }
+    }
+  }
+
+  void backward(const std::vector<Step>& steps, bool selective) {
+    for (std::size_t i = steps.size(); i-- > 0;) {
+      const Step& step = steps[i];
+      if (selective && step.selective && (i + 1 == steps.size() || !steps[i + 1].selective)) {
+        std::size_t begin = i;
+        while (begin > 0 && steps[begin - 1].selective) --begin;
+        forward(steps, begin, i + 1, true);
+      }
+      switch (step.kind) {
+        case Step::Kind::kOperator:
+          operator_backward(steps, i);
+          break;
+        case Step::Kind::kEnter:
+          // Written by the product after it, so that the product's W can run beside it.
+          if (i + 1 == steps.size() || !is_linear(steps[i + 1])) enter_backward();
+          break;
+        case Step::Kind::kLeave:
+          if (choices_.sp) add_collective(CollectiveKind::kAllGather, Direction::kBackward, false);
+          break;
+      }
+    }
+  }
+
+  void gather_checkpoint() { add_collective(CollectiveKind::kAllGather, Direction::kBackward, true); }
+
+  void sync(std::int64_t times, Direction direction) {
+    for (std::int64_t i = 0; i < times; ++i) {
+      Task task;
+      task.kind = Task::Kind::kSync;
+      task.direction = direction;
+      tasks_.push_back(task);
+    }
+  }
+
+  std::vector<Task> take() { return std::move(tasks_); }
+
+ private:
+  static bool is_linear(const Step& step) {
+    return step.kind == Step::Kind::kOperator && step.op.kind == OperatorKind::kLinear;
+  }
+  static Direction forward_direction(bool recompute) {
+    return recompute ? Direction::kBackward : Direction::kForward;
+  }
+
+  void add_operator(const Step& step, PassKind pass, std::size_t which, bool recompute) {
+    Task task;
+    task.op = step.op;
+    task.op.pass = pass;
+    task.op.launches = static_cast<std::int32_t>(step.launches[which]);
+    task.times = step.times;
+    task.recompute = recompute;
+    task.direction = pass == PassKind::kWeight    ? Direction::kWeight
+                     : pass == PassKind::kForward ? forward_direction(recompute)
+                                                  : Direction::kBackward;
+    if (pass == PassKind::kForward && !recompute) task.saved = step.saved;
+    tasks_.push_back(task);
+  }
+
+  void add_collective(CollectiveKind kind, Direction direction, bool recompute, bool may_overlap = false) {
+    Task task;
+    task.kind = Task::Kind::kCollective;
+    task.collective = {kind, GroupKind::kTensor, Bytes(activation_)};
+    task.direction = direction;
+    task.recompute = recompute;
+    task.blocking = blocking_ || !may_overlap;
+    tasks_.push_back(task);
+  }
+
+  void enter_backward() {
+    add_collective(choices_.sp ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+                   Direction::kBackward, false, true);
+  }
+
+  void operator_backward(const std::vector<Step>& steps, std::size_t i) {
+    const Step& step = steps[i];
+    if (!step.has_backward) return;
+    const bool entered = i > 0 && steps[i - 1].kind == Step::Kind::kEnter;
+    if (!is_linear(step)) {
+      add_operator(step, PassKind::kBackward, 1, false);
+      return;
+    }
+    // The input's shard is gathered again for W, beside B.
+    if (entered && gather_again_) add_collective(CollectiveKind::kAllGather, Direction::kWeight, false, true);
+    if (step.launches[1] > 0) add_operator(step, PassKind::kBackward, 1, false);
+    if (entered) enter_backward();
+    if (step.launches[2] > 0) {
+      add_operator(step, PassKind::kWeight, 2, false);
+      accumulate(step);
+    }
+  }
+
+  // An accumulator in a wider format is always added to; .grad itself only from the second micro-batch on.
+  void accumulate(const Step& step) {
+    const bool wider = bytes_of(choices_.grad_dtype) > bytes_of(choices_.precision);
+    if (fused_accumulation_ || !(wider || choices_.accumulates)) return;
+    Task task;
+    task.direction = Direction::kWeight;
+    task.op.kind = OperatorKind::kAccumulate;
+    task.op.pass = PassKind::kWeight;
+    task.op.dtype = choices_.precision;
+    task.op.sizes = {step.op.sizes[1], step.op.sizes[2],
+                     static_cast<std::int64_t>(bytes_of(choices_.grad_dtype))};
+    task.times = step.times;
+    tasks_.push_back(task);
+  }
+
+  const Choices& choices_;
+  bool blocking_;
+  bool gather_again_;
+  bool fused_accumulation_;
+  double activation_;
+  std::vector<Task> tasks_;
+};
+
+// Vocabulary-parallel cross-entropy reduces the row maximum, the target's logit and the sum of exponentials:
+// three fp32 numbers a token (Shoeybi et al. 2019, section 3).
+void add_loss_exchange(const Choices& choices, std::vector<Task>& tasks) {
+  if (choices.tp == 1) return;
+  for (int i = 0; i < 3; ++i) {
+    Task task;
+    task.kind = Task::Kind::kCollective;
+    task.collective = {CollectiveKind::kAllReduce, GroupKind::kTensor,
+                       Bytes(4.0 * static_cast<double>(choices.micro_batch * choices.seq))};
+    tasks.push_back(task);
+  }
+}
+
+Bytes saved_by(const std::vector<Step>& steps, bool skip_selective) {
+  Bytes sum;
+  for (const Step& step : steps)
+    if (!(skip_selective && step.selective)) sum += step.saved;
+  return sum;
+}
+
+// Under recomputation a forward keeps less than its steps say: put what it keeps on the first task.
+void set_saved(std::vector<Task>& tasks, Bytes kept) {
+  for (Task& task : tasks) task.saved = Bytes(0);
+  if (!tasks.empty()) tasks.front().saved = kept;
+}
+
+}  // namespace
+
+Dtype accumulation_dtype(const Plan& plan, const Stack& stack) {
+  const bool stays = plan.precision == Dtype::kFp16 && stack.fp16_gradients;
+  return plan.grad_dtype.value_or(stays ? plan.precision : stack.grad_dtype);
+}
+
+Dtype reduction_dtype(const Plan& plan, const Stack& stack) {
+  const bool stays = plan.precision == Dtype::kFp16 && stack.fp16_gradients;
+  return plan.reduce_dtype.value_or(stays ? plan.precision : stack.reduce_dtype);
+}
+
+Choices choices_of(const Model& model, const Plan& plan, const Stack& stack, std::int64_t seq,
+                   bool accumulates) {
+  Choices c;
+  c.tp = plan.tp;
+  c.sp = plan.sp && plan.tp > 1;
+  c.micro_batch = plan.micro_batch;
+  c.seq = seq;
+  c.recompute = plan.recompute;
+  c.attention = plan.attention.value_or(stack.default_attention);
+  c.precision = plan.precision;
+  c.partition_activations = plan.partition_activations.value_or(false) && plan.tp > 1;
+  c.dropout = model.dropout.value_or(stack.default_dropout) > 0;
+  c.accumulates = accumulates;
+  c.grad_dtype = accumulation_dtype(plan, stack);
+  return c;
+}
+
+ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& choices, const Chunk& chunk) {
+  ChunkWork work;
+  const bool full = choices.recompute == Recompute::kFull;
+  const bool selective = choices.recompute == Recompute::kSelective;
+
+  const auto ends = [&](const std::vector<Step>& steps, bool is_head) {
+    TaskWriter forward(model, stack, choices);
+    forward.forward(steps, 0, steps.size(), false);
+    Repeat f{1, false, forward.take()};
+    if (is_head) add_loss_exchange(choices, f.tasks);
+    work.forward.repeats.push_back(std::move(f));
+    TaskWriter backward(model, stack, choices);
+    backward.backward(steps, false);
+    return Repeat{1, false, backward.take()};
+  };
+
+  Repeat embedding_backward;
+  if (chunk.first) embedding_backward = ends(embedding_steps(model, stack, choices), false);
+
+  Repeat layer_backward;
+  if (chunk.layers > 0) {
+    const std::vector<Step> steps = block_steps(model, stack, choices, model.blocks.front().block);
+    TaskWriter forward(model, stack, choices);
+    forward.forward(steps, 0, steps.size(), false);
+    forward.sync(stack.syncs_per_layer, Direction::kForward);
+    Repeat f{chunk.layers, true, forward.take()};
+    if (full) {
+      const double share =
+          choices.sp || choices.partition_activations ? static_cast<double>(choices.tp) : 1.0;
+      set_saved(f.tasks, Bytes(static_cast<double>(choices.micro_batch * choices.seq * model.hidden) *
+                               bytes_of(choices.precision) / share));
+      work.recomputed = saved_by(steps, false);
+    } else if (selective) {
+      set_saved(f.tasks, saved_by(steps, true));
+      work.recomputed = saved_by(steps, false) - saved_by(steps, true);
+    }
+    work.forward.repeats.push_back(std::move(f));
+
+    TaskWriter backward(model, stack, choices);
+    if (full) {
+      if (choices.partition_activations) backward.gather_checkpoint();
+      backward.forward(steps, 0, steps.size(), true);
+    }
+    backward.backward(steps, selective);
+    backward.sync(stack.syncs_per_layer, Direction::kBackward);
+    layer_backward = Repeat{chunk.layers, true, backward.take()};
+  }
+
+  Repeat head_backward;
+  if (chunk.last) head_backward = ends(head_steps(model, stack, choices), true);
+
+  for (Repeat* repeat : {&head_backward, &layer_backward, &embedding_backward})
+    if (!repeat->tasks.empty()) work.backward.repeats.push_back(std::move(*repeat));
+  return work;
+}
+
+std::int64_t padded_vocab(const Model& model, const Stack& stack, std::int64_t tp) {
+  const std::int64_t multiple = stack.vocab_multiple * tp;
+  return (model.vocab + multiple - 1) / multiple * multiple;
+}
+
+ParameterShare parameter_share(const Model& model, const Stack& stack, std::int64_t tp, const Chunk& chunk,
+                               bool only_stage) {
+  const Block& b = model.blocks.front().block;
+  const std::int64_t h = model.hidden;
+  const std::int64_t q = b.q_width() / tp;
+  const std::int64_t kv = std::max<std::int64_t>(b.kv_heads / tp, 1) * b.head_dim;
+  const std::int64_t up = (is_gated(b.mlp) ? 2 : 1) * b.ffn / tp;
+  const std::int64_t norm = norm_parameters(model);
+  const std::int64_t norm_tensors = model.norm_bias && model.norm == Norm::kLayernorm ? 2 : 1;
+
+  std::int64_t block = h * (q + 2 * kv) + q * h + h * up + b.ffn / tp * h + 2 * norm;
+  std::int64_t block_tensors = 4 + 2 * norm_tensors;
+  if (model.qkv_bias) block += q + 2 * kv, ++block_tensors;
+  if (model.biases) block += h + up + h, block_tensors += 3;  // row-parallel biases are on every rank
+
+  ParameterShare share;
+  share.elements = chunk.layers * block;
+  share.tensors = chunk.layers * block_tensors;
+  const std::int64_t table = padded_vocab(model, stack, tp) / tp * h;
+  if (chunk.first) {
+    share.elements += table + position_parameters(model) + (model.embedding_norm ? norm : 0);
+    share.tensors += 1 + (position_parameters(model) > 0 ? 1 : 0) + (model.embedding_norm ? norm_tensors : 0);
+  }
+  if (chunk.last) {
+    share.elements += norm;
+    share.tensors += norm_tensors;
+    if (!model.tied || !only_stage) share.elements += table, ++share.tensors;
+  }
+  if (model.tied && !only_stage && (chunk.first || chunk.last)) share.embedding_elements = table;
+  return share;
+}
+
+Pass build_optimizer(const Stack& stack, Dtype precision, Dtype grad_dtype, std::int64_t elements,
+                     std::int64_t tensors) {
+  const auto size = [](Dtype dtype) { return static_cast<std::int64_t>(bytes_of(dtype)); };
+  const bool master = stack.master_weights && precision != Dtype::kFp32;
+  Repeat repeat;
+  for (const PartOperator& entry : stack.optimizer) {
+    Task task;
+    task.op.kind = entry.kind;
+    task.op.impl = entry.impl;
+    task.op.pass = PassKind::kStep;
+    task.op.dtype = precision;
+    task.op.launches = static_cast<std::int32_t>(entry.launches[0]);
+    task.op.sizes = {elements,      tensors, size(grad_dtype), size(precision), size(stack.moment_dtype),
+                     master ? 4 : 0};
+    task.times = entry.times;
+    repeat.tasks.push_back(task);
+  }
+  return Pass{{std::move(repeat)}};
+}
+
+}  // namespace foretrain

@@ -1,0 +1,80 @@
+// From a model, a plan and a stack to the work of one pipeline chunk.
+//
+// A block is written down once, forward, as the stack's operators with Megatron's two conjugate
+// communication points between them (Shoeybi et al. 2019, arXiv 1909.08053; Korthikanti et al. 2022,
+// arXiv 2205.05198):
+//   f, before a column-parallel product:  forward nothing,    backward all-reduce
+//                              with sp:   forward all-gather, backward reduce-scatter
+//   g, after a row-parallel product:      forward all-reduce, backward nothing
+//                              with sp:   forward reduce-scatter, backward all-gather
+// The backward is that list reversed, each product once to its inputs (B) and once to its weights (W), with
+// the recomputation that the plan asks for in front.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "spec/run.h"
+#include "workload/pass.h"
+
+namespace foretrain {
+
+// What a plan's chunk is made of, and everything that its passes depend on.
+struct Chunk {
+  std::int64_t layers = 0;
+  bool first = false;  // holds the embedding
+  bool last = false;   // holds the final norm, the head and the loss
+
+  bool operator==(const Chunk&) const = default;
+};
+
+// The choices that shape a chunk's passes, with the stack's defaults filled in.
+struct Choices {
+  std::int64_t tp = 1;
+  bool sp = false;
+  std::int64_t micro_batch = 1;
+  std::int64_t seq = 0;
+  Recompute recompute = Recompute::kNone;
+  AttentionKind attention = AttentionKind::kFlash;
+  Dtype precision = Dtype::kBf16;
+  bool partition_activations = false;
+  bool dropout = false;
+  bool accumulates = false;  // several micro-batches a step: gradients are added up
+  Dtype grad_dtype = Dtype::kFp32;
+
+  bool operator==(const Choices&) const = default;
+};
+Dtype accumulation_dtype(const Plan& plan, const Stack& stack);
+Dtype reduction_dtype(const Plan& plan, const Stack& stack);
+Choices choices_of(const Model& model, const Plan& plan, const Stack& stack, std::int64_t seq,
+                   bool accumulates);
+
+struct ChunkWork {
+  Pass forward;
+  Pass backward;     // B and W tasks in the order in which autograd runs them
+  Bytes recomputed;  // what a recomputed layer holds while its backward runs
+};
+ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& choices, const Chunk& chunk);
+
+// Trained numbers that one rank of a chunk holds, before any ZeRO sharding. A tied head on the last of
+// several stages is a second copy of the embedding.
+struct ParameterShare {
+  std::int64_t elements = 0;
+  std::int64_t tensors = 0;
+  std::int64_t embedding_elements = 0;  // of these, the tied embedding that first and last stage share
+
+  bool operator==(const ParameterShare&) const = default;
+};
+ParameterShare parameter_share(const Model& model, const Stack& stack, std::int64_t tp, const Chunk& chunk,
+                               bool only_stage);
+
+// The optimizer's step over `elements` parameters in `tensors` tensors.
+Pass build_optimizer(const Stack& stack, Dtype precision, Dtype grad_dtype, std::int64_t elements,
+                     std::int64_t tensors);
+
+std::int64_t padded_vocab(const Model& model, const Stack& stack, std::int64_t tp);
+
+// Layers of each stage by the stack's rule.
+std::vector<std::int64_t> split_layers(const Model& model, StageSplit rule, std::int64_t stages);
+
+}  // namespace foretrain

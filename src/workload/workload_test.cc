@@ -1,0 +1,255 @@
+#include "workload/workload.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <numeric>
+
+#include "spec/catalog.h"
+#include "workload/block.h"
+
+using namespace foretrain;
+
+namespace {
+
+Model gpt(std::int64_t layers = 4, std::int64_t hidden = 1024, std::int64_t heads = 16) {
+  Model model;
+  model.name = "gpt";
+  model.hidden = hidden;
+  model.blocks = {{layers, Block{heads, heads, hidden / heads, 4 * hidden, MlpKind::kGelu}}};
+  model.norm = Norm::kLayernorm;
+  model.positions = Positions::kLearned;
+  model.max_positions = 2048;
+  model.vocab = 51200;
+  model.biases = model.qkv_bias = model.norm_bias = true;
+  model.dropout = 0.1;
+  return model;
+}
+
+Stack stack(std::string_view name) {
+  auto found = Catalog().stack(name);
+  REQUIRE_MESSAGE(found, (found ? "" : found.error().text()));
+  return *found;
+}
+
+Choices choices(const Model& model, const Stack& s, Plan plan, std::int64_t seq = 2048) {
+  return choices_of(model, plan, s, seq, true);
+}
+
+double layer_bytes(const Model& model, const Stack& s, const Choices& c) {
+  const ChunkWork one = build_chunk(model, s, c, Chunk{1, false, false});
+  return saved_bytes(one.forward).value;
+}
+
+std::map<CollectiveKind, int> collectives(const Pass& pass, bool recomputed = false) {
+  std::map<CollectiveKind, int> counts;
+  for (const Repeat& repeat : pass.repeats)
+    for (const Task& task : repeat.tasks)
+      if (task.kind == Task::Kind::kCollective && task.recompute == recomputed)
+        counts[task.collective.kind] += static_cast<int>(repeat.count);
+  return counts;
+}
+
+}  // namespace
+
+TEST_CASE("A Megatron layer keeps the bytes of Korthikanti et al., table 2") {
+  // s tokens, b batch, h hidden, a heads, t tensor ranks; normalisation statistics (8 bytes a row) aside.
+  const Model model = gpt();
+  const Stack megatron = stack("megatron");
+  const double s = 2048, b = 2, h = 1024, a = 16, t = 4;
+  const double stats = 2 * 8 * s * b;
+  Plan plan;
+  plan.micro_batch = 2;
+  plan.precision = Dtype::kFp16;
+  plan.attention = AttentionKind::kUnfused;
+
+  CHECK(layer_bytes(model, megatron, choices(model, megatron, plan)) ==
+        s * b * h * (34 + 5 * a * s / h) + stats);
+  plan.tp = 4;
+  CHECK(layer_bytes(model, megatron, choices(model, megatron, plan)) ==
+        s * b * h * (10 + 24 / t + 5 * a * s / (h * t)) + stats);
+  plan.sp = true;
+  CHECK(layer_bytes(model, megatron, choices(model, megatron, plan)) ==
+        s * b * h / t * (34 + 5 * a * s / h) + stats / t);
+  plan.recompute = Recompute::kSelective;
+  CHECK(layer_bytes(model, megatron, choices(model, megatron, plan)) == 34 * s * b * h / t + stats / t);
+  plan.recompute = Recompute::kFull;
+  plan.sp = false;
+  CHECK(layer_bytes(model, megatron, choices(model, megatron, plan)) == 2 * s * b * h);
+}
+
+TEST_CASE("A layer's products are 24 b s h^2 + 4 b s^2 h forward and twice that backward") {
+  // Narayanan et al. 2021, appendix: attention's two products count the full square when unfused.
+  const Model model = gpt();
+  const Stack megatron = stack("megatron");
+  const double s = 2048, b = 2, h = 1024;
+  Plan plan;
+  plan.micro_batch = 2;
+  plan.attention = AttentionKind::kUnfused;
+  const ChunkWork work = build_chunk(model, megatron, choices(model, megatron, plan), Chunk{1, false, false});
+  const double forward = 24 * b * s * h * h + 4 * b * s * s * h;
+  CHECK(flops(work.forward).value == forward);
+  CHECK(flops(work.backward).value == 2 * forward);
+  CHECK(flops(only(work.backward, Direction::kWeight)).value == 24 * b * s * h * h);
+}
+
+TEST_CASE("Full recomputation adds one forward to the backward") {
+  const Model model = gpt();
+  const Stack megatron = stack("megatron");
+  Plan plan;
+  plan.recompute = Recompute::kFull;
+  const ChunkWork work = build_chunk(model, megatron, choices(model, megatron, plan), Chunk{3, false, false});
+  // Products: once again, then twice. Flash attention's backward is five products, not four, so half of its
+  // forward (2 s^2 h a layer, causal) comes on top.
+  const double attention = 3 * 2 * 2048.0 * 2048 * 1024;
+  CHECK(flops(work.backward).value == 3 * flops(work.forward).value + 0.5 * attention);
+}
+
+TEST_CASE("Selective recomputation repeats the attention core only") {
+  const Model model = gpt();
+  const Stack megatron = stack("megatron");
+  Plan plan;
+  plan.attention = AttentionKind::kUnfused;
+  const ChunkWork none = build_chunk(model, megatron, choices(model, megatron, plan), Chunk{1, false, false});
+  plan.recompute = Recompute::kSelective;
+  const ChunkWork selective =
+      build_chunk(model, megatron, choices(model, megatron, plan), Chunk{1, false, false});
+  const double core = 4.0 * 2048 * 2048 * 1024;
+  CHECK(flops(selective.backward).value == flops(none.backward).value + core);
+  CHECK(flops(selective.forward).value == flops(none.forward).value);
+}
+
+TEST_CASE("FLOPs, weights and sharded activations are conserved under tensor parallelism") {
+  const Model model = gpt();
+  for (const char* name : {"megatron", "nanotron", "neox", "hf-eager", "llm-foundry", "generic"}) {
+    const Stack s = stack(name);
+    Plan plan;
+    const ChunkWork whole = build_chunk(model, s, choices(model, s, plan), Chunk{2, true, true});
+    for (const std::int64_t tp : {2, 4, 8, 16}) {
+      plan.tp = tp;
+      const ChunkWork share = build_chunk(model, s, choices(model, s, plan), Chunk{2, true, true});
+      CAPTURE(name);
+      CAPTURE(tp);
+      CHECK(flops(share.forward).value * static_cast<double>(tp) == flops(whole.forward).value);
+      CHECK(flops(share.backward).value * static_cast<double>(tp) == flops(whole.backward).value);
+      CHECK(saved_bytes(share.forward) <= saved_bytes(whole.forward));
+    }
+  }
+}
+
+TEST_CASE("Tensor parallelism reduces twice forward and twice backward a layer; sp gathers and scatters") {
+  const Model model = gpt();
+  const Stack megatron = stack("megatron");
+  Plan plan;
+  plan.tp = 4;
+  ChunkWork work = build_chunk(model, megatron, choices(model, megatron, plan), Chunk{3, false, false});
+  CHECK(collectives(work.forward) == std::map<CollectiveKind, int>{{CollectiveKind::kAllReduce, 6}});
+  CHECK(collectives(work.backward) == std::map<CollectiveKind, int>{{CollectiveKind::kAllReduce, 6}});
+  plan.sp = true;
+  work = build_chunk(model, megatron, choices(model, megatron, plan), Chunk{3, false, false});
+  CHECK(collectives(work.forward) == std::map<CollectiveKind, int>{{CollectiveKind::kAllGather, 6},
+                                                                   {CollectiveKind::kReduceScatter, 6}});
+  // Backward: the conjugates, and each column-parallel input gathered again for its weight gradient.
+  CHECK(collectives(work.backward) == std::map<CollectiveKind, int>{{CollectiveKind::kAllGather, 12},
+                                                                    {CollectiveKind::kReduceScatter, 6}});
+}
+
+TEST_CASE("NeoX with parallel residuals reduces once forward and twice backward a layer") {
+  Model model = gpt();
+  model.residual = Residual::kParallel;
+  const Stack neox = stack("neox");
+  Plan plan;
+  plan.tp = 4;
+  plan.recompute = Recompute::kFull;
+  plan.partition_activations = true;
+  const ChunkWork work = build_chunk(model, neox, choices(model, neox, plan), Chunk{1, false, false});
+  CHECK(collectives(work.forward)[CollectiveKind::kAllReduce] == 1);
+  CHECK(collectives(work.backward)[CollectiveKind::kAllReduce] == 2);
+  // Recomputed: the forward's all-reduce, and the gather of the partitioned checkpoint.
+  CHECK(collectives(work.backward, true) == std::map<CollectiveKind, int>{{CollectiveKind::kAllReduce, 1},
+                                                                          {CollectiveKind::kAllGather, 1}});
+}
+
+TEST_CASE("Ranks' parameters sum to the model's, padding and replicated tensors apart") {
+  Model model = gpt();
+  model.vocab = 51200;  // a multiple of 128 * 8: nothing is padded
+  const Stack megatron = stack("megatron");
+  CHECK(parameter_share(model, megatron, 1, Chunk{4, true, true}, true).elements == parameters(model));
+  const std::int64_t replicated = 4 * (2 * norm_parameters(model) + 2 * model.hidden) + norm_parameters(model) +
+                                  position_parameters(model);
+  for (const std::int64_t tp : {2, 4, 8}) {
+    const std::int64_t share = parameter_share(model, megatron, tp, Chunk{4, true, true}, true).elements;
+    CHECK(tp * (share - replicated) + replicated == parameters(model));
+  }
+}
+
+TEST_CASE("A tied head lives twice when first and last stage are apart") {
+  Model model = gpt();
+  model.tied = true;
+  const Stack megatron = stack("megatron");
+  const ParameterShare first = parameter_share(model, megatron, 1, Chunk{2, true, false}, false);
+  const ParameterShare last = parameter_share(model, megatron, 1, Chunk{2, false, true}, false);
+  CHECK(first.elements + last.elements == parameters(model) + model.vocab * model.hidden);
+  CHECK(first.embedding_elements == model.vocab * model.hidden);
+  CHECK(last.embedding_elements == model.vocab * model.hidden);
+  CHECK(parameter_share(model, megatron, 1, Chunk{4, true, true}, true).embedding_elements == 0);
+}
+
+TEST_CASE("The vocabulary is padded to a multiple of 128 tp by Megatron") {
+  Model model = gpt();
+  model.vocab = 50257;
+  CHECK(padded_vocab(model, stack("megatron"), 1) == 50304);
+  CHECK(padded_vocab(model, stack("megatron"), 8) == 51200);
+  CHECK(padded_vocab(model, stack("hf-eager"), 1) == 50257);
+}
+
+TEST_CASE("Layers are dealt by each stack's own rule and none is lost") {
+  using Layers = std::vector<std::int64_t>;
+  CHECK(split_layers(gpt(44), StageSplit::kPipelineLayers, 4) == Layers{11, 12, 12, 9});
+  CHECK(split_layers(gpt(32), StageSplit::kPipelineLayers, 4) == Layers{8, 9, 9, 6});
+  CHECK(split_layers(gpt(48), StageSplit::kEven, 8) == Layers(8, 6));
+  CHECK(split_layers(gpt(10), StageSplit::kEven, 4) == Layers{3, 3, 2, 2});
+  // A head of four layers' cost: 16 + 4 = 20 units over two stages, and a block that passes the half closes it.
+  Model llama;
+  llama.hidden = 2048;
+  llama.blocks = {{16, Block{32, 32, 64, 8192, MlpKind::kSwiglu}}};
+  llama.vocab = 131072;
+  CHECK(split_layers(llama, StageSplit::kCost, 2) == Layers{11, 5});
+  for (const StageSplit rule : {StageSplit::kEven, StageSplit::kCost, StageSplit::kPipelineLayers})
+    for (std::int64_t layers = 1; layers < 40; ++layers)
+      for (std::int64_t stages = 1; stages <= layers; ++stages) {
+        const Layers split = split_layers(gpt(layers), rule, stages);
+        CHECK(std::accumulate(split.begin(), split.end(), std::int64_t{0}) == layers);
+        CHECK(static_cast<std::int64_t>(split.size()) == stages);
+      }
+}
+
+TEST_CASE("The optimizer's step moves every state once") {
+  // bf16 with fp32 master, moments and gradients: Adam reads the gradient and reads and writes master and two
+  // moments (4 + 3 * 8 bytes), the cast reads 4 and writes 2.
+  const Stack megatron = stack("megatron");
+  const Pass pass = build_optimizer(megatron, Dtype::kBf16, Dtype::kFp32, 1000, 10);
+  double adam = 0, cast = 0;
+  for (const Task& task : pass.repeats.front().tasks) {
+    if (task.op.kind == OperatorKind::kAdamw) adam += bytes(task.op).value;
+    if (task.op.kind == OperatorKind::kCastWeights) cast += bytes(task.op).value;
+  }
+  CHECK(adam == 1000 * 28);
+  CHECK(cast == 1000 * 6);
+}
+
+TEST_CASE("Flash attention saves no scores; grouped-query heads shrink keys and values") {
+  Model model = gpt();
+  model.blocks.front().block.kv_heads = 4;
+  const Stack generic = stack("generic");
+  Plan plan;
+  const ChunkWork work = build_chunk(model, generic, choices(model, generic, plan), Chunk{1, false, false});
+  bool seen = false;
+  for (const Task& task : work.forward.repeats.front().tasks)
+    if (task.op.kind == OperatorKind::kAttention) {
+      seen = true;
+      CHECK(task.op.sizes == std::array<std::int64_t, 6>{1, 16, 4, 2048, 64, 1});
+      CHECK(task.saved.value == 4.0 * 16 * 2048);  // the log-sum-exp of each row
+    }
+  CHECK(seen);
+}
