@@ -1,0 +1,131 @@
+#include "cost/analytic.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foretrain {
+namespace {
+
+// Between two dependent kernels of one stream: the drain of one and the ramp of the next (A100 and H100
+// micro-benchmarks agree on 1 to 2 us).
+constexpr Seconds kKernelGap = microseconds(1.5);
+
+// Depth of a product's pipeline before the first useful multiply-add, in elements of k.
+constexpr double kPrologue = 96;
+
+struct Tile {
+  double m, n;
+  double efficiency;  // against the largest tile: smaller ones reuse less
+};
+constexpr Tile kTiles[] = {
+    {128, 256, 1.0}, {256, 128, 1.0}, {128, 128, 0.93}, {128, 64, 0.80}, {64, 64, 0.60}};
+
+// What a kernel of this kind reaches of a long stream's bandwidth. Public A100 and GH200 samples (published
+// with arXiv 2509.22832) put residual adds at 1, gelu at 0.7 to 0.85, layer norms at 0.6.
+double stream_share(OperatorKind kind) {
+  switch (kind) {
+    case OperatorKind::kLayernorm:
+    case OperatorKind::kRmsnorm:
+    case OperatorKind::kSoftmax:
+      return 0.65;
+    case OperatorKind::kEmbedding:
+    case OperatorKind::kCrossEntropy:
+      return 0.7;
+    case OperatorKind::kRope:
+      return 0.7;
+    case OperatorKind::kGelu:
+    case OperatorKind::kSwiglu:
+    case OperatorKind::kGeglu:
+    case OperatorKind::kSquaredRelu:
+    case OperatorKind::kBiasGelu:
+    case OperatorKind::kBiasDropoutAdd:
+    case OperatorKind::kDropout:
+      return 0.8;
+    default:
+      return 0.95;
+  }
+}
+
+// Relative spread of the analytic figure, from its scatter over the public samples.
+double analytic_spread(OperatorKind kind) {
+  switch (kind) {
+    case OperatorKind::kLinear:
+      return 0.10;
+    case OperatorKind::kBatchedProduct:
+    case OperatorKind::kAttention:
+      return 0.20;
+    case OperatorKind::kAdamw:
+    case OperatorKind::kGradNorm:
+    case OperatorKind::kScaleGrads:
+    case OperatorKind::kCastGrads:
+    case OperatorKind::kCastWeights:
+    case OperatorKind::kZeroGrads:
+      return 0.25;
+    default:
+      return 0.20;
+  }
+}
+
+// Share of the card's power while streaming from memory; products draw the cap.
+constexpr double kStreamPowerShare = 0.75;
+
+}  // namespace
+
+Seconds AnalyticCost::product_time(double batch, double m, double k, double n, Dtype dtype) const {
+  const double sms = static_cast<double>(gpu_.sms);
+  const FlopsPerSecond rate = gpu_.rate(dtype) * gpu_.product_efficiency;
+  double best = HUGE_VAL;
+  for (const Tile& tile : kTiles) {
+    const double tiles = batch * std::ceil(m / tile.m) * std::ceil(n / tile.n);
+    double waves = tiles / sms;
+    // Less than a wave: k is split over the idle SMs as long as each part keeps 512 of it.
+    const double splits = waves < 1 ? std::max(1.0, std::min(std::floor(1 / waves), std::floor(k / 512))) : 1;
+    waves = splits > 1 ? waves * splits : std::ceil(waves);
+    const double depth = k / splits + kPrologue;
+    best = std::min(best, std::ceil(waves) * sms * 2 * tile.m * tile.n * depth / tile.efficiency);
+  }
+  return Flops(best) / rate;
+}
+
+Seconds AnalyticCost::compute_time(const Operator& op) const {
+  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  const bool forward = op.pass == PassKind::kForward;
+  switch (op.kind) {
+    case OperatorKind::kLinear: {
+      const double m = size(0), k = size(1), n = size(2);
+      if (op.pass == PassKind::kBackward) return product_time(1, m, n, k, op.dtype);  // dx = dy w^T
+      if (op.pass == PassKind::kWeight) return product_time(1, k, m, n, op.dtype);    // dw = x^T dy
+      return product_time(1, m, k, n, op.dtype);
+    }
+    case OperatorKind::kBatchedProduct: {
+      const double b = size(0), m = size(1), k = size(2), n = size(3);
+      if (forward) return product_time(b, m, k, n, op.dtype);
+      return product_time(b, m, n, k, op.dtype) + product_time(b, k, m, n, op.dtype);
+    }
+    case OperatorKind::kAttention: {
+      // Tiled attention reaches about 0.7 of what products do forward, 0.55 backward at head_dim 128, and
+      // less for narrower heads, whose softmax weighs more (Dao 2023, figures 4 to 6).
+      const double head = std::min(1.0, 0.5 + size(4) / 256);
+      const double share = (forward ? 0.70 : 0.55) * head;
+      return flops(op) / (gpu_.rate(op.dtype) * gpu_.product_efficiency * share);
+    }
+    default:
+      return Seconds(0);
+  }
+}
+
+OperatorCost AnalyticCost::cost(const Operator& op) const {
+  OperatorCost cost;
+  const Seconds compute = compute_time(op);
+  const Seconds memory = bytes(op) / (gpu_.hbm * gpu_.memory_efficiency * stream_share(op.kind));
+  const Seconds busy = std::max(compute, memory);
+  cost.gpu = busy + kKernelGap * static_cast<double>(op.launches);
+  cost.host = host_launch_ * static_cast<double>(op.launches);
+  const bool clocked = compute >= memory && compute > Seconds(0);
+  cost.clocked_share = clocked ? busy / cost.gpu : 0.0;
+  cost.watts = gpu_.power_cap_w * (clocked ? 1.0 : kStreamPowerShare);
+  cost.spread = analytic_spread(op.kind);
+  return cost;
+}
+
+}  // namespace foretrain

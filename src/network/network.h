@@ -1,0 +1,65 @@
+// What a collective takes on a placed group, from datasheet figures: latency and bandwidth by tier (Hockney's
+// alpha-beta), rings and trees.
+//
+// n ranks, B bytes in the whole tensor (of an all-to-all: in each rank's buffer), a the latency of one hop,
+// b the bytes a second a rank can send; log2 is rounded up. Inside one NVLink domain:
+//   all-gather, reduce-scatter  ring   (n - 1) a + (n - 1)/n B / b
+//   all-reduce                  ring   2 (n - 1) a + 2 (n - 1)/n B / b     (Patarasuk and Yuan 2009)
+//                               tree   2 log2(n) a + 2 B / b               (double binary tree, Sanders 2009)
+//   broadcast                   tree   log2(n) a + B / b
+//   all-to-all                  pairs  (n - 1) a + (n - 1)/n B / b
+//   send/receive                       a + B / b
+// The faster of ring and tree is taken, as NCCL does.
+//
+// Over d domains with r ranks in each, A and a are the latencies between and inside domains, and b is the
+// slower of NVLink and of what the group can send out of one domain. A ring enters and leaves each domain
+// once whatever r is, so the same B (n - 1)/n passes that border; r ranks bring r ranks' NICs to it:
+//   ring        d hops at A, the others at a
+//   tree        2 log2(d) A + 2 (r - 1) a + 2 B / b    (all-reduce: a chain inside, a tree between)
+//               log2(d) A + log2(r) a + B / b          (broadcast)
+//   all-to-all  (n - r) A + (r - 1) a + the slower of  r (n - r)/n B / (group's NICs), (r - 1)/n B / NVLink
+//   send/receive  A + B / (what one rank can send)
+// The group's NICs: a node's bandwidth over the groups that use it at once (placement's `sharers`), for every
+// node it has in the domain; but never more than its ranks can drive, ceil(NICs / GPUs of a node) each.
+#pragma once
+
+#include <array>
+
+#include "base/estimate.h"
+#include "network/placement.h"
+
+namespace foretrain {
+
+struct CollectiveCost {
+  Seconds seconds;
+  double spread = 0.0;
+  Origin origin = Origin::kAnalytic;
+  bool crosses_nodes = false;  // uses the NICs, otherwise NVLink alone
+
+  bool operator==(const CollectiveCost&) const = default;
+};
+
+class Network {
+ public:
+  Network(const Cluster& cluster, const Layout& layout);
+
+  // A group of one rank costs nothing. No bytes still cost the latency.
+  CollectiveCost cost(const Collective& collective) const;
+  const PlacedGroup& placed(GroupKind kind) const { return groups_[static_cast<std::size_t>(kind)].placed; }
+
+ private:
+  struct Group {
+    PlacedGroup placed;
+    BytesPerSecond nics;      // what the group can send out of one domain, in a collective
+    BytesPerSecond rank_p2p;  // what one of its ranks can send out of its domain, alone
+  };
+
+  Seconds inside(CollectiveKind kind, Bytes bytes, const Group& group) const;
+  Seconds across(CollectiveKind kind, Bytes bytes, const Group& group) const;
+
+  Link intra_;  // copies, so that a Network outlives what it was made from
+  Link inter_;
+  std::array<Group, kGroupKindCount> groups_{};
+};
+
+}  // namespace foretrain

@@ -1,0 +1,48 @@
+// Where a group of ranks sits. Ranks are numbered tensor fastest, then context, data, pipeline, and fill
+// nodes in that order; so a group is an arithmetic progression of ranks (two nested ones for kModel). NVLink
+// joins the ranks of one domain (a node, or more, as in an NVL72 rack: then a whole number of nodes).
+//
+//   tp=4, dp=8, pp=4 on nodes of 4: a tensor group is one node; a data group has one rank in each of 8
+//   nodes, and the 4 data groups of those nodes share their NICs.
+//   tp=4, dp=3, pp=2 on nodes of 8: the data group {0, 4, 8} has two ranks in one node and one in the next,
+//   where ranks 8..15 belong to eight data groups, four of each stage: 8 sharers.
+//
+// The groups of one kind are placed alike where sizes divide each other. Where they do not, each figure is
+// the worst over those groups that cross domains, since a step waits for the slowest.
+#pragma once
+
+#include <cstdint>
+
+#include "spec/cluster.h"
+#include "workload/collective.h"
+
+namespace foretrain {
+
+struct Layout {
+  std::int64_t tp = 1;
+  std::int64_t cp = 1;
+  std::int64_t dp = 1;
+  std::int64_t pp = 1;
+
+  std::int64_t gpus() const { return tp * cp * dp * pp; }
+  bool operator==(const Layout&) const = default;
+};
+
+struct PlacedGroup {
+  std::int64_t ranks = 1;
+  std::int64_t domains = 1;            // NVLink domains spanned
+  std::int64_t ranks_per_domain = 1;   // most members that one domain holds
+  std::int64_t fewest_per_domain = 1;  // fewest members in a domain that holds any
+  // Of groups that cross domains; 1 otherwise, as no NIC is used:
+  std::int64_t nodes_per_domain = 1;  // fewest nodes, in one domain, that hold members: their NICs carry it
+  std::int64_t sharers = 1;           // most groups of this kind that use the NICs of one node at once
+
+  bool crosses_nodes() const { return domains > 1; }
+  bool operator==(const PlacedGroup&) const = default;
+};
+
+// kPipeline and kEmbedding are pairs that exchange one message. A constant number of steps where sizes divide
+// each other, otherwise at most proportional to the ranks. No allocation.
+PlacedGroup place(GroupKind kind, const Layout& layout, const Cluster& cluster);
+
+}  // namespace foretrain

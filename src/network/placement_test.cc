@@ -1,0 +1,104 @@
+#include "network/placement.h"
+
+#include <doctest/doctest.h>
+
+namespace foretrain {
+namespace {
+
+Cluster nodes_of(std::int64_t gpus, std::int64_t domain = 0) {
+  Cluster cluster;
+  cluster.gpus_per_node = gpus;
+  cluster.nvlink_domain = domain == 0 ? gpus : domain;
+  return cluster;
+}
+
+TEST_CASE("tensor fastest, then data: tp=4 fills a node of 4, its data groups have a rank in each of 8") {
+  const Layout layout{.tp = 4, .dp = 8, .pp = 4};
+  const Cluster perlmutter = nodes_of(4);
+  CHECK(place(GroupKind::kTensor, layout, perlmutter) ==
+        PlacedGroup{.ranks = 4, .ranks_per_domain = 4, .fewest_per_domain = 4});
+  // Ranks 0, 4, ..., 28. Each of a node's four ranks is in a data group of its own.
+  CHECK(place(GroupKind::kData, layout, perlmutter) == PlacedGroup{.ranks = 8, .domains = 8, .sharers = 4});
+  // Ranks 0 and 32; all four ranks of a node send at once.
+  CHECK(place(GroupKind::kPipeline, layout, perlmutter) ==
+        PlacedGroup{.ranks = 2, .domains = 2, .sharers = 4});
+  // 4 ranks in each of 4 nodes, and no other model copy in those nodes.
+  CHECK(place(GroupKind::kModel, layout, perlmutter) ==
+        PlacedGroup{.ranks = 16, .domains = 4, .ranks_per_domain = 4, .fewest_per_domain = 4});
+}
+
+TEST_CASE("one full node is not inter-node, though pp * tp * dp equals the GPUs of a node") {
+  const Layout layout{.tp = 2, .dp = 2, .pp = 2};
+  for (int kind = 0; kind < kGroupKindCount; ++kind) {
+    const PlacedGroup placed = place(static_cast<GroupKind>(kind), layout, nodes_of(8));
+    CHECK_FALSE(placed.crosses_nodes());
+    CHECK(placed.sharers == 1);
+  }
+}
+
+TEST_CASE("neighbouring stages inside a node: only the pair at the node's end crosses") {
+  // Stages of 2 ranks, 4 a node: pairs (6, 8) and (7, 9) cross, the six before them do not.
+  const Layout layout{.tp = 2, .pp = 8};
+  CHECK(place(GroupKind::kPipeline, layout, nodes_of(8)) ==
+        PlacedGroup{.ranks = 2, .domains = 2, .sharers = 2});
+}
+
+TEST_CASE("dp below gpus_per_node / tp: a data group stays inside its node") {
+  // Stage of 4 ranks, two stages a node: {0, 2}, {1, 3} | {4, 6}, {5, 7}. The paper spread them over nodes.
+  const Layout layout{.tp = 2, .dp = 2, .pp = 4};
+  CHECK(place(GroupKind::kData, layout, nodes_of(8)) ==
+        PlacedGroup{.ranks = 2, .ranks_per_domain = 2, .fewest_per_domain = 2});
+}
+
+TEST_CASE("a data group with several ranks a node shares its NICs with fewer siblings") {
+  // Ranks 0, 2, 4, 6 | 8, ...: four a node, and one sibling (the odd ranks).
+  const Layout layout{.tp = 2, .dp = 16};
+  CHECK(place(GroupKind::kData, layout, nodes_of(8)) ==
+        PlacedGroup{.ranks = 16, .domains = 4, .ranks_per_domain = 4, .fewest_per_domain = 4, .sharers = 2});
+}
+
+TEST_CASE("data is data times context: those hold the same weights") {
+  const Layout layout{.tp = 2, .cp = 4, .dp = 2};
+  CHECK(place(GroupKind::kContext, layout, nodes_of(8)).domains == 1);  // 0, 2, 4, 6
+  const PlacedGroup data = place(GroupKind::kData, layout, nodes_of(8));
+  CHECK(data.ranks == 8);
+  CHECK(data.domains == 2);
+}
+
+TEST_CASE("a group whose size does not divide the node straddles: {0, 4, 8} has two ranks and one") {
+  // Node 1 holds ranks 8..15: 8..11 end the four data groups of stage 0, 12..15 begin the four of stage 1.
+  const Layout layout{.tp = 4, .dp = 3, .pp = 2};
+  CHECK(place(GroupKind::kData, layout, nodes_of(8)) ==
+        PlacedGroup{.ranks = 3, .domains = 2, .ranks_per_domain = 2, .fewest_per_domain = 1, .sharers = 8});
+}
+
+TEST_CASE("first and last stage: as many pairs share a node as the first stage has ranks in it") {
+  // Ranks 0 and 15 alone; the 14 between them keep their NICs to themselves.
+  CHECK(place(GroupKind::kEmbedding, Layout{.pp = 16}, nodes_of(8)) ==
+        PlacedGroup{.ranks = 2, .domains = 2, .sharers = 1});
+  CHECK(place(GroupKind::kEmbedding, Layout{.tp = 8, .pp = 2}, nodes_of(8)) ==
+        PlacedGroup{.ranks = 2, .domains = 2, .sharers = 8});
+}
+
+TEST_CASE("an NVLink domain of several nodes carries a group out through all their NICs") {
+  // 72 GPUs in 18 nodes of 4. tp=8, dp=18: a data group has a rank in every second node, 9 a domain.
+  const Layout layout{.tp = 8, .dp = 18};
+  CHECK(place(GroupKind::kTensor, layout, nodes_of(4, 72)).domains == 1);
+  CHECK(place(GroupKind::kData, layout, nodes_of(4, 72)) == PlacedGroup{.ranks = 18,
+                                                                        .domains = 2,
+                                                                        .ranks_per_domain = 9,
+                                                                        .fewest_per_domain = 9,
+                                                                        .nodes_per_domain = 9,
+                                                                        .sharers = 4});
+}
+
+TEST_CASE("without a second rank there is no group") {
+  for (int kind = 0; kind < kGroupKindCount; ++kind) {
+    CHECK(place(static_cast<GroupKind>(kind), Layout{}, nodes_of(1)) == PlacedGroup{});
+  }
+  CHECK(place(GroupKind::kPipeline, Layout{.tp = 8, .dp = 8}, nodes_of(8)) == PlacedGroup{});
+  CHECK(place(GroupKind::kEmbedding, Layout{.tp = 8, .dp = 8}, nodes_of(8)) == PlacedGroup{});
+}
+
+}  // namespace
+}  // namespace foretrain

@@ -1,0 +1,45 @@
+// One pass laid out over its streams and the host's queue.
+//
+// The host issues tasks in order, the GPU runs them in order:
+//   start_k = max(host_issue_k, gpu_end_{k-1})
+// so a host that runs ahead leaves no gaps, and a slow one shows as idle GPU. The lead is carried from
+// operator to operator and from layer to layer (and, unless something drains it, from pass to pass); a
+// synchronisation sets the host back to the GPU. The launch queue holds kQueueDepth kernels: the host cannot
+// run further ahead. A collective that does not block runs on a stream of its own; work on weight gradients
+// goes on beside it, anything else waits.
+//
+// Equal layers settle into a period: once two layers in a row take the same time, the rest is added up.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "base/estimate.h"
+#include "cost/cost.h"
+#include "network/network.h"
+#include "workload/pass.h"
+
+namespace foretrain {
+
+inline constexpr std::int64_t kQueueDepth = 1024;
+
+enum class Cause : unsigned char { kForward, kBackward, kRecompute, kTensorParallel, kLaunch };
+inline constexpr int kCauseCount = 5;
+
+struct Segment {
+  Seconds duration;
+  std::array<Seconds, kCauseCount> by_cause{};  // sums to duration
+  std::array<Seconds, kOperatorKindCount> by_operator{};
+  std::array<Seconds, kOriginCount> by_origin{};        // operators and collectives
+  std::array<Seconds, kOperatorKindCount> uncertain{};  // seconds times spread, by kind
+  Seconds uncertain_collectives;
+  Seconds lead;  // of the host over the GPU when the pass ends
+  std::vector<Seconds>
+      ready_before_end;  // layer by layer: its weight gradients are complete this long before the end
+};
+
+Segment lay_out(const Pass& pass, const CostSource& costs, const Network& network, Seconds launch_cost,
+                Seconds lead);
+
+}  // namespace foretrain

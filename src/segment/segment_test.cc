@@ -1,0 +1,146 @@
+#include "segment/segment.h"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+using namespace foretrain;
+
+namespace {
+
+// Prices operators by their sizes: sizes[0] us on the GPU, sizes[1] us on the host.
+class Priced final : public CostSource {
+ public:
+  OperatorCost cost(const Operator& op) const override {
+    OperatorCost cost;
+    cost.gpu = microseconds(static_cast<double>(op.sizes[0]));
+    cost.host = microseconds(static_cast<double>(op.sizes[1]));
+    cost.spread = 0.1;
+    return cost;
+  }
+};
+
+// NVLink of 1 GB/s without latency: an all-gather over two ranks of B bytes takes B/2 ns.
+Network two_ranks() {
+  Cluster cluster;
+  cluster.gpus_per_node = cluster.nvlink_domain = 8;
+  cluster.intra.bandwidth = cluster.inter.bandwidth = gigabytes_per_second(1);
+  cluster.intra.collective_efficiency = 1;
+  return Network(cluster, Layout{2, 1, 1, 1});
+}
+
+Task op(std::int64_t gpu_us, std::int64_t host_us, Direction direction = Direction::kForward) {
+  Task task;
+  task.op.sizes = {gpu_us, host_us};
+  task.direction = direction;
+  return task;
+}
+
+Task gather(double us, bool blocking) {
+  Task task;
+  task.kind = Task::Kind::kCollective;
+  task.collective = {CollectiveKind::kAllGather, GroupKind::kTensor, Bytes(us * 2000)};
+  task.blocking = blocking;
+  task.direction = Direction::kBackward;
+  return task;
+}
+
+Task host_sync() {
+  Task task;
+  task.kind = Task::Kind::kSync;
+  return task;
+}
+
+Segment run(std::vector<Task> tasks, std::int64_t count = 1, double lead_us = 0) {
+  return lay_out(Pass{{Repeat{count, true, std::move(tasks)}}}, Priced(), two_ranks(), Seconds(0),
+                 microseconds(lead_us));
+}
+
+double us(Seconds s) { return s.value * 1e6; }
+double us(const Segment& segment, Cause cause) {
+  return us(segment.by_cause[static_cast<std::size_t>(cause)]);
+}
+
+}  // namespace
+
+TEST_CASE("A slow host shows as idle GPU: n operators take n launches and the last kernel") {
+  const Segment segment = run({op(2, 10)}, 5);
+  CHECK(us(segment.duration) == doctest::Approx(5 * 10 + 2));
+  CHECK(us(segment, Cause::kLaunch) == doctest::Approx(5 * 8 + 2));
+  CHECK(us(segment.lead) == doctest::Approx(2));
+}
+
+TEST_CASE("A fast host waits once, then runs ahead") {
+  const Segment segment = run({op(10, 2)}, 5);
+  CHECK(us(segment.duration) == doctest::Approx(2 + 5 * 10));
+  CHECK(us(segment.lead) == doctest::Approx(52 - 10));
+}
+
+TEST_CASE("The lead of heavy operators pays for the launches of light ones") {
+  // 100 us of work hide ten launches of 8 us each.
+  std::vector<Task> tasks = {op(100, 5)};
+  for (int i = 0; i < 10; ++i) tasks.push_back(op(2, 8));
+  const Segment segment = run(tasks);
+  CHECK(us(segment.duration) == doctest::Approx(5 + 100 + 20));
+  // A lead from the pass before hides the first launch as well.
+  CHECK(us(run(tasks, 1, 50).duration) == doctest::Approx(120));
+}
+
+TEST_CASE("A synchronisation drains the lead: every layer pays its first launch") {
+  const Segment segment = run({op(100, 5), host_sync()}, 4);
+  CHECK(us(segment.duration) == doctest::Approx(4 * 105));
+  CHECK(us(segment, Cause::kLaunch) == doctest::Approx(20));
+}
+
+TEST_CASE("A blocking collective stops compute, one that does not runs beside weight gradients only") {
+  const Task b = op(10, 0, Direction::kBackward), w = op(10, 0, Direction::kWeight);
+  CHECK(us(run({b, gather(15, true), w, b}).duration) == doctest::Approx(45));
+  const Segment beside = run({b, gather(15, false), w, b});
+  CHECK(us(beside.duration) == doctest::Approx(10 + 15 + 10));
+  CHECK(us(beside, Cause::kTensorParallel) == doctest::Approx(5));  // what W does not cover
+}
+
+TEST_CASE("The launch queue is bounded: the host is never further ahead than it holds") {
+  // 4096 kernels of 10 us whose launch takes nothing: unbounded, the lead would be 40 ms.
+  const Segment segment = run({op(10, 0)}, 4096);
+  CHECK(us(segment.lead) <= 10.0 * kQueueDepth + 10.01);
+}
+
+TEST_CASE("Layers' gradients are ready one after the other, the last at the end") {
+  const Segment segment = run({op(10, 1, Direction::kWeight)}, 4);
+  REQUIRE(segment.ready_before_end.size() == 4);
+  CHECK(us(segment.ready_before_end[0]) == doctest::Approx(30));
+  CHECK(us(segment.ready_before_end[3]) == doctest::Approx(0));
+}
+
+TEST_CASE("Causes sum to the duration, which is at least the work of each queue") {
+  CHECK(rc::check([] {
+    std::vector<Task> tasks;
+    const int n = *rc::gen::inRange(1, 12);
+    double gpu = 0, host = 0;
+    for (int i = 0; i < n; ++i) {
+      const int what = *rc::gen::inRange(0, 6);
+      if (what == 0) {
+        tasks.push_back(host_sync());
+      } else if (what == 1) {
+        tasks.push_back(gather(*rc::gen::inRange(1, 50), *rc::gen::arbitrary<bool>()));
+      } else {
+        const int g = *rc::gen::inRange(0, 100), h = *rc::gen::inRange(0, 40);
+        tasks.push_back(op(g, h, what == 2 ? Direction::kWeight : Direction::kForward));
+        gpu += g, host += h;
+      }
+    }
+    const int count = *rc::gen::inRange(1, 40);
+    const Segment segment = run(tasks, count);
+    double causes = 0;
+    for (const Seconds s : segment.by_cause) causes += us(s);
+    RC_ASSERT(std::abs(causes - us(segment.duration)) <= 1e-6 * causes + 1e-6);
+    RC_ASSERT(us(segment.duration) >= gpu * count - 1e-6);
+    RC_ASSERT(us(segment.duration) >= host * count - 1e-6);
+    // Adding up settled layers equals laying all of them out.
+    Pass unrolled;
+    for (int i = 0; i < count; ++i) unrolled.repeats.push_back(Repeat{1, true, tasks});
+    const Segment exact = lay_out(unrolled, Priced(), two_ranks(), Seconds(0), Seconds(0));
+    RC_ASSERT(std::abs(us(exact.duration) - us(segment.duration)) <= 1e-6 * us(exact.duration) + 1e-6);
+    RC_ASSERT(exact.ready_before_end.size() == segment.ready_before_end.size());
+  }));
+}
