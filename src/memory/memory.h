@@ -1,0 +1,40 @@
+// What one rank holds, in bytes: states that stay for the whole run, and what passes keep and use.
+//
+//   weights    elements * bytes of the format they are used in
+//   gradients  elements * bytes of the format they are accumulated in
+//   optimizer  elements * (master copy + two moments), divided by dp from ZeRO 1 on
+//   held       what a forward keeps for its backward, once for each micro-batch in flight
+// Rajbhandari et al. 2020 (arXiv 1910.02054) for the states; the saved tensors are declared by the stack.
+#pragma once
+
+#include "spec/stack.h"
+#include "workload/workload.h"
+
+namespace foretrain {
+
+struct StateBytes {
+  Bytes weights;
+  Bytes gradients;
+  Bytes optimizer;
+
+  Bytes total() const { return weights + gradients + optimizer; }
+};
+StateBytes state_bytes(const ParameterShare& share, const Stack& stack, Dtype precision, Dtype grad_dtype,
+                       int zero, std::int64_t dp);
+
+struct PassBytes {
+  Bytes held;            // kept by a forward until its backward ends
+  Bytes forward_extra;   // most that a forward uses above what it keeps
+  Bytes backward_extra;  // most that a backward uses, recomputed layers included
+};
+PassBytes pass_bytes(const ChunkWork& work);
+
+// Beside tensors: the CUDA context with its libraries, communication buffers, and the caching allocator's
+// slack. Stated allowances, to be replaced by a model of each.
+struct Allowance {
+  Bytes context;         // as nvidia-smi counts, not in any torch counter
+  double fragmentation;  // share of what passes hold and use: reserved, not allocated
+};
+Allowance allowance(bool several_gpus);
+
+}  // namespace foretrain

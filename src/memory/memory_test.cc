@@ -1,0 +1,61 @@
+#include "memory/memory.h"
+
+#include <doctest/doctest.h>
+
+#include "spec/catalog.h"
+
+using namespace foretrain;
+
+namespace {
+
+Stack stack(std::string_view name) {
+  auto found = Catalog().stack(name);
+  REQUIRE_MESSAGE(found, (found ? "" : found.error().text()));
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("Mixed precision holds 18 bytes a parameter with fp32 gradients, 16 with fp16 ones") {
+  // Rajbhandari et al. 2020, section 3.1: 2 + 2 + 12 bytes; an fp32 accumulator makes the gradient 4.
+  const ParameterShare share{1'000'000, 10, 0};
+  const Stack megatron = stack("megatron");
+  CHECK(state_bytes(share, megatron, Dtype::kBf16, Dtype::kFp32, 0, 8).total() == Bytes(18e6));
+  CHECK(state_bytes(share, megatron, Dtype::kFp16, Dtype::kFp16, 0, 8).total() == Bytes(16e6));
+}
+
+TEST_CASE("ZeRO 1 divides the optimizer's states by dp and nothing else") {
+  const ParameterShare share{1'000'000, 10, 0};
+  const Stack megatron = stack("megatron");
+  const StateBytes whole = state_bytes(share, megatron, Dtype::kBf16, Dtype::kFp32, 0, 8);
+  const StateBytes sharded = state_bytes(share, megatron, Dtype::kBf16, Dtype::kFp32, 1, 8);
+  CHECK(sharded.weights == whole.weights);
+  CHECK(sharded.gradients == whole.gradients);
+  CHECK(sharded.optimizer * 8.0 == whole.optimizer);
+}
+
+TEST_CASE("Pure bf16 training with bf16 moments holds 8 bytes a parameter") {
+  const ParameterShare share{1'000'000, 10, 0};
+  CHECK(state_bytes(share, stack("hf-eager"), Dtype::kBf16, Dtype::kBf16, 0, 1).total() == Bytes(8e6));
+}
+
+TEST_CASE("What a forward holds is what its tasks declare; recomputation moves it to the backward") {
+  Model model;
+  model.hidden = 1024;
+  model.blocks = {{4, Block{16, 16, 64, 4096, MlpKind::kGelu}}};
+  model.vocab = 51200;
+  model.biases = model.qkv_bias = true;
+  const Stack megatron = stack("megatron");
+  Plan plan;
+  const auto bytes_with = [&](Recompute recompute) {
+    plan.recompute = recompute;
+    return pass_bytes(build_chunk(model, megatron, choices_of(model, plan, megatron, 2048, true),
+                                  Chunk{4, false, false}));
+  };
+  const PassBytes none = bytes_with(Recompute::kNone);
+  const PassBytes full = bytes_with(Recompute::kFull);
+  CHECK(full.held == Bytes(4 * 2.0 * 2048 * 1024));
+  CHECK(full.held < none.held);
+  // One layer's worth comes back while its backward runs.
+  CHECK((full.backward_extra - none.backward_extra).value == doctest::Approx(none.held.value / 4));
+}

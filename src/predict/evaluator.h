@@ -1,0 +1,96 @@
+// Predicts plans of one model on one cluster with one stack. It owns the memos: segments by chunk shape,
+// optimizer steps by size, layer splits by stage count. One a thread.
+//
+// score() and predict() take the same path; score() keeps a small value and, once warm, allocates nothing.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "cost/cost.h"
+#include "memory/memory.h"
+#include "predict/prediction.h"
+#include "segment/segment.h"
+#include "spec/run.h"
+#include "timeline/timeline.h"
+
+namespace foretrain {
+
+class Evaluator {
+ public:
+  // Analytic costs of the cluster's GPU.
+  Evaluator(Model model, Cluster cluster, Stack stack, std::int64_t seq);
+
+  // The plan has been checked (check_run), so dp is set.
+  Score score(const Plan& plan, std::int64_t global_batch);
+  Prediction predict(const Plan& plan, std::int64_t global_batch);
+
+ private:
+  struct ChunkKey {
+    Choices choices;
+    Chunk chunk;
+    PlacedGroup tensor;
+    bool drained = true;  // the host's lead is gone when a pass starts
+    bool only_stage = true;
+    bool single = false;  // one micro-batch a step
+    bool operator==(const ChunkKey&) const = default;
+  };
+  struct ChunkKeyHash {
+    std::size_t operator()(const ChunkKey& key) const noexcept;
+  };
+  struct ChunkCost {
+    Segment forward;
+    Segment backward;
+    PassBytes bytes;
+    ParameterShare share;
+    Flops model_flops;  // recomputation left out
+  };
+  struct OptimizerKey {
+    std::int64_t elements = 0;
+    std::int64_t tensors = 0;
+    Dtype precision = Dtype::kBf16;
+    Dtype grad_dtype = Dtype::kFp32;
+    bool operator==(const OptimizerKey&) const = default;
+  };
+  struct OptimizerKeyHash {
+    std::size_t operator()(const OptimizerKey& key) const noexcept;
+  };
+  struct Evaluation;  // one plan on its way from parts to a step
+
+  const ChunkCost& chunk_cost(const ChunkKey& key, const Network& network);
+  const Segment& optimizer_cost(const OptimizerKey& key, const Network& network);
+  const std::vector<std::int64_t>& layers_of(const Plan& plan);
+
+  void evaluate(const Plan& plan, std::int64_t global_batch, Evaluation& out);
+  void make_buckets(const ChunkCost& cost, const Network& network, Bytes grad_bytes, bool reduce_scatter,
+                    bool overlap);
+  double step_spread(const Evaluation& e) const;
+
+  Model model_;
+  Cluster cluster_;
+  Stack stack_;
+  std::int64_t seq_;
+  std::unique_ptr<CostSource> costs_;
+  std::unordered_map<ChunkKey, ChunkCost, ChunkKeyHash> chunks_;
+  std::unordered_map<OptimizerKey, Segment, OptimizerKeyHash> optimizers_;
+  std::unordered_map<std::int64_t, std::vector<std::int64_t>> splits_;
+
+  // Buffers of one evaluation, kept from call to call.
+  Timeline timeline_;
+  std::vector<StageWork> work_;
+  std::vector<Bucket> buckets_;
+  struct StageParts {
+    const ChunkCost* cost = nullptr;
+    const Segment* optimizer = nullptr;
+    std::size_t first_bucket = 0;
+    std::size_t bucket_count = 0;
+    StateBytes states;
+  };
+  std::vector<StageParts> parts_;
+};
+
+// The whole way from a checked run.
+Prediction predict(const Run& run);
+
+}  // namespace foretrain

@@ -1,0 +1,85 @@
+// What a run will do: its step, its memory, where the time goes, and how sure that is.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/estimate.h"
+#include "base/units.h"
+#include "memory/memory.h"
+#include "spec/operator_kind.h"
+
+namespace foretrain {
+
+// Where a step's seconds go, on the stage that is busy longest. The shares sum to the step.
+enum class StepCause : unsigned char {
+  kForward,
+  kBackward,
+  kRecompute,
+  kTensorParallel,
+  kLaunch,
+  kPipelineSend,
+  kBubble,
+  kGradientReduce,
+  kEmbeddingExchange,
+  kStageWait,
+  kOptimizer,
+  kParameterGather,
+};
+inline constexpr int kStepCauseCount = 12;
+inline constexpr std::array<std::string_view, kStepCauseCount> kStepCauseNames = {
+    "forward", "backward",        "recompute",          "tensor_parallel", "launch",    "pipeline_send",
+    "bubble",  "gradient_reduce", "embedding_exchange", "stage_wait",      "optimizer", "parameter_gather"};
+constexpr std::string_view name(StepCause cause) { return kStepCauseNames[static_cast<int>(cause)]; }
+
+struct StagePrediction {
+  std::int64_t layers = 0;
+  std::int64_t parameters = 0;  // on one rank
+  Seconds forward;              // one micro-batch
+  Seconds backward;
+  Seconds busy;  // in passes and sends
+  Seconds idle;  // while the pipeline runs
+  std::int64_t in_flight = 0;
+  StateBytes states;
+  Bytes activations;  // held for backwards at the peak, and what the pass at the peak uses
+  Bytes allocated;    // states and activations: torch's allocated counter
+  Bytes reserved;     // with the caching allocator's slack
+  Bytes total;        // with context and communication buffers: as nvidia-smi counts
+};
+
+// What a search keeps of a plan.
+struct Score {
+  Seconds step;
+  double spread = 0.0;
+  Bytes peak;  // of the worst stage, as nvidia-smi counts
+  bool fits = false;
+
+  bool operator==(const Score&) const = default;
+};
+
+struct Prediction {
+  Estimate step;    // seconds; undisturbed
+  Seconds typical;  // median where a cluster's jitter is known, else the same
+  double tokens_per_s_per_gpu = 0;
+  double mfu = 0;  // products and causal attention, forward and backward without recomputation
+  std::int64_t params = 0;
+  bool fits = false;
+  double fit_probability = 0;
+  Bytes usable;
+  Bytes peak;  // the three counters of the worst stage
+  Bytes peak_reserved;
+  Bytes peak_allocated;
+  std::array<Seconds, kStepCauseCount> breakdown{};
+  std::array<Seconds, kOperatorKindCount> operators{};  // on the busiest stage, whole step
+  std::array<double, kOriginCount> origin_shares{};
+  std::int64_t busiest_stage = 0;
+  std::vector<StagePrediction> stages;
+  std::vector<std::string> assumed;
+
+  Score score() const { return {Seconds(step.value), step.spread, peak, fits}; }
+};
+
+}  // namespace foretrain
