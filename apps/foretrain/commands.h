@@ -1,0 +1,51 @@
+// The subcommands: main.cc reads the words of the command line, each run_* answers one subcommand and
+// returns the exit status (0 answered, 2 bad input, 1 a fault of ours). Options arrive as the words that were
+// given; an empty word: not given.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace foretrain {
+
+struct PredictOptions {
+  std::string run_file;
+  std::string model, cluster, gpus, plan, global_batch, seq, stack, profile, tokens;
+  bool json = false;
+};
+int run_predict(const PredictOptions& options, const std::string& presets_folder);
+
+struct ListOptions {
+  std::string what;
+  bool json = false;
+};
+int run_list(const ListOptions& options, const std::string& presets_folder);
+
+struct ShowOptions {
+  std::string kind;
+  std::string name;
+};
+int run_show(const ShowOptions& options, const std::string& presets_folder);
+
+struct ValidateOptions {
+  std::vector<std::string> inputs;
+  std::string profile, against, by;
+  bool rows = false;
+  bool json = false;
+};
+int run_validate(const ValidateOptions& options, const std::string& presets_folder);
+
+// Writes an answer to stdout. 0, also where the reader went away early (`foretrain list models | head -1`);
+// 1, with a line on stderr, where it cannot be written.
+int answer(std::string_view text);
+
+// Writes the error's one line to stderr; 2.
+int refuse(const Error& error);
+
+// The only profile so far is the analytic one; any other word is refused.
+Result<void> check_profile(std::string_view word);
+
+}  // namespace foretrain

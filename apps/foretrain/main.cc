@@ -1,0 +1,201 @@
+// foretrain: reads the command line, calls one subcommand, returns its exit status. CLI11 and what it throws
+// stay in this file; what is wrong with the words is told in our own form, one line on stderr.
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "base/file.h"
+#include "base/nearest.h"
+#include "base/text.h"
+#include "commands.h"
+
+namespace foretrain {
+namespace {
+
+struct CommandLine {
+  std::string presets;
+  PredictOptions predict;
+  ValidateOptions validate;
+  ListOptions list;
+  ShowOptions show;
+  bool version = false;
+};
+
+CLI::App& add_command(CLI::App& app, CommandLine& line, const char* name, const char* what,
+                      const char* example) {
+  CLI::App& command = *app.add_subcommand(name, what);
+  command.footer(std::string("Example:\n  ") + example);
+  command.allow_extras();
+  command.add_option("--presets", line.presets, "A folder laid out like presets/, looked in first")
+      ->type_name("FOLDER");
+  return command;
+}
+
+void add_predict(CLI::App& app, CommandLine& line) {
+  PredictOptions& o = line.predict;
+  CLI::App& c =
+      add_command(app, line, "predict", "Step time, memory and throughput of one run",
+                  "foretrain predict --model llama-3-8b --cluster dgx-h100 --gpus 64 --global-batch 512 "
+                  "--plan tp=2,pp=2,zero=1,recompute=selective");
+  c.add_option("RUN.yaml", o.run_file, "The run; without it and --model, a built-in example")->type_name("");
+  c.add_option("--model", o.model, "A name (foretrain list models) or a YAML file")->type_name("M");
+  c.add_option("--cluster", o.cluster, "A name (foretrain list clusters) or a YAML file")->type_name("C");
+  c.add_option("--gpus", o.gpus, "GPUs in all")->type_name("N");
+  c.add_option("--plan", o.plan, "tp=4,pp=2,micro_batch=1,recompute=full,zero=1,...")->type_name("PLAN");
+  c.add_option("--global-batch", o.global_batch, "Sequences a step")->type_name("B");
+  c.add_option("--seq", o.seq, "Tokens a sequence")->type_name("S");
+  c.add_option("--stack", o.stack, "A name (foretrain list stacks) or a YAML file")->type_name("K");
+  c.add_option("--profile", o.profile, "Where seconds come from: analytic")->type_name("P");
+  c.add_option("--tokens", o.tokens, "Also what training on this many costs: 300e9, 300B, 1.5T")
+      ->type_name("T");
+  c.add_flag("--json", o.json, "Answer in JSON")->disable_flag_override();
+}
+
+void add_validate(CLI::App& app, CommandLine& line) {
+  ValidateOptions& o = line.validate;
+  CLI::App& c = add_command(app, line, "validate", "Predictions against measured runs",
+                            "foretrain validate runs.csv --by source");
+  c.add_option("FILE.csv|FOLDER", o.inputs, "Measured runs")->type_name("");
+  c.add_option("--profile", o.profile, "Where seconds come from: analytic")->type_name("P");
+  c.add_option("--against", o.against, "Which measured step to compare with: fastest or median")
+      ->type_name("A");
+  c.add_option("--by", o.by, "Group by source, gpu, stack or cluster")->type_name("KEY");
+  c.add_flag("--rows", o.rows, "Each row as well")->disable_flag_override();
+  c.add_flag("--json", o.json, "Answer in JSON")->disable_flag_override();
+}
+
+void add_list(CLI::App& app, CommandLine& line) {
+  ListOptions& o = line.list;
+  CLI::App& c = add_command(app, line, "list", "Names that other commands take", "foretrain list models");
+  c.add_option("KIND", o.what, "models, gpus, clusters, stacks, schedules or profiles")->type_name("");
+  c.add_flag("--json", o.json, "Answer in JSON")->disable_flag_override();
+}
+
+void add_show(CLI::App& app, CommandLine& line) {
+  ShowOptions& o = line.show;
+  CLI::App& c = add_command(app, line, "show", "A preset's YAML, with the origin of each figure",
+                            "foretrain show cluster perlmutter");
+  c.add_option("KIND", o.kind, "model, gpu, cluster or stack")->type_name("");
+  c.add_option("NAME", o.name, "A name (foretrain list ...) or a YAML file")->type_name("");
+}
+
+int run_command(const std::string& name, const CommandLine& line) {
+  if (name == "predict") return run_predict(line.predict, line.presets);
+  if (name == "validate") return run_validate(line.validate, line.presets);
+  if (name == "list") return run_list(line.list, line.presets);
+  return run_show(line.show, line.presets);
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+// The first word that no option and no argument took.
+Result<void> check_extras(const CLI::App& app) {
+  for (const std::string& word : app.remaining()) {
+    if (word == "--") continue;
+    if (word.starts_with('-') && word.size() > 1) {
+      const std::string name = word.substr(0, word.find('='));
+      return fail("unknown option " + foretrain::quoted(name) + suggestion(name, option_names(app)));
+    }
+    const std::vector<std::string> commands = command_names(app);
+    if (commands.empty()) return fail(app.get_name() + ": unexpected argument " + foretrain::quoted(word));
+    return fail("unknown subcommand " + foretrain::quoted(word) + suggestion(word, commands));
+  }
+  return {};
+}
+
+// CLI11 would take the next word for the missing value.
+Result<void> check_empty_values(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word.starts_with("--") && word.find('=') == word.size() - 1)
+      return fail(printable(word.substr(0, word.size() - 1)) + ": found nothing after '=', expected a value");
+    if (word.empty()) {
+      const std::string_view before = argv[i - 1];
+      const std::string option = before.starts_with("--") ? printable(before) + ": " : "";
+      return fail(option + "found an empty word, expected a value");
+    }
+  }
+  return {};
+}
+
+// CLI11's own words begin with the option's name: "--gpus: 1 required N missing", "json was given a ...".
+Error reworded(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string message = error.what();
+  const std::string name = message.substr(0, message.find(':'));
+  if (error.get_name() != "ArgumentMismatch") return {message, {}};
+  if (name.size() == message.size())
+    return {"--" + message.substr(0, message.find(' ')) + ": takes no value", {}};
+  for (const CLI::App* command : app.get_subcommands({})) {
+    const CLI::Option* option = command->parsed() ? command->get_option_no_throw(name) : nullptr;
+    if (option != nullptr && option->count() > 1)
+      return {name + ": given " + std::to_string(option->count()) + " times, expected once", {}};
+  }
+  return {name + ": found nothing, expected a value", {}};
+}
+
+int run(int argc, char** argv) {
+  CommandLine line;
+  CLI::App app("Know before you train: predicts the step time and memory of distributed LLM training.",
+               "foretrain");
+  app.allow_extras();
+  app.require_subcommand(0, 1);
+  app.add_option("--presets", line.presets, "A folder laid out like presets/, looked in first")
+      ->type_name("FOLDER");
+  app.add_flag("--version", line.version, "Print the version")->disable_flag_override();
+  app.footer(
+      "Example:\n  foretrain predict --model gpt2-xl --cluster dgx-a100 --gpus 8 --global-batch 64\n"
+      "'foretrain SUBCOMMAND --help' tells more.");
+  add_predict(app, line);
+  add_validate(app, line);
+  add_list(app, line);
+  add_show(app, line);
+
+  if (const auto checked = check_empty_values(argc, argv); !checked) return refuse(checked.error());
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return answer(app.help());
+  } catch (const CLI::ParseError& error) {
+    return refuse(reworded(app, error));
+  }
+  if (const auto checked = check_extras(app); !checked) return refuse(checked.error());
+  if (line.version) return answer("foretrain " FORETRAIN_VERSION "\n");
+  const auto chosen = app.get_subcommands();
+  if (chosen.empty())
+    return refuse(
+        {"no subcommand given" + suggestion("", command_names(app)) + " (foretrain --help tells more)", {}});
+  if (const auto checked = check_extras(*chosen.front()); !checked) return refuse(checked.error());
+  if (!line.presets.empty() && !is_folder(line.presets))
+    return refuse({"--presets: " + foretrain::quoted(line.presets) + " is not a folder", {}});
+  return run_command(chosen.front()->get_name(), line);
+}
+
+}  // namespace
+}  // namespace foretrain
+
+int main(int argc, char** argv) {
+  // A reader that goes away is told by write(), not by a signal that ends us.
+  signal(SIGPIPE, SIG_IGN);
+  try {
+    return foretrain::run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("foretrain: internal error: out of memory\n", stderr);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "foretrain: internal error: %s\n", error.what());
+  }
+  return 1;
+}

@@ -1,0 +1,155 @@
+#include <cmath>
+#include <optional>
+#include <span>
+
+#include "base/json.h"
+#include "report/predict_report.h"
+
+namespace foretrain {
+namespace {
+
+// Bytes are whole numbers.
+void put(JsonWriter& w, std::string_view key, Bytes bytes) { w.key(key).value(std::round(bytes.value)); }
+void put(JsonWriter& w, std::string_view key, Seconds seconds) { w.key(key).value(seconds.value); }
+template <class T>
+void put(JsonWriter& w, std::string_view key, const T& value) {
+  w.key(key).value(value);
+}
+
+// What a plan leaves open for its stack to decide is null.
+void put_open(JsonWriter& w, std::string_view key, std::optional<bool> value) {
+  w.key(key);
+  if (value)
+    w.value(*value);
+  else
+    w.null();
+}
+template <class E>
+void put_open(JsonWriter& w, std::string_view key, std::optional<E> value,
+              std::span<const std::string_view> names) {
+  w.key(key);
+  if (value)
+    w.value(names[static_cast<std::size_t>(*value)]);
+  else
+    w.null();
+}
+
+void put_plan(JsonWriter& w, const Plan& plan) {
+  w.key("plan").begin_object();
+  put(w, "tp", plan.tp);
+  put(w, "sp", plan.sp);
+  put(w, "pp", plan.pp);
+  put(w, "vpp", plan.vpp);
+  put(w, "cp", plan.cp);
+  put(w, "ep", plan.ep);
+  put(w, "dp", plan.dp);
+  put(w, "zero", plan.zero);
+  put(w, "micro_batch", plan.micro_batch);
+  put(w, "recompute", kRecomputeNames[static_cast<std::size_t>(plan.recompute)]);
+  put(w, "schedule", kScheduleNames[static_cast<std::size_t>(plan.schedule)]);
+  put(w, "precision", name(plan.precision));
+  put_open(w, "attention", plan.attention, kAttentionNames);
+  put_open(w, "grad_dtype", plan.grad_dtype, kDtypeNames);
+  put_open(w, "reduce_dtype", plan.reduce_dtype, kDtypeNames);
+  put_open(w, "overlap_grad_reduce", plan.overlap_grad_reduce);
+  put_open(w, "partition_activations", plan.partition_activations);
+  w.key("layers_per_stage");
+  if (plan.layers_per_stage.empty()) {
+    w.null();
+  } else {
+    w.begin_array();
+    for (const std::int64_t layers : plan.layers_per_stage) w.value(layers);
+    w.end_array();
+  }
+  w.end_object();
+}
+
+void put_run(JsonWriter& w, const Run& run) {
+  w.key("run").begin_object();
+  put(w, "model", run.model.name);
+  put(w, "cluster", run.cluster.name);
+  put(w, "gpu", run.cluster.gpu.name);
+  put(w, "gpus", run.gpus);
+  put(w, "stack", run.stack.name);
+  put(w, "seq", run.seq);
+  put(w, "global_batch", run.global_batch);
+  put(w, "micro_batches", run.micro_batches());
+  put_plan(w, run.plan);
+  w.end_object();
+}
+
+void put_stage(JsonWriter& w, const StagePrediction& stage) {
+  w.begin_object();
+  put(w, "layers", stage.layers);
+  put(w, "parameters", stage.parameters);
+  put(w, "forward_s", stage.forward);
+  put(w, "backward_s", stage.backward);
+  put(w, "busy_s", stage.busy);
+  put(w, "idle_s", stage.idle);
+  put(w, "in_flight", stage.in_flight);
+  put(w, "weights_bytes", stage.states.weights);
+  put(w, "gradients_bytes", stage.states.gradients);
+  put(w, "optimizer_bytes", stage.states.optimizer);
+  put(w, "activations_bytes", stage.activations);
+  put(w, "allocated_bytes", stage.allocated);
+  put(w, "reserved_bytes", stage.reserved);
+  put(w, "total_bytes", stage.total);
+  w.end_object();
+}
+
+void put_training(JsonWriter& w, const Training& whole) {
+  w.key("training").begin_object();
+  put(w, "tokens", whole.tokens);
+  put(w, "steps", whole.steps);
+  put(w, "seconds", whole.duration);
+  put(w, "days", whole.days());
+  put(w, "gpu_hours", whole.gpu_hours);
+  if (whole.usd) put(w, "usd", *whole.usd);
+  w.end_object();
+}
+
+void put_shares(JsonWriter& w, const Prediction& p) {
+  // Every cause, so that scripts need not ask which are there; of the operators those that run.
+  w.key("breakdown_s").begin_object();
+  for (std::size_t i = 0; i < p.breakdown.size(); ++i) put(w, kStepCauseNames[i], p.breakdown[i]);
+  w.end_object();
+  w.key("operators_s").begin_object();
+  for (std::size_t i = 0; i < p.operators.size(); ++i)
+    if (p.operators[i].value != 0) put(w, kOperatorKindNames[i], p.operators[i]);
+  w.end_object();
+  w.key("origin_shares").begin_object();
+  for (std::size_t i = 0; i < p.origin_shares.size(); ++i)
+    put(w, name(static_cast<Origin>(i)), p.origin_shares[i]);
+  w.end_object();
+}
+
+}  // namespace
+
+std::string predict_json(const Run& run, const Prediction& p, const Training* whole) {
+  JsonWriter w;
+  w.begin_object();
+  put(w, "step_s", p.step.value);
+  put(w, "step_low_s", p.step.low());
+  put(w, "step_high_s", p.step.high());
+  put(w, "typical_s", p.typical);
+  put(w, "tokens_per_s_per_gpu", p.tokens_per_s_per_gpu);
+  put(w, "mfu", p.mfu);
+  put(w, "params", p.params);
+  put(w, "fits", p.fits);
+  put(w, "fit_probability", p.fit_probability);
+  put(w, "peak_bytes", p.peak);
+  put(w, "usable_bytes", p.usable);
+  if (whole != nullptr) put_training(w, *whole);
+  put_shares(w, p);
+  w.key("stages").begin_array();
+  for (const StagePrediction& stage : p.stages) put_stage(w, stage);
+  w.end_array();
+  put_run(w, run);
+  w.key("assumed").begin_array();
+  for (const std::string& line : p.assumed) w.value(line);
+  w.end_array();
+  w.end_object();
+  return w.text();
+}
+
+}  // namespace foretrain

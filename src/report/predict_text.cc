@@ -1,0 +1,196 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "report/predict_report.h"
+#include "report/table.h"
+
+namespace foretrain {
+namespace {
+
+constexpr std::size_t kOperatorsShown = 8;
+constexpr double kBarWidth = 40;  // of the whole step
+
+double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
+
+// Four significant digits, in words that people pay bills by: "126,700", "3.812".
+std::string rounded(double value) {
+  if (!(value >= 1000) || value >= 1e15) return fmt::format("{:.4g}", value);
+  const double step = std::pow(10.0, std::floor(std::log10(value)) - 3.0);
+  return with_commas(std::llround(std::round(value / step) * step));
+}
+
+// A table's one unit: seconds for steps of a second and more, else milliseconds.
+struct TimeUnit {
+  std::string_view name;
+  double size;
+
+  std::string tell(Seconds t) const { return fmt::format("{:.{}f}", t.value / size, size == 1.0 ? 3 : 2); }
+};
+TimeUnit unit_of(double step) { return step >= 1.0 ? TimeUnit{"s", 1.0} : TimeUnit{"ms", 1e-3}; }
+
+std::string header(const Run& run, const Prediction& p) {
+  std::string out = fmt::format("{} ({} parameters) on {}: {} x {}, stack {}\n", printable(run.model.name),
+                                human_count(static_cast<double>(p.params)), printable(run.cluster.name),
+                                run.gpus, printable(run.cluster.gpu.name), printable(run.stack.name));
+  out += fmt::format("plan        {}\n", to_text(run.plan));
+  const std::int64_t micro_batches = run.micro_batches();
+  out += fmt::format("batch       {} x {} tokens a step, {} micro-batch{}\n\n", run.global_batch, run.seq,
+                     micro_batches, micro_batches == 1 ? "" : "es");
+  return out;
+}
+
+std::string sure(double probability) {
+  if (probability > 0.99) return "over 99 % sure";
+  return fmt::format("{:.0f} % sure", 100 * probability);
+}
+
+std::string summary(const Run& run, const Prediction& p, const Training* whole) {
+  std::string out =
+      fmt::format("step        {}, 80 % interval {} to {}\n", human_seconds(Seconds(p.step.value)),
+                  human_seconds(Seconds(p.step.low())), human_seconds(Seconds(p.step.high())));
+  if (p.typical.value != p.step.value)
+    out += fmt::format("typical     {}, the median with this cluster's jitter\n", human_seconds(p.typical));
+  out += fmt::format("throughput  {} tokens/s/GPU, {} tokens/s in all, MFU {:.1f} %\n",
+                     human_count(p.tokens_per_s_per_gpu),
+                     human_count(p.tokens_per_s_per_gpu * static_cast<double>(run.gpus)), 100 * p.mfu);
+  out +=
+      fmt::format("memory      peak {} of {} usable: {} ({})\n", human_bytes(p.peak), human_bytes(p.usable),
+                  p.fits ? "fits" : "does not fit", sure(p.fits ? p.fit_probability : 1 - p.fit_probability));
+  if (!p.fits) out += "            all times are those of GPUs with memory enough\n";
+  if (whole == nullptr) return out;
+  out += fmt::format("training    {} tokens: {} steps, {}, {} GPU-hours", human_count(whole->tokens),
+                     rounded(whole->steps), human_seconds(whole->duration), rounded(whole->gpu_hours));
+  if (whole->usd)
+    out += fmt::format(", {} USD ({} a GPU-hour)", rounded(*whole->usd), *run.cluster.price_per_gpu_hour);
+  return out + "\n";
+}
+
+struct Share {
+  std::string name;
+  Seconds seconds;
+};
+
+// The longest first; what takes less than a hundred-thousandth of the step is left out.
+template <std::size_t N>
+std::vector<Share> shares_of(const std::array<Seconds, N>& seconds,
+                             const std::array<std::string_view, N>& names, double step) {
+  std::vector<Share> shares;
+  for (std::size_t i = 0; i < N; ++i)
+    if (std::abs(seconds[i].value) > 1e-5 * step) shares.push_back({std::string(names[i]), seconds[i]});
+  std::stable_sort(shares.begin(), shares.end(),
+                   [](const Share& a, const Share& b) { return a.seconds > b.seconds; });
+  return shares;
+}
+
+std::string share_table(const std::vector<Share>& shares, double step) {
+  const TimeUnit unit = unit_of(step);
+  Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kLeft});
+  table.add({"", std::string(unit.name), "%", ""});
+  for (const Share& share : shares) {
+    const double part = percent(share.seconds.value, step);
+    const double bar = std::clamp(std::round(part / 100 * kBarWidth), 0.0, kBarWidth);
+    table.add({share.name, unit.tell(share.seconds), fmt::format("{:.1f}", part),
+               std::string(static_cast<std::size_t>(bar), '#')});
+  }
+  return table.text();
+}
+
+std::string time_by_cause(const Prediction& p) {
+  std::string where;
+  if (p.stages.size() > 1)
+    where = fmt::format(" (the busiest stage, {} of {})", p.busiest_stage + 1, p.stages.size());
+  return fmt::format("\nwhere the time goes{}\n", where) +
+         share_table(shares_of(p.breakdown, kStepCauseNames, p.step.value), p.step.value);
+}
+
+std::string time_by_operator(const Prediction& p) {
+  std::vector<Share> shares = shares_of(p.operators, kOperatorKindNames, p.step.value);
+  if (shares.empty()) return "";
+  if (shares.size() > kOperatorsShown + 1) {
+    Share rest{fmt::format("{} others", shares.size() - kOperatorsShown), Seconds()};
+    for (std::size_t i = kOperatorsShown; i < shares.size(); ++i) rest.seconds += shares[i].seconds;
+    shares.resize(kOperatorsShown);
+    shares.push_back(std::move(rest));
+  }
+  return fmt::format("\nby operator{}\n", p.stages.size() > 1 ? " (same stage)" : "") +
+         share_table(shares, p.step.value);
+}
+
+// Equal neighbours share a row: "2-3".
+template <class Cells>
+std::string stage_table(const Prediction& p, std::vector<std::string> head, Cells cells_of) {
+  std::vector<Align> columns(head.size() + 1, Align::kRight);
+  columns.front() = Align::kLeft;
+  Table table(std::move(columns));
+  head.insert(head.begin(), "stage");
+  table.add(std::move(head));
+  for (std::size_t first = 0; first < p.stages.size();) {
+    std::vector<std::string> cells = cells_of(p.stages[first]);
+    std::size_t end = first + 1;
+    while (end < p.stages.size() && cells_of(p.stages[end]) == cells) ++end;
+    cells.insert(cells.begin(),
+                 end - first == 1 ? fmt::format("{}", end) : fmt::format("{}-{}", first + 1, end));
+    table.add(std::move(cells));
+    first = end;
+  }
+  return table.text();
+}
+
+std::string time_by_stage(const Prediction& p) {
+  if (p.stages.size() < 2) return "";
+  const TimeUnit unit = unit_of(p.step.value);
+  const auto cells_of = [&](const StagePrediction& stage) -> std::vector<std::string> {
+    return {fmt::format("{}", stage.layers), unit.tell(stage.forward), unit.tell(stage.backward),
+            unit.tell(stage.busy), unit.tell(stage.idle)};
+  };
+  return fmt::format("\ntime by stage ({}; forward and backward of one micro-batch)\n", unit.name) +
+         stage_table(p, {"layers", "forward", "backward", "busy", "idle"}, cells_of);
+}
+
+std::string memory_by_stage(const Prediction& p) {
+  const auto gibs = [](Bytes b) { return fmt::format("{:.2f}", b / gib(1)); };
+  const auto cells_of = [&](const StagePrediction& stage) -> std::vector<std::string> {
+    return {human_count(static_cast<double>(stage.parameters)),
+            fmt::format("{}", stage.in_flight),
+            gibs(stage.states.weights),
+            gibs(stage.states.gradients),
+            gibs(stage.states.optimizer),
+            gibs(stage.activations),
+            gibs(stage.allocated),
+            gibs(stage.reserved),
+            gibs(stage.total)};
+  };
+  return "\nmemory of a GPU by stage (GiB)\n" +
+         stage_table(p,
+                     {"parameters", "in flight", "weights", "gradients", "optimizer", "activations",
+                      "allocated", "reserved", "total"},
+                     cells_of);
+}
+
+std::string origins(const Prediction& p) {
+  std::vector<std::string> parts;
+  for (int i = 0; i < kOriginCount; ++i) {
+    const double share = 100 * p.origin_shares[static_cast<std::size_t>(i)];
+    if (share <= 0) continue;
+    parts.push_back(fmt::format("{} {}", name(static_cast<Origin>(i)),
+                                share < 0.5 ? "< 1 %" : fmt::format("{:.0f} %", share)));
+  }
+  if (parts.empty()) return "";
+  return "\nwhere the numbers come from: " + join(parts, ", ") + "\n";
+}
+
+}  // namespace
+
+std::string predict_text(const Run& run, const Prediction& prediction, const Training* whole) {
+  std::string out = header(run, prediction) + summary(run, prediction, whole) + time_by_cause(prediction) +
+                    time_by_operator(prediction) + time_by_stage(prediction) + memory_by_stage(prediction) +
+                    origins(prediction);
+  if (!prediction.assumed.empty()) out += "assumed\n";
+  for (const std::string& line : prediction.assumed) out += "  " + printable(line) + "\n";
+  return out;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,178 @@
+#include "report/validate_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "report/table.h"
+
+namespace foretrain {
+
+namespace {
+
+constexpr double kGib = gib(1).value;
+
+std::string percent(double fraction) {
+  return std::isfinite(fraction) ? fmt::format("{:.1f}%", 100 * fraction) : "-";
+}
+std::string signed_percent(double fraction) {
+  return std::isfinite(fraction) ? fmt::format("{:+.1f}%", 100 * fraction) : "-";
+}
+
+// The first column flush left, the others right.
+Table table_of(std::size_t columns) {
+  std::vector<Align> aligns(columns, Align::kRight);
+  aligns.front() = Align::kLeft;
+  return Table(std::move(aligns));
+}
+
+std::vector<std::string> summary_cells(std::string_view name, const Summary& summary) {
+  return {printable(name),
+          fmt::format("{}", summary.count),
+          percent(summary.mape),
+          percent(summary.median_ape),
+          percent(summary.p90_ape),
+          signed_percent(summary.bias),
+          percent(summary.coverage80),
+          fmt::format("{}", summary.memory.count),
+          percent(summary.memory.mape),
+          signed_percent(summary.memory.bias)};
+}
+
+std::string group_table(const std::vector<RowScore>& rows, GroupBy by, const Summary& all) {
+  Table table = table_of(10);
+  table.add({std::string(kGroupByNames[static_cast<std::size_t>(by)]), "rows", "MAPE", "median", "p90",
+             "bias", "in 80 %", "memory rows", "MAPE", "bias"});
+  for (const auto& [name, summary] : summarise_by(rows, by)) table.add(summary_cells(name, summary));
+  table.add(summary_cells("all", all));
+  return table.text("");
+}
+
+std::string skipped_table(const Summary& summary) {
+  if (summary.skipped == 0) return {};
+  std::vector<std::pair<std::string, std::size_t>> reasons(summary.skipped_reasons.begin(),
+                                                           summary.skipped_reasons.end());
+  std::stable_sort(reasons.begin(), reasons.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  Table table = table_of(2);
+  table.add({"left out", "rows"});
+  for (const auto& [reason, count] : reasons) table.add({printable(reason), fmt::format("{}", count)});
+  table.add({"all", fmt::format("{}", summary.skipped)});
+  return "\n" + table.text("");
+}
+
+std::string fits_lines(const FitSummary& fits) {
+  std::string out = "\n";
+  if (fits.oom_rows > 0)
+    out += fmt::format("out of memory: {} of {} failed runs predicted not to fit\n", fits.oom_caught,
+                       fits.oom_rows);
+  return out + fmt::format("false alarms: {} of {} measured runs predicted not to fit\n", fits.false_oom,
+                           fits.measured_rows);
+}
+
+std::string seconds(double value) { return fmt::format("{:.4g}", value); }
+
+std::string row_table(const std::vector<RowScore>& rows) {
+  std::vector<const RowScore*> scored;
+  for (const RowScore& row : rows)
+    if (row.error()) scored.push_back(&row);
+  std::stable_sort(scored.begin(), scored.end(), [](const RowScore* a, const RowScore* b) {
+    return std::abs(*a->error()) > std::abs(*b->error());
+  });
+  Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
+               Align::kLeft});
+  table.add({"row", "measured s", "predicted s", "low", "high", "error", "assumed"});
+  for (const RowScore* row : scored)
+    table.add({printable(row->id), seconds(row->measured->value), seconds(row->predicted.value),
+               seconds(row->predicted.low()), seconds(row->predicted.high()), signed_percent(*row->error()),
+               printable(join(row->assumed, "; "))});
+  return "\n" + table.text("");
+}
+
+void write(JsonWriter& w, const Summary& summary) {
+  w.begin_object();
+  w.key("count").value(summary.count);
+  w.key("skipped").value(summary.skipped);
+  w.key("skipped_reasons").begin_object();
+  for (const auto& [reason, count] : summary.skipped_reasons) w.key(reason).value(count);
+  w.end_object();
+  w.key("mape").value(summary.mape);
+  w.key("median_ape").value(summary.median_ape);
+  w.key("p90_ape").value(summary.p90_ape);
+  w.key("bias").value(summary.bias);
+  w.key("coverage80").value(summary.coverage80);
+  w.key("memory").begin_object();
+  w.key("count").value(summary.memory.count);
+  w.key("mape").value(summary.memory.mape);
+  w.key("bias").value(summary.memory.bias);
+  w.end_object();
+  w.key("fits").begin_object();
+  w.key("oom_rows").value(summary.fits.oom_rows);
+  w.key("oom_caught").value(summary.fits.oom_caught);
+  w.key("measured_rows").value(summary.fits.measured_rows);
+  w.key("false_oom").value(summary.fits.false_oom);
+  w.end_object();
+  w.end_object();
+}
+
+void write(JsonWriter& w, const RowScore& row) {
+  const auto number_or_null = [&w](std::string_view key, std::optional<double> value) {
+    w.key(key);
+    if (value)
+      w.value(*value);
+    else
+      w.null();
+  };
+  w.begin_object();
+  w.key("id").value(row.id);
+  w.key("source").value(row.source);
+  number_or_null("measured_s", row.measured ? std::optional(row.measured->value) : std::nullopt);
+  w.key("predicted_s").value(row.predicted.value);
+  w.key("low_s").value(row.predicted.low());
+  w.key("high_s").value(row.predicted.high());
+  number_or_null("error", row.error());
+  number_or_null("measured_gib",
+                 row.measured_memory ? std::optional(row.measured_memory->value / kGib) : std::nullopt);
+  w.key("predicted_gib").value(row.predicted_memory.value / kGib);
+  w.key("params").value(row.params);
+  w.key("assumed").begin_array();
+  for (const std::string& item : row.assumed) w.value(item);
+  w.end_array();
+  w.end_object();
+}
+
+}  // namespace
+
+std::string validate_text(const std::vector<RowScore>& rows, const ValidateReport& report) {
+  const Summary all = summarise(rows);
+  std::string out = group_table(rows, report.by, all) + skipped_table(all) + fits_lines(all.fits);
+  if (report.rows) out += row_table(rows);
+  return out;
+}
+
+std::string validate_json(const std::vector<RowScore>& rows, const ValidateReport& report) {
+  JsonWriter w;
+  w.begin_object();
+  w.key("summary");
+  write(w, summarise(rows));
+  w.key("groups").begin_object();
+  w.key(kGroupByNames[static_cast<std::size_t>(report.by)]).begin_object();
+  for (const auto& [name, summary] : summarise_by(rows, report.by)) {
+    w.key(name);
+    write(w, summary);
+  }
+  w.end_object().end_object();
+  if (report.rows) {
+    w.key("rows").begin_array();
+    for (const RowScore& row : rows)
+      if (row.skipped.empty()) write(w, row);
+    w.end_array();
+  }
+  w.end_object();
+  return w.text();
+}
+
+}  // namespace foretrain

@@ -1,0 +1,26 @@
+// The scores of measured rows as text and as JSON. Text:
+//   source               rows   MAPE  median    p90    bias  in 80 %   memory rows   MAPE    bias
+//   h200_steps             14   9.1%    8.4%  14.2%   -2.0%    92.9%            14   6.3%   +1.1%
+//   all                    14   ...
+// then the reasons for which rows were left out, and how failed runs were told from those that ran.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "validate/summary.h"
+
+namespace foretrain {
+
+struct ValidateReport {
+  GroupBy by = GroupBy::kSource;
+  bool rows = false;  // text: the worst first; JSON: in the order of the tables
+};
+
+std::string validate_text(const std::vector<RowScore>& rows, const ValidateReport& report);
+
+// {summary, groups {by: {name: summary}}, rows []}: `rows` holds those that were predicted; one whose run
+// failed for memory has null measured_s and error.
+std::string validate_json(const std::vector<RowScore>& rows, const ValidateReport& report);
+
+}  // namespace foretrain

@@ -1,0 +1,121 @@
+#include "report/validate_report.h"
+
+#include <doctest/doctest.h>
+
+using namespace foretrain;
+
+namespace {
+
+// One row 25 % over its measured second, one exact without a memory figure, a failure caught, one left out.
+// No spread, so that low = high = predicted.
+std::vector<RowScore> example() {
+  std::vector<RowScore> rows(4);
+  for (RowScore& row : rows) row.source = "ours";
+  rows[0].id = "exact";
+  rows[0].measured = Seconds(2);
+  rows[0].predicted.value = 2;
+  rows[0].fits = true;
+  rows[1].id = "over";
+  rows[1].measured = Seconds(1);
+  rows[1].predicted.value = 1.25;
+  rows[1].fits = true;
+  rows[1].measured_memory = gib(10);
+  rows[1].predicted_memory = gib(8);
+  rows[1].params = 1000;
+  rows[1].assumed = {"biases=1", "recompute=none"};
+  rows[2].id = "failed";
+  rows[2].predicted.value = 3;
+  rows[2].predicted_memory = gib(100);
+  rows[3].id = "expert";
+  rows[3].source = "theirs";
+  rows[3].skipped = "moe";
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("text: a line a group, the reasons, the failures, then the worst rows first") {
+  CHECK(validate_text(example(), {GroupBy::kSource, true}) ==
+        R"(source  rows   MAPE  median    p90    bias  in 80 %  memory rows   MAPE    bias
+ours       2  12.5%   12.5%  22.5%  +12.5%    50.0%            1  20.0%  -20.0%
+theirs     0      -       -      -       -        -            0      -       -
+all        2  12.5%   12.5%  22.5%  +12.5%    50.0%            1  20.0%  -20.0%
+
+left out  rows
+moe          1
+all          1
+
+out of memory: 1 of 1 failed runs predicted not to fit
+false alarms: 0 of 2 measured runs predicted not to fit
+
+row    measured s  predicted s   low  high   error  assumed
+over            1         1.25  1.25  1.25  +25.0%  biases=1; recompute=none
+exact           2            2     2     2   +0.0%
+)");
+}
+
+TEST_CASE("JSON: summary, groups and the predicted rows in their order") {
+  const std::string json = validate_json(example(), {GroupBy::kSource, true});
+  CHECK(json.starts_with(R"({
+  "summary": {
+    "count": 2,
+    "skipped": 1,
+    "skipped_reasons": {
+      "moe": 1
+    },
+    "mape": 0.125,
+    "median_ape": 0.125,
+    "p90_ape": 0.225,
+    "bias": 0.125,
+    "coverage80": 0.5,
+    "memory": {
+      "count": 1,
+      "mape": 0.2,
+      "bias": -0.2
+    },
+    "fits": {
+      "oom_rows": 1,
+      "oom_caught": 1,
+      "measured_rows": 2,
+      "false_oom": 0
+    }
+  },
+  "groups": {
+    "source": {
+      "ours": {)"));
+  const std::string rows = json.substr(json.find("\"rows\""));
+  CHECK(rows.find(R"({
+      "id": "over",
+      "source": "ours",
+      "measured_s": 1,
+      "predicted_s": 1.25,
+      "low_s": 1.25,
+      "high_s": 1.25,
+      "error": 0.25,
+      "measured_gib": 10,
+      "predicted_gib": 8,
+      "params": 1000,
+      "assumed": [
+        "biases=1",
+        "recompute=none"
+      ]
+    })") != std::string::npos);
+  CHECK(rows.find(R"("id": "failed",
+      "source": "ours",
+      "measured_s": null)") != std::string::npos);
+  CHECK(rows.find("\"exact\"") < rows.find("\"over\""));
+  CHECK(rows.find("expert") == std::string::npos);
+}
+
+TEST_CASE("rows only where they are asked for; the group's name is the key") {
+  const std::string json = validate_json(example(), {GroupBy::kGpu, false});
+  CHECK(json.find("\"rows\"") == std::string::npos);
+  CHECK(json.find("\"gpu\": {") != std::string::npos);
+  CHECK(json.find("\"source\"") == std::string::npos);
+}
+
+TEST_CASE("bytes of a file do not reach the terminal as they are") {
+  std::vector<RowScore> rows = example();
+  rows[0].source = "a\x1b[31mb";
+  CHECK(validate_text(rows, {}).find('\x1b') == std::string::npos);
+}

@@ -1,0 +1,227 @@
+#include "validate/measured_row.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <span>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "spec/choice.h"
+
+namespace foretrain {
+
+namespace {
+
+constexpr std::size_t kMaxTableBytes = 256u << 20;
+
+using Row = MeasuredRow;
+
+struct TextColumn {
+  std::string_view name;
+  std::string Row::*field;
+};
+constexpr TextColumn kTexts[] = {{"id", &Row::id},   {"source", &Row::source}, {"cluster", &Row::cluster},
+                                 {"gpu", &Row::gpu}, {"model", &Row::model},   {"stack", &Row::stack}};
+
+struct IntegerColumn {
+  std::string_view name;
+  std::optional<std::int64_t> Row::*field;
+  std::int64_t low, high;
+};
+constexpr std::int64_t kMaxDegree = 1'000'000;
+constexpr std::int64_t kMaxCount = 1'000'000'000;
+constexpr IntegerColumn kIntegers[] = {
+    {"gpus", &Row::gpus, 1, 10'000'000},
+    {"gpus_per_node", &Row::gpus_per_node, 1, kMaxDegree},
+    {"layers", &Row::layers, 1, kMaxCount},
+    {"hidden", &Row::hidden, 1, kMaxCount},
+    {"heads", &Row::heads, 1, kMaxCount},
+    {"kv_heads", &Row::kv_heads, 1, kMaxCount},
+    {"head_dim", &Row::head_dim, 1, kMaxCount},
+    {"ffn", &Row::ffn, 0, kMaxCount},
+    {"vocab", &Row::vocab, 1, kMaxCount},
+    {"seq", &Row::seq, 1, 100'000'000},
+    {"experts", &Row::experts, 0, kMaxCount},
+    {"top_k", &Row::top_k, 0, kMaxCount},
+    {"expert_ffn", &Row::expert_ffn, 0, kMaxCount},
+    {"shared_experts", &Row::shared_experts, 0, kMaxCount},
+    {"shared_expert_ffn", &Row::shared_expert_ffn, 0, kMaxCount},
+    {"dense_layers", &Row::dense_layers, 0, kMaxCount},
+    {"tp", &Row::tp, 1, kMaxDegree},
+    {"pp", &Row::pp, 1, kMaxDegree},
+    {"vpp", &Row::vpp, 1, kMaxDegree},
+    {"cp", &Row::cp, 1, kMaxDegree},
+    {"ep", &Row::ep, 1, kMaxDegree},
+    {"dp", &Row::dp, 1, kMaxDegree},
+    {"zero", &Row::zero, 0, 3},
+    {"micro_batch", &Row::micro_batch, 1, kMaxDegree},
+    {"global_batch", &Row::global_batch, 1, kMaxCount},
+};
+
+// Finds each column's place once, then reads cells by it.
+class RowReader {
+ public:
+  explicit RowReader(const CsvTable& table) : table_(table) {}
+
+  Result<void> find_columns() {
+    for (const TextColumn& column : kTexts) TRY(find(column.name));
+    for (const IntegerColumn& column : kIntegers) TRY(find(column.name));
+    for (const std::string_view name :
+         {"ffn_type", "norm", "positions", "tied", "sp", "precision", "recompute", "attention", "schedule",
+          "step_s", "tokens_per_s_per_gpu", "peak_mem_gib", "mem_counter", "assumed", "notes"})
+      TRY(find(name));
+    return {};
+  }
+
+  Result<MeasuredRow> read(std::size_t row) {
+    row_ = row;
+    next_ = 0;
+    MeasuredRow out;
+    out.at = table_.position(row, 0);
+    for (const TextColumn& column : kTexts) {
+      out.*column.field = next_cell();
+      if (out.id.empty()) return refuse("found no name");  // the first column read
+    }
+    for (const IntegerColumn& column : kIntegers) TRY(integer(column.low, column.high, out.*column.field));
+    TRY(word(kMlpNames, out.ffn_type));
+    TRY(word(kNormNames, out.norm));
+    TRY(word(kPositionsNames, out.positions));
+    TRY(flag(out.tied));
+    TRY(flag(out.sp));
+    TRY(word(kDtypeNames, out.precision));
+    TRY(word(kRecomputeNames, out.recompute));
+    TRY(word(kAttentionNames, out.attention));
+    TRY(word(kRowScheduleNames, out.schedule));
+    std::optional<double> step_s, peak_gib;
+    TRY(number(step_s));
+    TRY(number(out.tokens_per_s_per_gpu));
+    TRY(number(peak_gib));
+    if (step_s) out.step = Seconds(*step_s);
+    if (peak_gib) out.peak_memory = gib(*peak_gib);
+    TRY(word(kMemoryCounterNames, out.memory_counter));
+    if (const std::string_view inferred = next_cell(); !inferred.empty())
+      for (const std::string_view name : split(inferred, ';')) out.inferred.emplace_back(name);
+    out.notes = Notes(next_cell());
+    return out;
+  }
+
+ private:
+  Result<void> find(std::string_view name) {
+    const auto column = table_.column(name);
+    if (!column)
+      return fail(fmt::format("not a table of measured runs: column '{}' is missing{}", name,
+                              looks_alike() ? "" : "; expected the 46 columns of the format"),
+                  {table_.file(), 1, 1});
+    places_.push_back(*column);
+    return {};
+  }
+  // Enough of the format is there for the missing column to be the news.
+  bool looks_alike() const { return table_.column("id") && table_.column("step_s"); }
+
+  std::string_view next_cell() { return table_.cell(row_, places_[next_++]); }
+
+  // The cell that was read last is wrong.
+  tl::unexpected<Error> refuse(std::string_view message) const {
+    const std::size_t column = places_[next_ - 1];
+    return fail(fmt::format("{}: {}", table_.columns()[column], message), table_.position(row_, column));
+  }
+
+  Result<void> integer(std::int64_t low, std::int64_t high, std::optional<std::int64_t>& out) {
+    const std::string_view cell = next_cell();
+    if (cell.empty()) return {};
+    out = parse_integer(cell);
+    if (!out || *out < low || *out > high)
+      return refuse(fmt::format("found {}, expected an integer from {} to {}", quoted(cell), low, high));
+    return {};
+  }
+  Result<void> number(std::optional<double>& out) {
+    const std::string_view cell = next_cell();
+    if (cell.empty()) return {};
+    out = parse_number(cell);
+    if (!out || *out <= 0 || *out > 1e15)
+      return refuse(fmt::format("found {}, expected a number above 0", quoted(cell)));
+    return {};
+  }
+  Result<void> flag(std::optional<bool>& out) {
+    const std::string_view cell = next_cell();
+    if (cell.empty()) return {};
+    if (cell != "0" && cell != "1") return refuse(fmt::format("found {}, expected 0 or 1", quoted(cell)));
+    out = cell == "1";
+    return {};
+  }
+  template <class E>
+  Result<void> word(std::span<const std::string_view> names, std::optional<E>& out) {
+    const std::string_view cell = next_cell();
+    if (cell.empty()) return {};
+    auto choice = parse_choice<E>(cell, names);
+    if (!choice) return refuse(choice.error().message);
+    out = *choice;
+    return {};
+  }
+
+  const CsvTable& table_;
+  std::vector<std::size_t> places_;  // in the order of find_columns, which read() follows
+  std::size_t row_ = 0;
+  std::size_t next_ = 0;
+};
+
+bool is_key(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+}  // namespace
+
+Notes::Notes(std::string_view cell) {
+  while (!cell.empty()) {
+    const std::size_t end = cell.find("; ");
+    const std::string_view item = trim(cell.substr(0, end));
+    cell.remove_prefix(end == std::string_view::npos ? cell.size() : end + 2);
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view key = item.substr(0, equals);
+    if (is_key(key) && !find(key)) items_.emplace_back(key, item.substr(equals + 1));
+  }
+}
+
+std::optional<std::string_view> Notes::find(std::string_view key) const {
+  for (const auto& [name, value] : items_)
+    if (name == key) return value;
+  return std::nullopt;
+}
+
+Result<std::vector<MeasuredRow>> measured_rows(const CsvTable& table) {
+  RowReader reader(table);
+  TRY(reader.find_columns());
+  std::vector<MeasuredRow> rows;
+  rows.reserve(table.rows());
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    TRY_ASSIGN(MeasuredRow read, reader.read(row));
+    rows.push_back(std::move(read));
+  }
+  return rows;
+}
+
+Result<std::vector<MeasuredRow>> read_measured_rows(const std::string& file_or_folder) {
+  std::vector<std::string> paths = {file_or_folder};
+  if (is_folder(file_or_folder)) {
+    TRY_ASSIGN(paths, list_folder(file_or_folder, ".csv"));
+    if (paths.empty()) return fail("found no .csv file in the folder", Position{file_or_folder});
+    const std::string prefix = file_or_folder.ends_with('/') ? file_or_folder : file_or_folder + "/";
+    for (std::string& path : paths) path.insert(0, prefix);
+  }
+  std::vector<MeasuredRow> rows;
+  for (const std::string& path : paths) {
+    TRY_ASSIGN(std::string text, read_file(path, kMaxTableBytes));
+    TRY_ASSIGN(const CsvTable table, CsvTable::parse(std::move(text), path));
+    TRY_ASSIGN(std::vector<MeasuredRow> more, measured_rows(table));
+    std::move(more.begin(), more.end(), std::back_inserter(rows));
+  }
+  return rows;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,141 @@
+#include "validate/row_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "validate/row_spec.h"
+
+namespace foretrain {
+
+namespace {
+
+constexpr std::string_view kFallbackStack = "generic";
+
+std::optional<std::string> not_modelled(const MeasuredRow& row) {
+  if (row.experts.value_or(0) > 0) return "moe";
+  if (row.notes.says("mla", "1")) return "mla";
+  if (row.precision && !is_half(*row.precision)) return fmt::format("precision {}", name(*row.precision));
+  if (row.cp.value_or(1) > 1) return "cp > 1";
+  if (row.ep.value_or(1) > 1) return "ep > 1";
+  if (row.vpp.value_or(row.schedule == RowSchedule::kInterleaved ? 2 : 1) > 1) return "vpp > 1";
+  if (row.zero.value_or(0) > 1) return "zero > 1";
+  return std::nullopt;
+}
+
+// The first column that a prediction cannot do without.
+std::optional<std::string> unknown_column(const MeasuredRow& row) {
+  const std::pair<std::string_view, bool> needed[] = {
+      {"gpus", row.gpus.has_value()},
+      {"layers", row.layers.has_value()},
+      {"hidden", row.hidden.has_value()},
+      {"heads", row.heads.has_value()},
+      {"ffn", row.ffn.has_value()},
+      {"ffn_type", row.ffn_type.has_value()},
+      {"norm", row.norm.has_value()},
+      {"positions", row.positions.has_value()},
+      {"vocab", row.vocab.has_value()},
+      {"tied", row.tied.has_value()},
+      {"seq", row.seq.has_value()},
+      {"tp", row.tp.has_value()},
+      {"pp", row.pp.has_value()},
+      {"micro_batch", row.micro_batch.has_value()},
+      {"global_batch", row.global_batch.has_value()},
+      {"precision", row.precision.has_value()},
+  };
+  for (const auto& [column, known] : needed)
+    if (!known) return fmt::format("unknown {}", column);
+  return std::nullopt;
+}
+
+std::optional<std::string> reason_to_skip(const MeasuredRow& row) {
+  for (const std::string_view note : {"also_succeeded", "pp_exceeds_layers"})
+    if (row.notes.says(note, "1")) return std::string(note);
+  if (auto reason = not_modelled(row)) return reason;
+  if (!row.step && !row.failed()) return "no step_s";
+  return unknown_column(row);
+}
+
+std::string refused(const Error& error) { return "refused: " + error.message; }
+
+void set_node_size(Cluster& cluster, std::int64_t gpus) {
+  if (cluster.nvlink_domain <= cluster.gpus_per_node) cluster.nvlink_domain = gpus;
+  cluster.gpus_per_node = gpus;
+  cluster.nvlink_domain = std::max(cluster.nvlink_domain, gpus);
+}
+
+// Names alone, never paths: a table does not make us read files.
+template <class T>
+Result<const T*> known(std::map<std::string, std::optional<T>>& cache, const Catalog& catalog,
+                       std::string_view kind, const std::string& name,
+                       Result<T> (Catalog::*read)(std::string_view) const) {
+  auto found = cache.find(name);
+  if (found == cache.end()) {
+    std::optional<T> spec;
+    const auto names = catalog.names(kind);
+    if (std::binary_search(names.begin(), names.end(), name)) {
+      TRY_ASSIGN(spec, (catalog.*read)(name));
+    }
+    found = cache.emplace(name, std::move(spec)).first;
+  }
+  return found->second ? &*found->second : nullptr;
+}
+
+}  // namespace
+
+Result<const Cluster*> RowRunner::cluster(const std::string& name) {
+  return known(clusters_, catalog_, "clusters", name, &Catalog::cluster);
+}
+Result<const Gpu*> RowRunner::gpu(const std::string& name) {
+  return known(gpus_, catalog_, "gpus", name, &Catalog::gpu);
+}
+Result<const Stack*> RowRunner::stack(const std::string& name) {
+  return known(stacks_, catalog_, "stacks", name, &Catalog::stack);
+}
+
+// Sets the run's cluster and stack; the reason where one is not known.
+Result<std::optional<std::string>> RowRunner::place(const MeasuredRow& row, Run& run) {
+  TRY_ASSIGN(const Cluster* cluster, this->cluster(row.cluster));
+  if (cluster == nullptr) return fmt::format("unknown cluster {}", row.cluster);
+  run.cluster = *cluster;
+  if (!row.gpu.empty() && row.gpu != run.cluster.gpu.name) {
+    TRY_ASSIGN(const Gpu* gpu, this->gpu(row.gpu));
+    if (gpu == nullptr) return fmt::format("unknown gpu {}", row.gpu);
+    run.cluster.gpu = *gpu;
+  }
+  if (row.gpus_per_node) set_node_size(run.cluster, *row.gpus_per_node);
+
+  TRY_ASSIGN(const Stack* stack, this->stack(row.stack));
+  if (stack == nullptr) {
+    TRY_ASSIGN(stack, this->stack(std::string(kFallbackStack)));
+    if (stack == nullptr) return fail(fmt::format("no preset of stack '{}'", kFallbackStack));
+    run.assumed.push_back(fmt::format("stack {} as {}", row.stack, kFallbackStack));
+  }
+  run.stack = *stack;
+  return std::nullopt;
+}
+
+Result<std::variant<RowRun, Skip>> RowRunner::run_of(const MeasuredRow& row) {
+  if (const auto reason = reason_to_skip(row)) return Skip{*reason};
+
+  RowRun out;
+  Run& run = out.run;
+  TRY_ASSIGN(const auto missing, place(row, run));
+  if (missing) return Skip{*missing};
+  auto model = model_of(row, run.assumed);
+  if (!model) return Skip{refused(model.error())};
+  auto plan = plan_of(row, run.assumed);
+  if (!plan) return Skip{refused(plan.error())};
+  run.model = *std::move(model);
+  run.plan = *std::move(plan);
+  run.gpus = *row.gpus;
+  run.seq = *row.seq;
+  run.global_batch = *row.global_batch;
+  if (!row.experts) run.assumed.push_back("experts=0");
+  if (const auto checked = check_run(run); !checked) return Skip{refused(checked.error())};
+  out.recompute_open = !row.recompute;
+  out.zero_open = !row.zero;
+  return out;
+}
+
+}  // namespace foretrain

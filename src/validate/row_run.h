@@ -1,0 +1,53 @@
+// From a measured row to a run that can be predicted, or the reason why it is left out. A row is left out,
+// and counted under its reason, where the program does not model what the row did; nothing is guessed into
+// it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "spec/catalog.h"
+#include "spec/run.h"
+#include "validate/measured_row.h"
+
+namespace foretrain {
+
+// "moe", "mla", "precision fp8", "cp > 1", "ep > 1", "vpp > 1", "zero > 1": not modelled yet;
+// "also_succeeded", "pp_exceeds_layers": a failure that says nothing about memory;
+// "unknown cluster NAME", "unknown ffn", "no step_s": the row or our presets do not say enough;
+// "refused: MESSAGE": the row contradicts itself or a rule of ours.
+struct Skip {
+  std::string reason;
+};
+
+struct RowRun {
+  Run run;                      // checked
+  bool recompute_open = false;  // the row does not say: whoever predicts chooses
+  bool zero_open = false;
+};
+
+// Reads clusters, GPUs and stacks by name, each once.
+class RowRunner {
+ public:
+  explicit RowRunner(const Catalog& catalog) : catalog_(catalog) {}
+
+  // An error is about a preset file that does not read; what is wrong with the row is a Skip.
+  Result<std::variant<RowRun, Skip>> run_of(const MeasuredRow& row);
+
+ private:
+  // Null where the catalog knows no such name.
+  Result<const Cluster*> cluster(const std::string& name);
+  Result<const Gpu*> gpu(const std::string& name);
+  Result<const Stack*> stack(const std::string& name);
+
+  Result<std::optional<std::string>> place(const MeasuredRow& row, Run& run);
+
+  Catalog catalog_;
+  std::map<std::string, std::optional<Cluster>> clusters_;
+  std::map<std::string, std::optional<Gpu>> gpus_;
+  std::map<std::string, std::optional<Stack>> stacks_;
+};
+
+}  // namespace foretrain

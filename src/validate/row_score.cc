@@ -1,0 +1,147 @@
+#include "validate/row_score.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace foretrain {
+
+namespace {
+
+constexpr std::size_t kMaxKept = 64;
+constexpr double kOpenChoiceWidening = 1.25;  // of the spread; a guess until open choices are calibrated
+
+// The time that the row is held against, or why there is none. A failed run has none and needs none.
+Result<std::optional<Seconds>> measured_time(const MeasuredRow& row, Against against) {
+  if (row.failed() || against == Against::kMedian) return row.step;
+  const auto note = row.notes.find("fastest_s");
+  if (!note) return fail("no fastest_s");
+  const auto seconds = parse_number(*note);
+  if (!seconds || *seconds <= 0)
+    return fail(fmt::format("refused: fastest_s: found {}, expected a number above 0", quoted(*note)));
+  return Seconds(*seconds);
+}
+
+Bytes counted(const Prediction& prediction, std::optional<MemoryCounter> counter) {
+  switch (counter.value_or(MemoryCounter::kUnknown)) {
+    case MemoryCounter::kAllocated:
+      return prediction.peak_allocated;
+    case MemoryCounter::kNvidiaSmi:
+      return prediction.peak;
+    case MemoryCounter::kReserved:
+    case MemoryCounter::kUnknown:
+      break;
+  }
+  return prediction.peak_reserved;
+}
+
+bool better(const Score& a, const Score& b) {
+  if (a.fits != b.fits) return a.fits;
+  return a.fits ? a.step < b.step : a.peak < b.peak;
+}
+
+// Settles what the row leaves open, cheapest first, and says so in `assumed`.
+void choose(RowRun& row_run, Evaluator& evaluator) {
+  Run& run = row_run.run;
+  std::vector<Recompute> recomputes = {run.plan.recompute};
+  std::vector<int> zeros = {run.plan.zero};
+  if (row_run.recompute_open) recomputes = {Recompute::kNone, Recompute::kSelective, Recompute::kFull};
+  if (row_run.zero_open) zeros = {0, 1};
+
+  std::optional<Score> best;
+  Plan plan = run.plan;
+  for (const Recompute recompute : recomputes)
+    for (const int zero : zeros) {
+      plan.recompute = recompute;
+      plan.zero = zero;
+      const Score score = evaluator.score(plan, run.global_batch);
+      if (best && !better(score, *best)) continue;
+      best = score;
+      run.plan = plan;
+    }
+  if (row_run.recompute_open)
+    run.assumed.push_back(
+        fmt::format("recompute={}", kRecomputeNames[static_cast<std::size_t>(run.plan.recompute)]));
+  if (row_run.zero_open) run.assumed.push_back(fmt::format("zero={}", run.plan.zero));
+}
+
+}  // namespace
+
+std::optional<double> RowScore::error() const {
+  if (!skipped.empty() || !measured) return std::nullopt;
+  return (predicted.value - measured->value) / measured->value;
+}
+
+std::optional<double> RowScore::memory_error() const {
+  if (!skipped.empty() || !measured_memory) return std::nullopt;
+  return (predicted_memory - *measured_memory) / *measured_memory;
+}
+
+bool RowScore::covered() const {
+  return measured && predicted.low() <= measured->value && measured->value <= predicted.high();
+}
+
+Evaluator& RowScorer::evaluator_for(const Run& run) {
+  const auto found = std::find_if(kept_.begin(), kept_.end(), [&run](const Kept& kept) {
+    return kept.seq == run.seq && kept.model == run.model && kept.cluster == run.cluster &&
+           kept.stack == run.stack;
+  });
+  if (found != kept_.end()) return found->evaluator;
+  if (kept_.size() == kMaxKept) kept_.pop_front();
+  kept_.push_back(
+      {run.model, run.cluster, run.stack, run.seq, Evaluator(run.model, run.cluster, run.stack, run.seq)});
+  return kept_.back().evaluator;
+}
+
+Result<RowScore> RowScorer::score(const MeasuredRow& row) {
+  RowScore out;
+  out.id = row.id;
+  out.source = row.source;
+  out.gpu = row.gpu;
+  out.stack = row.stack;
+  out.cluster = row.cluster;
+
+  TRY_ASSIGN(auto outcome, runner_.run_of(row));
+  if (const auto* skip = std::get_if<Skip>(&outcome)) {
+    out.skipped = skip->reason;
+    return out;
+  }
+  const auto measured = measured_time(row, against_);
+  if (!measured) {
+    out.skipped = measured.error().message;
+    return out;
+  }
+
+  RowRun& row_run = std::get<RowRun>(outcome);
+  const bool open = row_run.recompute_open || row_run.zero_open;
+  Evaluator& evaluator = evaluator_for(row_run.run);
+  if (open) choose(row_run, evaluator);
+  const Prediction prediction = evaluator.predict(row_run.run.plan, row_run.run.global_batch);
+
+  out.measured = *measured;
+  out.predicted = prediction.step;
+  if (against_ == Against::kMedian) out.predicted.value = prediction.typical.value;
+  if (open) out.predicted.spread *= kOpenChoiceWidening;
+  out.measured_memory = row.peak_memory;
+  out.predicted_memory = counted(prediction, row.memory_counter);
+  out.fits = prediction.fits;
+  out.params = prediction.params;
+  out.assumed = std::move(row_run.run.assumed);
+  return out;
+}
+
+Result<std::vector<RowScore>> score_rows(const std::vector<MeasuredRow>& rows, const Catalog& catalog,
+                                         Against against) {
+  RowScorer scorer(catalog, against);
+  std::vector<RowScore> scores;
+  scores.reserve(rows.size());
+  for (const MeasuredRow& row : rows) {
+    TRY_ASSIGN(RowScore score, scorer.score(row));
+    scores.push_back(std::move(score));
+  }
+  return scores;
+}
+
+}  // namespace foretrain

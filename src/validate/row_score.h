@@ -1,0 +1,65 @@
+// What a measured row says and what we predict for it, side by side.
+//
+// Where a row does not say whether it recomputed or sharded its optimizer, the cheapest choice that fits is
+// taken (a run that was published ran, and nobody recomputes for nothing), and the interval is widened.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/estimate.h"
+#include "predict/evaluator.h"
+#include "validate/row_run.h"
+
+namespace foretrain {
+
+// Which of a row's times the prediction is held against: the median with the typical step, or the fastest
+// (notes fastest_s) with the undisturbed step.
+enum class Against : unsigned char { kMedian, kFastest };
+inline constexpr std::array<std::string_view, 2> kAgainstNames = {"median", "fastest"};
+
+struct RowScore {
+  std::string id, source, gpu, stack, cluster;
+  std::string skipped;              // the reason; then nothing below is set
+  std::optional<Seconds> measured;  // absent: the run failed for memory
+  Estimate predicted;               // seconds
+  std::optional<Bytes> measured_memory;
+  Bytes predicted_memory;  // by the counter that the row used
+  bool fits = false;
+  std::int64_t params = 0;
+  std::vector<std::string> assumed;
+
+  // (predicted - measured) / measured
+  std::optional<double> error() const;
+  std::optional<double> memory_error() const;
+  bool covered() const;  // measured lies within the 80 % interval
+};
+
+class RowScorer {
+ public:
+  RowScorer(const Catalog& catalog, Against against) : runner_(catalog), against_(against) {}
+
+  Result<RowScore> score(const MeasuredRow& row);
+
+ private:
+  // Neighbours in a table share model, cluster and stack, so a few evaluators serve most rows.
+  struct Kept {
+    Model model;
+    Cluster cluster;
+    Stack stack;
+    std::int64_t seq;
+    Evaluator evaluator;
+  };
+  Evaluator& evaluator_for(const Run& run);
+
+  RowRunner runner_;
+  Against against_;
+  std::deque<Kept> kept_;
+};
+
+Result<std::vector<RowScore>> score_rows(const std::vector<MeasuredRow>& rows, const Catalog& catalog,
+                                         Against against);
+
+}  // namespace foretrain

@@ -1,0 +1,118 @@
+#include "validate/row_score.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "validate/example_table.h"
+
+using namespace foretrain;
+
+namespace {
+
+RowScore score_of(const Cells& replaced, Against against = Against::kMedian) {
+  return RowScorer(Catalog(), against).score(example_row(replaced)).value();
+}
+
+bool assumes(const RowScore& score, std::string_view item) {
+  return std::find(score.assumed.begin(), score.assumed.end(), item) != score.assumed.end();
+}
+
+// The prediction of the example row itself, by the way that `foretrain predict` takes.
+Prediction example_prediction() {
+  auto outcome = RowRunner(Catalog()).run_of(example_row()).value();
+  return predict(std::get<RowRun>(outcome).run);
+}
+
+}  // namespace
+
+TEST_CASE("a row's score holds what predict says of its run") {
+  const RowScore score = score_of({});
+  const Prediction prediction = example_prediction();
+  CHECK(score.predicted.value == prediction.typical.value);
+  CHECK(score.predicted.spread == prediction.step.spread);
+  CHECK(score.params == prediction.params);
+  CHECK(score.fits == prediction.fits);
+  CHECK(score.measured == Seconds(0.5));
+  CHECK(score.error().value() == doctest::Approx((prediction.typical.value - 0.5) / 0.5));
+  CHECK(score.memory_error().value() == doctest::Approx(prediction.peak_allocated / gib(12) - 1));
+}
+
+TEST_CASE("predicted memory follows the row's counter") {
+  const Prediction prediction = example_prediction();
+  CHECK(score_of({{"mem_counter", "allocated"}}).predicted_memory == prediction.peak_allocated);
+  CHECK(score_of({{"mem_counter", "reserved"}}).predicted_memory == prediction.peak_reserved);
+  CHECK(score_of({{"mem_counter", "nvidia-smi"}}).predicted_memory == prediction.peak);
+  CHECK(score_of({{"mem_counter", "unknown"}}).predicted_memory == prediction.peak_reserved);
+  CHECK(score_of({{"mem_counter", ""}}).predicted_memory == prediction.peak_reserved);
+}
+
+TEST_CASE("the fastest step is held against the undisturbed one") {
+  const RowScore score = score_of({{"notes", "biases=1; fastest_s=0.4"}}, Against::kFastest);
+  CHECK(score.measured == Seconds(0.4));
+  CHECK(score.predicted.value == example_prediction().step.value);
+  CHECK(score_of({}, Against::kFastest).skipped == "no fastest_s");
+  CHECK(score_of({{"notes", "fastest_s=quick"}}, Against::kFastest).skipped ==
+        "refused: fastest_s: found 'quick', expected a number above 0");
+  // A failed run has no time in either case.
+  CHECK(score_of({{"step_s", ""}, {"notes", "failure=oom"}}, Against::kFastest).skipped.empty());
+}
+
+TEST_CASE("a failed run is scored on memory alone") {
+  const RowScore small = score_of({{"step_s", ""}, {"notes", "failure=oom"}});
+  CHECK_FALSE(small.measured);
+  CHECK_FALSE(small.error());
+  CHECK(small.fits);
+  // 4096 samples of 1024 tokens keep far more than 80 GB of activations.
+  const RowScore large = score_of(
+      {{"step_s", ""}, {"notes", "failure=oom"}, {"micro_batch", "4096"}, {"global_batch", "16384"}});
+  CHECK(large.skipped.empty());
+  CHECK_FALSE(large.fits);
+}
+
+TEST_CASE("an open choice is the cheapest that fits, and widens the interval by a quarter") {
+  // The example takes a few GiB of 80: nobody would recompute or shard.
+  const RowScore open = score_of({{"recompute", ""}, {"zero", ""}});
+  const RowScore stated = score_of({});
+  CHECK(assumes(open, "recompute=none"));
+  CHECK(assumes(open, "zero=0") != assumes(open, "zero=1"));
+  CHECK(open.predicted.value <= stated.predicted.value);
+  const RowScore same = score_of({{"recompute", ""}});
+  CHECK(same.predicted.value == stated.predicted.value);
+  CHECK(same.predicted.spread == 1.25 * stated.predicted.spread);
+}
+
+TEST_CASE("where nothing else fits, an open recomputation is full") {
+  // Layer inputs are far smaller than what a layer keeps, so of a micro-batch that grows until `none` no
+  // longer fits, recomputation brings it back.
+  for (int micro_batch = 2; micro_batch <= 8192; micro_batch *= 2) {
+    const Cells cells = {{"micro_batch", std::to_string(micro_batch)},
+                         {"global_batch", std::to_string(16 * micro_batch)}};
+    if (score_of(cells).fits) continue;
+    Cells open = cells;
+    open.emplace_back("recompute", "");
+    CHECK_FALSE(assumes(score_of(open), "recompute=none"));
+    return;
+  }
+  FAIL("even 8192 samples fit");
+}
+
+TEST_CASE("a row left out carries its reason and its group, and no figures") {
+  const RowScore score = score_of({{"experts", "8"}});
+  CHECK(score.skipped == "moe");
+  CHECK(score.source == "ours");
+  CHECK_FALSE(score.error());
+  CHECK_FALSE(score.memory_error());
+}
+
+TEST_CASE("rows that share an evaluator score as they do alone") {
+  const auto rows =
+      example_rows({{}, {{"hidden", "2048"}, {"ffn", "8192"}, {"head_dim", "128"}}, {}}).value();
+  const auto scores = score_rows(rows, Catalog(), Against::kMedian).value();
+  REQUIRE(scores.size() == 3);
+  CHECK(scores[0].predicted.value == scores[2].predicted.value);
+  CHECK(scores[1].predicted.value ==
+        RowScorer(Catalog(), Against::kMedian).score(rows[1]).value().predicted.value);
+  CHECK(scores[1].predicted.value > scores[0].predicted.value);
+}

@@ -1,0 +1,59 @@
+// How good the predictions of many rows are. With e = (predicted - measured) / measured of the rows that were
+// scored on time:
+//   mape = mean |e|, median_ape and p90_ape = quantiles of |e|, bias = mean e,
+//   coverage80 = share of rows whose measured time lies within the 80 % interval.
+// All are fractions, and NaN where there is no row.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "validate/row_score.h"
+
+namespace foretrain {
+
+inline constexpr double kNoFigure = std::numeric_limits<double>::quiet_NaN();
+
+struct MemorySummary {
+  std::size_t count = 0;  // rows scored on time that state their memory
+  double mape = kNoFigure;
+  double bias = kNoFigure;
+};
+
+struct FitSummary {
+  std::size_t oom_rows = 0;       // failed for memory
+  std::size_t oom_caught = 0;     // of these, predicted not to fit
+  std::size_t measured_rows = 0;  // ran
+  std::size_t false_oom = 0;      // of these, predicted not to fit
+};
+
+struct Summary {
+  std::size_t count = 0;  // rows scored on time
+  std::size_t skipped = 0;
+  std::map<std::string, std::size_t> skipped_reasons;
+  double mape = kNoFigure;
+  double median_ape = kNoFigure;
+  double p90_ape = kNoFigure;
+  double bias = kNoFigure;
+  double coverage80 = kNoFigure;
+  MemorySummary memory;
+  FitSummary fits;
+};
+
+// The quantile of n sorted values lies at position q * (n - 1), between neighbours in proportion.
+double quantile(std::vector<double> values, double q);
+
+Summary summarise(const std::vector<const RowScore*>& rows);
+Summary summarise(const std::vector<RowScore>& rows);
+
+enum class GroupBy : unsigned char { kSource, kGpu, kStack, kCluster };
+inline constexpr std::array<std::string_view, 4> kGroupByNames = {"source", "gpu", "stack", "cluster"};
+
+std::map<std::string, Summary> summarise_by(const std::vector<RowScore>& rows, GroupBy by);
+
+}  // namespace foretrain

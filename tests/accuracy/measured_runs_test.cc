@@ -1,0 +1,72 @@
+// Facts about published runs that the program must reproduce. FORETRAIN_MEASURED_RUNS names the folder of
+// tables (tests/accuracy/check sets it).
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "validate/row_spec.h"
+#include "validate/summary.h"
+
+using namespace foretrain;
+
+namespace {
+
+std::vector<MeasuredRow> all_rows() {
+  const char* folder = std::getenv("FORETRAIN_MEASURED_RUNS");
+  REQUIRE_MESSAGE(folder != nullptr, "start it by tests/accuracy/check");
+  auto rows = read_measured_rows(folder);
+  REQUIRE_MESSAGE(rows.has_value(), (rows ? "" : rows.error().text()));
+  return *std::move(rows);
+}
+
+bool is_dense(const MeasuredRow& row) { return row.experts.value_or(0) == 0; }
+
+}  // namespace
+
+TEST_CASE("parameters are counted exactly wherever a dense row states them") {
+  int mpt = 0, h200 = 0;
+  for (const MeasuredRow& row : all_rows()) {
+    const auto note = row.notes.find("params");
+    if (!note || !is_dense(row)) continue;
+    INFO(row.id);
+    std::vector<std::string> assumed;
+    const auto model = model_of(row, assumed);
+    REQUIRE(model);
+    CHECK(parameters(*model) == parse_integer(*note));
+    mpt += row.source == "mosaicml_llmfoundry";
+    h200 += row.source == "h200_steps";
+  }
+  CHECK(mpt == 54);
+  CHECK(h200 == 14);
+}
+
+TEST_CASE("no row is refused, and all are scored within ten seconds") {
+  const auto rows = all_rows();
+  const auto start = std::chrono::steady_clock::now();
+  const auto scores = score_rows(rows, Catalog(), Against::kMedian);
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  REQUIRE_MESSAGE(scores.has_value(), (scores ? "" : scores.error().text()));
+  CHECK(scores->size() == rows.size());
+  CHECK(spent.count() < 10);
+  for (const RowScore& score : *scores) {
+    INFO(score.id);
+    const bool refused = score.skipped.starts_with("refused") || score.skipped.starts_with("unknown");
+    CHECK_MESSAGE(!refused, score.skipped);
+  }
+}
+
+TEST_CASE("vTrain's runs on 64 GPUs and more are within 15 % in the median") {
+  std::vector<MeasuredRow> large;
+  for (MeasuredRow& row : all_rows())
+    if (row.source == "vtrain_ground_truth" && row.gpus.value_or(0) >= 64) large.push_back(std::move(row));
+  const auto scores = score_rows(large, Catalog(), Against::kMedian);
+  REQUIRE_MESSAGE(scores.has_value(), (scores ? "" : scores.error().text()));
+  const Summary summary = summarise(*scores);
+  CHECK(summary.count > 0);
+  CHECK(summary.median_ape <= 0.15);
+}
