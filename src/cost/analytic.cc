@@ -22,8 +22,11 @@ constexpr Tile kTiles[] = {
 
 // What a kernel of this kind reaches of a long stream's bandwidth. Public A100 and GH200 samples (published
 // with arXiv 2509.22832) put residual adds at 1, gelu at 0.7 to 0.85, layer norms at 0.6.
-double stream_share(OperatorKind kind) {
+double stream_share(OperatorKind kind, Impl impl) {
+  if (impl == Impl::kEager) return 1.0;  // counted as measured, kernel by kernel
   switch (kind) {
+    case OperatorKind::kBatchedProduct:
+      return 0.75;  // scores of many small products
     case OperatorKind::kLayernorm:
     case OperatorKind::kRmsnorm:
     case OperatorKind::kSoftmax:
@@ -107,7 +110,13 @@ Seconds AnalyticCost::compute_time(const Operator& op) const {
       // less for narrower heads, whose softmax weighs more (Dao 2023, figures 4 to 6).
       const double head = std::min(1.0, 0.5 + size(4) / 256);
       const double share = (forward ? 0.70 : 0.55) * head;
-      return flops(op) / (gpu_.rate(op.dtype) * gpu_.product_efficiency * share);
+      FlopsPerSecond rate = gpu_.rate(op.dtype);
+      // mma.sync issues 2048 operations a clock and SM, Ampere's rate, also on later parts (FlashAttention 2
+      // reaches 35 % of an H100: Shah et al. 2024, arXiv 2407.08608).
+      if (op.impl == Impl::kFlash)
+        rate =
+            std::min(rate, FlopsPerSecond(2048.0 * gpu_.clock_max_mhz * 1e6 * static_cast<double>(gpu_.sms)));
+      return flops(op) / (rate * gpu_.product_efficiency * share);
     }
     default:
       return Seconds(0);
@@ -117,7 +126,7 @@ Seconds AnalyticCost::compute_time(const Operator& op) const {
 OperatorCost AnalyticCost::cost(const Operator& op) const {
   OperatorCost cost;
   const Seconds compute = compute_time(op);
-  const Seconds memory = bytes(op) / (gpu_.hbm * gpu_.memory_efficiency * stream_share(op.kind));
+  const Seconds memory = bytes(op) / (gpu_.hbm * gpu_.memory_efficiency * stream_share(op.kind, op.impl));
   const Seconds busy = std::max(compute, memory);
   cost.gpu = busy + kKernelGap * static_cast<double>(op.launches);
   cost.host = host_launch_ * static_cast<double>(op.launches);

@@ -30,6 +30,11 @@ Network::Network(const Cluster& cluster, const Layout& layout)
     const auto sharers = static_cast<double>(group.placed.sharers);
     const auto nodes = static_cast<double>(group.placed.nodes_per_domain);
     const auto fewest = static_cast<double>(group.placed.fewest_per_domain);
+    const auto peers = static_cast<double>(std::max<std::int64_t>(group.placed.ranks_per_domain - 1, 1));
+    const bool switched = intra_.pair == BytesPerSecond(0);
+    group.nvlink = (switched ? intra_.bandwidth : std::min(intra_.bandwidth, intra_.pair * peers)) *
+                   intra_.collective_efficiency;
+    group.nvlink_p2p = (switched ? intra_.bandwidth : intra_.pair) * intra_.p2p_efficiency;
     group.nics = std::min(node * (nodes / sharers), rank * fewest) * inter_.collective_efficiency;
     group.rank_p2p = std::min(node / sharers, rank) * inter_.p2p_efficiency;
   }
@@ -53,7 +58,7 @@ Seconds Network::inside(CollectiveKind kind, Bytes bytes, const Group& group) co
   const auto n = static_cast<double>(group.placed.ranks);
   const double depth = log2_rounded_up(group.placed.ranks);
   const Seconds a = intra_.latency;
-  const Seconds whole = bytes / (intra_.bandwidth * intra_.collective_efficiency);
+  const Seconds whole = bytes / group.nvlink;
   const Seconds ring = (n - 1) * a + (n - 1) / n * whole;
   switch (kind) {
     case CollectiveKind::kAllReduce:
@@ -65,7 +70,7 @@ Seconds Network::inside(CollectiveKind kind, Bytes bytes, const Group& group) co
     case CollectiveKind::kBroadcast:
       return depth * a + whole;
     case CollectiveKind::kSendReceive:
-      return a + bytes / (intra_.bandwidth * intra_.p2p_efficiency);
+      return a + bytes / group.nvlink_p2p;
   }
   CHECK_THAT(false);
 }
@@ -79,8 +84,7 @@ Seconds Network::across(CollectiveKind kind, Bytes bytes, const Group& group) co
   const Seconds between = inter_.latency;
   const double depth = log2_rounded_up(placed.domains);
 
-  const BytesPerSecond nvlink = intra_.bandwidth * intra_.collective_efficiency;
-  const Seconds whole = bytes / std::min(nvlink, group.nics);
+  const Seconds whole = bytes / std::min(group.nvlink, group.nics);
   const auto borders = static_cast<double>(std::min(placed.domains, placed.ranks - 1));
   const Seconds ring = borders * between + (n - 1 - borders) * a + (n - 1) / n * whole;
   switch (kind) {
@@ -94,7 +98,7 @@ Seconds Network::across(CollectiveKind kind, Bytes bytes, const Group& group) co
     case CollectiveKind::kAllToAll: {
       const double leaving = std::max(r * (n - r), fewest * (n - fewest)) / n;
       const Seconds latency = (n - fewest) * between + (fewest - 1) * a;
-      return latency + std::max(leaving * bytes / group.nics, (r - 1) / n * bytes / nvlink);
+      return latency + std::max(leaving * bytes / group.nics, (r - 1) / n * bytes / group.nvlink);
     }
     case CollectiveKind::kSendReceive:
       return between + bytes / group.rank_p2p;

@@ -50,8 +50,10 @@ class Network {
  private:
   struct Group {
     PlacedGroup placed;
-    BytesPerSecond nics;      // what the group can send out of one domain, in a collective
-    BytesPerSecond rank_p2p;  // what one of its ranks can send out of its domain, alone
+    BytesPerSecond nvlink;      // what one of its ranks can send inside its domain, in a collective
+    BytesPerSecond nvlink_p2p;  // likewise one message
+    BytesPerSecond nics;        // what the group can send out of one domain, in a collective
+    BytesPerSecond rank_p2p;    // what one of its ranks can send out of its domain, alone
   };
 
   Seconds inside(CollectiveKind kind, Bytes bytes, const Group& group) const;

@@ -139,3 +139,25 @@ TEST_CASE("a group of one rank costs nothing") {
 
 }  // namespace
 }  // namespace foretrain
+
+namespace foretrain {
+TEST_CASE("without a switch two of four GPUs have a third of the links") {
+  // Links of 100 GB/s between each two of four GPUs: a pair reduces B over one, all four over three.
+  Cluster cluster;
+  cluster.gpus_per_node = cluster.nvlink_domain = 4;
+  cluster.intra.bandwidth = cluster.inter.bandwidth = gigabytes_per_second(300);
+  cluster.intra.pair = gigabytes_per_second(100);
+  cluster.intra.collective_efficiency = cluster.intra.p2p_efficiency = 1;
+  const Bytes gigabyte(1e9);
+  const Network pair(cluster, Layout{2, 1, 2, 1});
+  CHECK(pair.cost({CollectiveKind::kAllReduce, GroupKind::kTensor, gigabyte}).seconds.value ==
+        doctest::Approx(2.0 * 1 / 2 / 100));
+  const Network all(cluster, Layout{4, 1, 1, 1});
+  CHECK(all.cost({CollectiveKind::kAllReduce, GroupKind::kTensor, gigabyte}).seconds.value ==
+        doctest::Approx(2.0 * 3 / 4 / 300));
+  const Network stages(cluster, Layout{1, 1, 1, 2});
+  CHECK(stages.cost({CollectiveKind::kSendReceive, GroupKind::kPipeline, gigabyte}).seconds.value ==
+        doctest::Approx(0.01));
+}
+
+}  // namespace foretrain

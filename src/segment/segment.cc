@@ -64,21 +64,24 @@ class Streams {
 
   Priced price(const Task& task) const {
     const double times = static_cast<double>(task.times);
+    const Seconds calls = launch_cost_ * static_cast<double>(task.calls);
     if (task.kind == Task::Kind::kOperator) {
       const OperatorCost cost = costs_.cost(task.op);
-      return {&task,       cost.gpu * times, cost.host * times,
+      return {&task,       cost.gpu * times, cost.host * times + calls,
               cost.spread, cost.origin,      task.op.launches * task.times};
     }
     if (task.kind == Task::Kind::kCollective) {
       const CollectiveCost cost = network_.cost(task.collective);
-      return {&task, cost.seconds * times, launch_cost_ * times, cost.spread, cost.origin, task.times};
+      return {&task,       cost.seconds * times, launch_cost_ * times + calls,
+              cost.spread, cost.origin,          task.times};
     }
-    return {&task, Seconds(0), Seconds(0), 0, Origin::kAnalytic, 0};
+    return {&task, Seconds(0), calls, 0, Origin::kAnalytic, 0};
   }
 
   void step(const Priced& item) {
     const Task& task = *item.task;
     if (task.kind == Task::Kind::kSync) {
+      host_ += item.host;
       host_ = std::max({host_, compute_, comm_});
       return;
     }

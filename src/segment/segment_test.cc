@@ -85,6 +85,14 @@ TEST_CASE("The lead of heavy operators pays for the launches of light ones") {
   CHECK(us(run(tasks, 1, 50).duration) == doctest::Approx(120));
 }
 
+TEST_CASE("Calls that launch nothing keep the host busy all the same") {
+  Task task = op(2, 10);
+  task.calls = 3;
+  const Segment segment =
+      lay_out(Pass{{Repeat{5, true, {task}}}}, Priced(), two_ranks(), microseconds(20), Seconds(0));
+  CHECK(us(segment.duration) == doctest::Approx(5 * 70 + 2));
+}
+
 TEST_CASE("A synchronisation drains the lead: every layer pays its first launch") {
   const Segment segment = run({op(100, 5), host_sync()}, 4);
   CHECK(us(segment.duration) == doctest::Approx(4 * 105));

@@ -64,10 +64,13 @@ Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(
   TRY_ASSIGN(cluster.gpu, gpu_of(*gpu));
   TRY(read_nodes(node, cluster));
 
-  TRY_ASSIGN(
-      const Node* intra,
-      required_section(node, "intra", {"gbytes", "latency_us", "collective_efficiency", "p2p_efficiency"}));
+  TRY_ASSIGN(const Node* intra, required_section(node, "intra",
+                                                 {"gbytes", "pair_gbytes", "latency_us",
+                                                  "collective_efficiency", "p2p_efficiency"}));
   TRY_ASSIGN(cluster.intra, parse_link(*intra, "gbytes", 1e9));
+  double pair = 0;
+  TRY(read_optional(*intra, "pair_gbytes", pair, 0.0, 1e6));
+  cluster.intra.pair = gigabytes_per_second(pair);
   TRY_ASSIGN(const Node* inter, optional_section(node, "inter",
                                                  {"gbps", "nics", "latency_us", "collective_efficiency",
                                                   "p2p_efficiency", "assumed"}));
@@ -90,6 +93,8 @@ std::string to_yaml(const Cluster& cluster) {
   out += fmt::format("gpus_per_node: {}\n", cluster.gpus_per_node);
   out += fmt::format("nvlink_domain: {}\n", cluster.nvlink_domain);
   out += fmt::format("intra:\n  gbytes: {}\n", in_units_of(1e9, cluster.intra.bandwidth.value));
+  if (cluster.intra.pair > BytesPerSecond(0))
+    out += fmt::format("  pair_gbytes: {}\n", in_units_of(1e9, cluster.intra.pair.value));
   out += link_yaml(cluster.intra);
   if (cluster.inter.bandwidth > BytesPerSecond()) {
     out += fmt::format("inter:\n  gbps: {}\n", in_units_of(kGigabit, cluster.inter.bandwidth.value));

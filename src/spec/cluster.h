@@ -15,6 +15,7 @@ namespace foretrain {
 // One tier of links, seen from one GPU (intra) or one node (inter), each way.
 struct Link {
   BytesPerSecond bandwidth;
+  BytesPerSecond pair;                 // between two GPUs where no switch joins them; zero: switched
   Seconds latency;                     // one hop of a collective
   double collective_efficiency = 0.8;  // share of bandwidth that large collectives reach
   double p2p_efficiency = 0.9;         // likewise send and receive

@@ -69,9 +69,10 @@ enum class Impl : unsigned char {
   kAten,   // one library kernel
   kFused,  // several operations in one hand-written or compiled kernel
   kEager,  // a chain of framework kernels, intermediate results in memory
-  kFlash,  // tiled attention
+  kFlash,  // tiled attention by mma.sync, as FlashAttention 2
+  kSdpa,   // the best tiled attention that the framework finds: cuDNN or FlashAttention 3 on Hopper and later
 };
-inline constexpr std::array<std::string_view, 4> kImplNames = {"aten", "fused", "eager", "flash"};
+inline constexpr std::array<std::string_view, 5> kImplNames = {"aten", "fused", "eager", "flash", "sdpa"};
 constexpr std::string_view name(Impl impl) { return kImplNames[static_cast<int>(impl)]; }
 
 // Which way an operator runs: forward, backward to inputs (or the whole backward where the two are one

@@ -185,9 +185,16 @@ Result<Stack> parse_stack(const Node& node) {
   TRY(read_numbers(node, stack));
   TRY(read_tensor_parallel(node, stack));
   TRY(read_pipeline_and_data_parallel(node, stack));
-  TRY_ASSIGN(const Node* host, optional_section(node, "host", {"syncs_per_layer", "syncs_per_step"}));
+  TRY_ASSIGN(const Node* host, optional_section(node, "host", {"syncs_per_layer", "calls_per_layer", "calls_per_recompute"}));
   TRY(read_optional(*host, "syncs_per_layer", stack.syncs_per_layer, 0, 1'000));
-  TRY(read_optional(*host, "syncs_per_step", stack.syncs_per_step, 0, 10'000));
+  if (const Node* calls = host->find("calls_per_layer")) {
+    if (!calls->is_list() || calls->items.size() != 2)
+      return fail("calls_per_layer: expected a list of two counts, [forward, backward]", calls->at);
+    for (std::size_t i = 0; i < 2; ++i)
+      if (auto read = read_value(calls->items[i], stack.calls_per_layer[i], 0, kMaxLaunches); !read)
+        return named("calls_per_layer", std::move(read).error());
+  }
+  TRY(read_optional(*host, "calls_per_recompute", stack.calls_per_recompute, 0, kMaxLaunches));
   return stack;
 }
 

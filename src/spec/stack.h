@@ -99,7 +99,10 @@ struct Stack {
 
   // The host.
   std::int64_t syncs_per_layer = 0;  // the host waits for the GPU after each block, in each direction
-  std::int64_t syncs_per_step = 1;
+  // Calls into the framework that launch nothing (views, hooks, bookkeeping), a block; each takes the host as
+  // long as a launch.
+  std::array<std::int64_t, 2> calls_per_layer = {0, 0};  // forward, backward
+  std::int64_t calls_per_recompute = 0;                  // on top of the forward that is run again
 
   bool operator==(const Stack&) const = default;
 };

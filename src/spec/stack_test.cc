@@ -59,7 +59,7 @@ TEST_CASE("a variant that a stack leaves out is empty") {
 TEST_CASE("a stack's choices are read, and keep their defaults where nothing is stated") {
   Stack wanted = *stack_of(kParts);
   CHECK(wanted.default_attention == AttentionKind::kFlash);
-  CHECK(wanted.syncs_per_step == 1);
+  CHECK(wanted.calls_per_recompute == 1);
   const auto stack =
       stack_of(kParts +
                "name: x\nsource: y\ndefault_attention: unfused\ndefault_dropout: 0.1\n"
@@ -69,7 +69,7 @@ TEST_CASE("a stack's choices are read, and keep their defaults where nothing is 
                "vocab_multiple: 128}\n"
                "pipeline: {split: pipeline_layers, blocking: false, sends_mask: true, scatter_gather: true}\n"
                "data_parallel: {overlap: true, bucket_elements: 40000000, zero_reduce_scatter: false}\n"
-               "host: {syncs_per_layer: 2, syncs_per_step: 3}\n");
+               "host: {syncs_per_layer: 2, calls_per_recompute: 3}\n");
   REQUIRE(stack.has_value());
   wanted.name = "x";
   wanted.source = "y";
@@ -93,7 +93,7 @@ TEST_CASE("a stack's choices are read, and keep their defaults where nothing is 
   wanted.bucket_elements = 40000000;
   wanted.zero_reduce_scatter = false;
   wanted.syncs_per_layer = 2;
-  wanted.syncs_per_step = 3;
+  wanted.calls_per_recompute = 3;
   CHECK(*stack == wanted);
 }
 

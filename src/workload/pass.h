@@ -24,6 +24,7 @@ struct Task {
   Operator op;
   Collective collective;
   std::int64_t times = 1;  // run so many times in a row
+  std::int64_t calls = 0;  // host calls beside it that launch nothing
   Bytes saved;             // kept from this forward task until its backward
 
   bool operator==(const Task&) const = default;

@@ -167,6 +167,13 @@ Bytes saved_by(const std::vector<Step>& steps, bool skip_selective) {
   return sum;
 }
 
+// Spreads host calls evenly over the tasks of a layer.
+void add_calls(std::vector<Task>& tasks, std::int64_t calls) {
+  const auto n = static_cast<std::int64_t>(tasks.size());
+  for (std::int64_t i = 0; i < n; ++i)
+    tasks[static_cast<std::size_t>(i)].calls += (i + 1) * calls / n - i * calls / n;
+}
+
 // Under recomputation a forward keeps less than its steps say: put what it keeps on the first task.
 void set_saved(std::vector<Task>& tasks, Bytes kept) {
   for (Task& task : tasks) task.saved = Bytes(0);
@@ -228,6 +235,7 @@ ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& cho
     forward.forward(steps, 0, steps.size(), false);
     forward.sync(stack.syncs_per_layer, Direction::kForward);
     Repeat f{chunk.layers, true, forward.take()};
+    add_calls(f.tasks, stack.calls_per_layer[0]);
     if (full) {
       const double share =
           choices.sp || choices.partition_activations ? static_cast<double>(choices.tp) : 1.0;
@@ -248,6 +256,8 @@ ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& cho
     backward.backward(steps, selective);
     backward.sync(stack.syncs_per_layer, Direction::kBackward);
     layer_backward = Repeat{chunk.layers, true, backward.take()};
+    add_calls(layer_backward.tasks,
+              stack.calls_per_layer[1] + (full ? stack.calls_per_layer[0] + stack.calls_per_recompute : 0));
   }
 
   Repeat head_backward;

@@ -147,11 +147,11 @@ TEST_CASE("Tensor parallelism reduces twice forward and twice backward a layer; 
   CHECK(collectives(work.backward) == std::map<CollectiveKind, int>{{CollectiveKind::kAllReduce, 6}});
   plan.sp = true;
   work = build_chunk(model, megatron, choices(model, megatron, plan), Chunk{3, false, false});
-  CHECK(collectives(work.forward) == std::map<CollectiveKind, int>{{CollectiveKind::kAllGather, 6},
-                                                                   {CollectiveKind::kReduceScatter, 6}});
+  CHECK(collectives(work.forward) ==
+        std::map<CollectiveKind, int>{{CollectiveKind::kAllGather, 6}, {CollectiveKind::kReduceScatter, 6}});
   // Backward: the conjugates, and each column-parallel input gathered again for its weight gradient.
-  CHECK(collectives(work.backward) == std::map<CollectiveKind, int>{{CollectiveKind::kAllGather, 12},
-                                                                    {CollectiveKind::kReduceScatter, 6}});
+  CHECK(collectives(work.backward) ==
+        std::map<CollectiveKind, int>{{CollectiveKind::kAllGather, 12}, {CollectiveKind::kReduceScatter, 6}});
 }
 
 TEST_CASE("NeoX with parallel residuals reduces once forward and twice backward a layer") {
@@ -166,8 +166,8 @@ TEST_CASE("NeoX with parallel residuals reduces once forward and twice backward 
   CHECK(collectives(work.forward)[CollectiveKind::kAllReduce] == 1);
   CHECK(collectives(work.backward)[CollectiveKind::kAllReduce] == 2);
   // Recomputed: the forward's all-reduce, and the gather of the partitioned checkpoint.
-  CHECK(collectives(work.backward, true) == std::map<CollectiveKind, int>{{CollectiveKind::kAllReduce, 1},
-                                                                          {CollectiveKind::kAllGather, 1}});
+  CHECK(collectives(work.backward, true) ==
+        std::map<CollectiveKind, int>{{CollectiveKind::kAllReduce, 1}, {CollectiveKind::kAllGather, 1}});
 }
 
 TEST_CASE("Ranks' parameters sum to the model's, padding and replicated tensors apart") {
@@ -175,8 +175,8 @@ TEST_CASE("Ranks' parameters sum to the model's, padding and replicated tensors 
   model.vocab = 51200;  // a multiple of 128 * 8: nothing is padded
   const Stack megatron = stack("megatron");
   CHECK(parameter_share(model, megatron, 1, Chunk{4, true, true}, true).elements == parameters(model));
-  const std::int64_t replicated = 4 * (2 * norm_parameters(model) + 2 * model.hidden) + norm_parameters(model) +
-                                  position_parameters(model);
+  const std::int64_t replicated = 4 * (2 * norm_parameters(model) + 2 * model.hidden) +
+                                  norm_parameters(model) + position_parameters(model);
   for (const std::int64_t tp : {2, 4, 8}) {
     const std::int64_t share = parameter_share(model, megatron, tp, Chunk{4, true, true}, true).elements;
     CHECK(tp * (share - replicated) + replicated == parameters(model));
@@ -209,7 +209,8 @@ TEST_CASE("Layers are dealt by each stack's own rule and none is lost") {
   CHECK(split_layers(gpt(32), StageSplit::kPipelineLayers, 4) == Layers{8, 9, 9, 6});
   CHECK(split_layers(gpt(48), StageSplit::kEven, 8) == Layers(8, 6));
   CHECK(split_layers(gpt(10), StageSplit::kEven, 4) == Layers{3, 3, 2, 2});
-  // A head of four layers' cost: 16 + 4 = 20 units over two stages, and a block that passes the half closes it.
+  // A head of four layers' cost: 16 + 4 = 20 units over two stages, and a block that passes the half closes
+  // it.
   Model llama;
   llama.hidden = 2048;
   llama.blocks = {{16, Block{32, 32, 64, 8192, MlpKind::kSwiglu}}};
