@@ -5,25 +5,35 @@
 namespace foretrain {
 namespace {
 
-// The largest tensor an operator makes while it runs.
+// What an operator needs beside saved tensors while it runs: what it makes and, backward, the gradient that
+// comes in.
 Bytes working_bytes(const Operator& op) {
   const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
   const double a = bytes_of(op.dtype);
   const bool forward = op.pass == PassKind::kForward;
+  const double chain = op.impl == Impl::kEager ? 2 : 1;  // an eager chain holds one intermediate result more
   switch (op.kind) {
-    case OperatorKind::kLinear:
-      if (op.pass == PassKind::kWeight) return Bytes(a * size(1) * size(2));
-      return Bytes(a * size(0) * (forward ? size(2) : size(1)));
-    case OperatorKind::kBatchedProduct:
-      return Bytes(a * size(0) * (forward ? size(1) * size(3) : size(1) * size(2) + size(2) * size(3)));
-    case OperatorKind::kAttention:
-      return Bytes(a * size(0) * size(1) * size(3) * size(4) * (forward ? 1 : 3));
+    case OperatorKind::kLinear: {
+      const double in = size(0) * size(1), out = size(0) * size(2), weight = size(1) * size(2);
+      if (op.pass == PassKind::kWeight) return Bytes(a * (out + weight));
+      return Bytes(a * (forward ? out : in + out));
+    }
+    case OperatorKind::kBatchedProduct: {
+      const double out = size(1) * size(3), in = size(1) * size(2) + size(2) * size(3);
+      return Bytes(a * size(0) * (forward ? out : in + out));
+    }
+    case OperatorKind::kAttention: {
+      const double q = size(0) * size(1) * size(3) * size(4), kv = size(0) * size(2) * size(3) * size(4);
+      return Bytes(a * (forward ? q : 2 * q + 2 * kv));
+    }
     case OperatorKind::kEmbedding:
-      return Bytes(a * (forward ? size(0) * size(1) : size(1) * size(2)));
+      return Bytes(a * (size(0) * size(1) + (forward ? 0 : size(1) * size(2))));
     case OperatorKind::kCrossEntropy:  // eager works on an fp32 copy of the logits
       return Bytes((op.impl == Impl::kEager ? 4 : a) * size(0) * size(1));
+    case OperatorKind::kAccumulate:
+      return Bytes(a * size(0) * size(1));
     default:
-      return Bytes(a * size(0) * size(1) * (op.impl == Impl::kEager ? 3 : 1));
+      return Bytes(a * size(0) * size(1) * (forward ? chain : 1 + chain));
   }
 }
 
@@ -47,8 +57,14 @@ StateBytes state_bytes(const ParameterShare& share, const Stack& stack, Dtype pr
 }
 
 PassBytes pass_bytes(const ChunkWork& work) {
-  // A backward has the gradient of an operator's output beside what it makes: twice its largest tensor.
-  return {saved_bytes(work.forward), largest(work.forward), work.recomputed + 2.0 * largest(work.backward)};
+  return {saved_bytes(work.forward), largest(work.forward), work.recomputed + largest(work.backward)};
+}
+
+Bytes allocated_bytes(const StateBytes& states, Bytes passes, const Stack& stack,
+                      std::int64_t micro_batches) {
+  if (!stack.lazy_gradients || micro_batches > 1) return states.total() + passes;
+  // Gradients appear layer by layer while activations go: the larger of the two is the peak.
+  return states.weights + states.optimizer + std::max(states.gradients, passes);
 }
 
 Allowance allowance(bool several_gpus) { return {gib(several_gpus ? 1.5 : 0.7), 0.05}; }

@@ -29,6 +29,10 @@ struct PassBytes {
 };
 PassBytes pass_bytes(const ChunkWork& work);
 
+// States and what passes hold at their peak, together. A stack that frees gradients after each step has none
+// of them when the first backward begins.
+Bytes allocated_bytes(const StateBytes& states, Bytes passes, const Stack& stack, std::int64_t micro_batches);
+
 // Beside tensors: the CUDA context with its libraries, communication buffers, and the caching allocator's
 // slack. Stated allowances, to be replaced by a model of each.
 struct Allowance {

@@ -228,7 +228,7 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
   for (std::size_t s = 0; s < stages; ++s) {
     if (times[s].compute + times[s].sending > times[out.busiest].compute + times[out.busiest].sending)
       out.busiest = s;
-    const Bytes allocated = parts_[s].states.total() + times[s].peak;
+    const Bytes allocated = allocated_bytes(parts_[s].states, times[s].peak, stack_, out.micro_batches);
     const Bytes reserved = allocated + times[s].peak * extra.fragmentation;
     if (reserved > out.worst_reserved) {
       out.worst_stage = s;
@@ -304,7 +304,7 @@ Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch) {
   cause(StepCause::kParameterGather) = work_[e.busiest].gather;
   cause(StepCause::kEmbeddingExchange) = t.exchange;
   Seconds known;
-  for (const Seconds s : p.breakdown) known += s;
+  for (Seconds& s : p.breakdown) known += s = std::max(Seconds(0), s);  // differences round below zero
   cause(StepCause::kStageWait) = std::max(Seconds(0), e.step - known);
   double origin_sum = 0;
   for (const double share : p.origin_shares) origin_sum += share;
@@ -329,7 +329,7 @@ Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch) {
     stage.in_flight = times[s].in_flight;
     stage.states = part.states;
     stage.activations = times[s].peak;
-    stage.allocated = part.states.total() + times[s].peak;
+    stage.allocated = allocated_bytes(part.states, times[s].peak, stack_, e.micro_batches);
     stage.reserved = stage.allocated + times[s].peak * extra.fragmentation;
     stage.total = stage.reserved + extra.context;
     p.stages.push_back(stage);

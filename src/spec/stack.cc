@@ -135,9 +135,11 @@ Result<void> read_numbers(const Node& node, Stack& stack) {
   TRY(read_optional(*gradients, "reduce_dtype", stack.reduce_dtype, kDtypeNames));
   TRY(read_optional(*gradients, "fp16_stays", stack.fp16_gradients));
   TRY(read_optional(*gradients, "fused_accumulation", stack.fused_accumulation));
-  TRY_ASSIGN(const Node* states, optional_section(node, "states", {"master_weights", "moments"}));
+  TRY_ASSIGN(const Node* states,
+             optional_section(node, "states", {"master_weights", "moments", "lazy_gradients"}));
   TRY(read_optional(*states, "master_weights", stack.master_weights));
-  return read_optional(*states, "moments", stack.moment_dtype, kDtypeNames);
+  TRY(read_optional(*states, "moments", stack.moment_dtype, kDtypeNames));
+  return read_optional(*states, "lazy_gradients", stack.lazy_gradients);
 }
 
 Result<void> read_tensor_parallel(const Node& node, Stack& stack) {
@@ -185,7 +187,8 @@ Result<Stack> parse_stack(const Node& node) {
   TRY(read_numbers(node, stack));
   TRY(read_tensor_parallel(node, stack));
   TRY(read_pipeline_and_data_parallel(node, stack));
-  TRY_ASSIGN(const Node* host, optional_section(node, "host", {"syncs_per_layer", "calls_per_layer", "calls_per_recompute"}));
+  TRY_ASSIGN(const Node* host,
+             optional_section(node, "host", {"syncs_per_layer", "calls_per_layer", "calls_per_recompute"}));
   TRY(read_optional(*host, "syncs_per_layer", stack.syncs_per_layer, 0, 1'000));
   if (const Node* calls = host->find("calls_per_layer")) {
     if (!calls->is_list() || calls->items.size() != 2)

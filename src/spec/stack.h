@@ -79,6 +79,7 @@ struct Stack {
   // States.
   bool master_weights = true;  // an fp32 copy of half precision weights
   Dtype moment_dtype = Dtype::kFp32;
+  bool lazy_gradients = false;  // freed after each step, made again by its first backward
 
   // Tensor parallelism.
   bool tp_blocking = true;                                    // compute waits for its collectives

@@ -59,17 +59,17 @@ TEST_CASE("a variant that a stack leaves out is empty") {
 TEST_CASE("a stack's choices are read, and keep their defaults where nothing is stated") {
   Stack wanted = *stack_of(kParts);
   CHECK(wanted.default_attention == AttentionKind::kFlash);
-  CHECK(wanted.calls_per_recompute == 1);
+  CHECK(wanted.calls_per_recompute == 0);
   const auto stack =
       stack_of(kParts +
                "name: x\nsource: y\ndefault_attention: unfused\ndefault_dropout: 0.1\n"
                "gradients: {dtype: bf16, reduce_dtype: fp16, fp16_stays: true, fused_accumulation: false}\n"
-               "states: {master_weights: false, moments: bf16}\n"
+               "states: {master_weights: false, moments: bf16, lazy_gradients: true}\n"
                "tensor_parallel: {blocking: false, parallel_all_reduces: [1, 2], sp_gather_again: true, "
                "vocab_multiple: 128}\n"
                "pipeline: {split: pipeline_layers, blocking: false, sends_mask: true, scatter_gather: true}\n"
                "data_parallel: {overlap: true, bucket_elements: 40000000, zero_reduce_scatter: false}\n"
-               "host: {syncs_per_layer: 2, calls_per_recompute: 3}\n");
+               "host: {syncs_per_layer: 2, calls_per_layer: [7, 9], calls_per_recompute: 3}\n");
   REQUIRE(stack.has_value());
   wanted.name = "x";
   wanted.source = "y";
@@ -81,6 +81,7 @@ TEST_CASE("a stack's choices are read, and keep their defaults where nothing is 
   wanted.fused_accumulation = false;
   wanted.master_weights = false;
   wanted.moment_dtype = Dtype::kBf16;
+  wanted.lazy_gradients = true;
   wanted.tp_blocking = false;
   wanted.parallel_all_reduces = {1, 2};
   wanted.sp_gather_again = true;
@@ -93,6 +94,7 @@ TEST_CASE("a stack's choices are read, and keep their defaults where nothing is 
   wanted.bucket_elements = 40000000;
   wanted.zero_reduce_scatter = false;
   wanted.syncs_per_layer = 2;
+  wanted.calls_per_layer = {7, 9};
   wanted.calls_per_recompute = 3;
   CHECK(*stack == wanted);
 }
@@ -121,6 +123,8 @@ TEST_CASE("a wrong stack is refused") {
         "s.yaml:8:3: error: unknown key 'haed'; did you mean 'head'?");
   CHECK(error_of(kParts + "pipeline: {splitt: even}\n") ==
         "s.yaml:11:12: error: unknown key 'splitt'; did you mean 'split'?");
+  CHECK(error_of(kParts + "host: {calls_per_layer: 1}\n").find("expected a list of two counts") !=
+        std::string::npos);
   CHECK(error_of(kParts + "tensor_parallel: {parallel_all_reduces: 1}\n") ==
         "s.yaml:11:41: error: parallel_all_reduces: expected a list of two counts, [forward, backward]");
 }
