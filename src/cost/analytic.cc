@@ -96,8 +96,11 @@ Seconds AnalyticCost::compute_time(const Operator& op) const {
   switch (op.kind) {
     case OperatorKind::kLinear: {
       const double m = size(0), k = size(1), n = size(2);
-      if (op.pass == PassKind::kBackward) return product_time(1, m, n, k, op.dtype);  // dx = dy w^T
-      if (op.pass == PassKind::kWeight) return product_time(1, k, m, n, op.dtype);    // dw = x^T dy
+      const Seconds input = product_time(1, m, n, k, op.dtype);   // dx = dy w^T
+      const Seconds weight = product_time(1, k, m, n, op.dtype);  // dw = x^T dy
+      if (op.pass == PassKind::kBackward) return input + weight;
+      if (op.pass == PassKind::kInput) return input;
+      if (op.pass == PassKind::kWeight) return weight;
       return product_time(1, m, k, n, op.dtype);
     }
     case OperatorKind::kBatchedProduct: {

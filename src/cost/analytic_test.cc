@@ -41,7 +41,8 @@ TEST_CASE("A product is never faster than the peak rate, nor a stream than the m
   for (std::int64_t m = 1; m <= 65536; m = m * 3 + 1)
     for (std::int64_t k = 8; k <= 32768; k = k * 5 + 3)
       for (std::int64_t n = 8; n <= 32768; n = n * 4 + 1)
-        for (const PassKind pass : {PassKind::kForward, PassKind::kBackward, PassKind::kWeight}) {
+        for (const PassKind pass :
+             {PassKind::kForward, PassKind::kBackward, PassKind::kInput, PassKind::kWeight}) {
           const Operator op = linear(m, k, n, pass);
           const OperatorCost cost = costs.cost(op);
           REQUIRE(cost.gpu >= flops(op) / cluster.gpu.rate(Dtype::kBf16));

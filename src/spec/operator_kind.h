@@ -75,10 +75,10 @@ enum class Impl : unsigned char {
 inline constexpr std::array<std::string_view, 5> kImplNames = {"aten", "fused", "eager", "flash", "sdpa"};
 constexpr std::string_view name(Impl impl) { return kImplNames[static_cast<int>(impl)]; }
 
-// Which way an operator runs: forward, backward to inputs (or the whole backward where the two are one
-// kernel), backward to weights, or the optimizer's step.
-enum class PassKind : unsigned char { kForward, kBackward, kWeight, kStep };
-inline constexpr std::array<std::string_view, 4> kPassNames = {"fwd", "bwd", "wgrad", "step"};
+// Which way an operator runs: forward, the whole backward, a product's backward to its input and to its
+// weight apart, or the optimizer's step.
+enum class PassKind : unsigned char { kForward, kBackward, kInput, kWeight, kStep };
+inline constexpr std::array<std::string_view, 5> kPassNames = {"fwd", "bwd", "dgrad", "wgrad", "step"};
 constexpr std::string_view name(PassKind pass) { return kPassNames[static_cast<int>(pass)]; }
 
 }  // namespace foretrain

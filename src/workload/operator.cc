@@ -107,7 +107,7 @@ Flops flops(const Operator& op) {
   const bool forward = op.pass == PassKind::kForward;
   switch (op.kind) {
     case OperatorKind::kLinear:
-      return Flops(2 * size(0) * size(1) * size(2));
+      return Flops((op.pass == PassKind::kBackward ? 4 : 2) * size(0) * size(1) * size(2));
     case OperatorKind::kBatchedProduct:  // the backward makes the gradients of both operands
       return Flops((forward ? 2 : 4) * size(0) * size(1) * size(2) * size(3));
     case OperatorKind::kAttention: {
@@ -127,7 +127,8 @@ Bytes bytes(const Operator& op) {
   if (is_optimizer(op.kind)) return Bytes(size(0) * optimizer_bytes(op));
   switch (op.kind) {
     case OperatorKind::kLinear:
-      return Bytes(a * (size(0) * size(1) + size(1) * size(2) + size(0) * size(2)));
+      return Bytes((op.pass == PassKind::kBackward ? 2 : 1) * a *
+                   (size(0) * size(1) + size(1) * size(2) + size(0) * size(2)));
     case OperatorKind::kBatchedProduct:
       return Bytes((forward ? 1 : 2) * a * size(0) *
                    (size(1) * size(2) + size(2) * size(3) + size(1) * size(3)));

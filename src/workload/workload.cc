@@ -116,7 +116,7 @@ class TaskWriter {
     }
     // The input's shard is gathered again for W, beside B.
     if (entered && gather_again_) add_collective(CollectiveKind::kAllGather, Direction::kWeight, false, true);
-    if (step.launches[1] > 0) add_operator(step, PassKind::kBackward, 1, false);
+    if (step.launches[1] > 0) add_operator(step, PassKind::kInput, 1, false);
     if (entered) enter_backward();
     if (step.launches[2] > 0) {
       add_operator(step, PassKind::kWeight, 2, false);
