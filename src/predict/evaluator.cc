@@ -15,14 +15,17 @@ void mix(std::uint64_t& h, std::int64_t value) {
   h ^= h >> 29;
 }
 
-// Products and attention, once: recomputed tasks and pointwise work left out.
+// Products and attention as the model defines them: recomputed tasks and pointwise work left out, and flash
+// attention's backward without the scores that it makes again (four products of five).
 Flops model_flops(const ChunkWork& work) {
   Flops sum;
   for (const Pass* pass : {&work.forward, &work.backward})
     for (const Repeat& repeat : pass->repeats)
-      for (const Task& task : repeat.tasks)
-        if (task.kind == Task::Kind::kOperator && !task.recompute)
-          sum += flops(task.op) * static_cast<double>(task.times * repeat.count);
+      for (const Task& task : repeat.tasks) {
+        if (task.kind != Task::Kind::kOperator || task.recompute) continue;
+        const bool again = task.op.kind == OperatorKind::kAttention && task.op.pass == PassKind::kBackward;
+        sum += flops(task.op) * ((again ? 0.8 : 1.0) * static_cast<double>(task.times * repeat.count));
+      }
   return sum;
 }
 
@@ -113,7 +116,7 @@ void Evaluator::make_buckets(const ChunkCost& cost, const Network& network, Byte
   const auto& ready = cost.backward.ready_before_end;
   const double elements = static_cast<double>(cost.share.elements);
   std::int64_t count = 1;
-  if (stack_.bucket_elements > 0)
+  if (overlap && stack_.bucket_elements > 0)
     count = static_cast<std::int64_t>(std::ceil(elements / static_cast<double>(stack_.bucket_elements)));
   // Buckets close at layer ends; more of them than layers only adds latency.
   count =
@@ -210,7 +213,8 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
   PipelineWork pipeline;
   pipeline.stages = work_;
   pipeline.micro_batches = out.micro_batches;
-  pipeline.schedule = plan.schedule;
+  // One stage has no pipeline: it accumulates gradients, forward and backward in turn.
+  pipeline.schedule = stages == 1 ? ScheduleKind::k1f1b : plan.schedule;
   pipeline.blocking_sends = stack_.p2p_blocking;
   if (const std::int64_t shared = parts_.front().cost->share.embedding_elements; shared > 0)
     pipeline.embedding_exchange = network
@@ -253,6 +257,9 @@ double Evaluator::step_spread(const Evaluation& e) const {
             part.optimizer->uncertain[k]);
   sum.add((part.cost->forward.uncertain_collectives + part.cost->backward.uncertain_collectives) *
           (m * stretch));
+  sum.add((part.cost->forward.by_cause[static_cast<std::size_t>(Cause::kLaunch)] +
+           part.cost->backward.by_cause[static_cast<std::size_t>(Cause::kLaunch)]) *
+          (m * stretch * kLaunchSpread));
   sum.add(times.sending * e.send_spread);
   sum.add((times.reduce_end - times.pipeline_end + work_[e.busiest].gather) * e.reduce_spread);
   return sum.relative(e.step);

@@ -11,6 +11,8 @@
 namespace foretrain {
 
 inline constexpr double kComposition = 0.08;
+inline constexpr double kLaunchSpread =
+    0.25;  // of waits for the host: its speed differs from machine to machine
 
 class SpreadSum {
  public:
