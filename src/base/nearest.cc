@@ -1,6 +1,7 @@
 #include "base/nearest.h"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+std::string letters_and_digits(std::string_view text) {
+  std::string kept;
+  for (const char c : text)
+    if (std::isalnum(static_cast<unsigned char>(c)))
+      kept += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return kept;
+}
+
 }  // namespace
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
@@ -55,9 +64,17 @@ std::string suggestion(std::string_view word, std::span<const std::string> candi
   constexpr std::size_t kMaxListed = 12;
   if (const auto near = nearest(word, candidates)) return "; did you mean " + quoted(*near) + "?";
   if (candidates.empty()) return "";
-  const auto listed = candidates.first(std::min(candidates.size(), kMaxListed));
-  const std::string names = join({listed.begin(), listed.end()}, ", ");
-  return "; expected one of " + names + (candidates.size() > kMaxListed ? ", ..." : "");
+  // A beginning counts, whatever dashes and dots it lacks: "llama3" for "llama-3-8b".
+  const std::string start = letters_and_digits(word);
+  std::vector<std::string> begun;
+  for (const std::string& candidate : candidates)
+    if (!start.empty() && letters_and_digits(candidate).starts_with(start)) begun.push_back(candidate);
+  const std::span<const std::string> offered =
+      begun.empty() ? candidates : std::span<const std::string>(begun);
+  const auto listed = offered.first(std::min(offered.size(), kMaxListed));
+  return (begun.empty() ? "; expected one of " : "; did you mean one of ") +
+         join({listed.begin(), listed.end()}, ", ") + (offered.size() > kMaxListed ? ", ..." : "") +
+         (begun.empty() ? "" : "?");
 }
 
 }  // namespace foretrain

@@ -45,6 +45,11 @@ TEST_CASE("a suggestion names the nearest, else what there is") {
   CHECK(suggestion("x", {}) == "");
 }
 
+TEST_CASE("what begins like the word is offered before a list of everything") {
+  const std::vector<std::string> names = {"gpt2", "llama-2-7b", "llama-3-8b", "llama-3.2-1b"};
+  CHECK(suggestion("llama3", names) == "; did you mean one of llama-3-8b, llama-3.2-1b?");
+}
+
 TEST_CASE("at most twelve candidates are listed") {
   const std::vector<std::string> names(13, "abc");
   CHECK(suggestion("optimizer", names) ==

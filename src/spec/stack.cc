@@ -59,10 +59,31 @@ Result<void> read_saves(const Node& node, PartOperator& op) {
   return {};
 }
 
+// Each kind has its place, and attention alone is tiled.
+Result<void> check_place(const Node& node, const PartOperator& op, Where where) {
+  const Position& at = node.find("op")->at;
+  const bool of_optimizer = op.kind >= OperatorKind::kAdamw;
+  if (of_optimizer != (where == Where::kOptimizer))
+    return fail(
+        fmt::format("{} does not belong {} the optimizer", name(op.kind), of_optimizer ? "outside" : "in"),
+        at);
+  if (op.kind == OperatorKind::kAccumulate)
+    return fail("accumulate is not listed: 'gradients: fused_accumulation' decides on it", at);
+  const bool tiled = op.impl == Impl::kFlash || op.impl == Impl::kSdpa;
+  if (tiled != (op.kind == OperatorKind::kAttention))
+    return fail(fmt::format("{} has no implementation {}", name(op.kind), name(op.impl)), at);
+  return {};
+}
+
+Result<void> check_gradient_dtype(std::string_view key, Dtype dtype, const Position& at) {
+  if (is_half(dtype) || dtype == Dtype::kFp32) return {};
+  return fail(fmt::format("{}: found {}, expected fp32, fp16 or bf16", key, name(dtype)), at);
+}
+
 Result<PartOperator> parse_operator(const Node& node, Where where) {
   PartOperator op;
   if (where == Where::kOptimizer) {
-    TRY(only_fields(node, "an operator of the optimizer", {"op", "impl", "when", "times", "launches"}));
+    TRY(only_fields(node, "an operator of the optimizer", {"op", "impl", "times", "launches"}));
     op.launches = {1, 0, 0};
   } else {
     TRY(only_fields(node, "an operator",
@@ -70,6 +91,7 @@ Result<PartOperator> parse_operator(const Node& node, Where where) {
   }
   TRY(read_required(node, "op", op.kind, kOperatorKindNames));
   TRY(read_optional(node, "impl", op.impl, kImplNames));
+  TRY(check_place(node, op, where));
   TRY(read_widths(node, op));
   TRY(read_optional(node, "when", op.when, kConditionNames));
   TRY(read_optional(node, "times", op.times, 1, kMaxTimes));
@@ -133,6 +155,8 @@ Result<void> read_numbers(const Node& node, Stack& stack) {
       optional_section(node, "gradients", {"dtype", "reduce_dtype", "fp16_stays", "fused_accumulation"}));
   TRY(read_optional(*gradients, "dtype", stack.grad_dtype, kDtypeNames));
   TRY(read_optional(*gradients, "reduce_dtype", stack.reduce_dtype, kDtypeNames));
+  TRY(check_gradient_dtype("dtype", stack.grad_dtype, gradients->at));
+  TRY(check_gradient_dtype("reduce_dtype", stack.reduce_dtype, gradients->at));
   TRY(read_optional(*gradients, "fp16_stays", stack.fp16_gradients));
   TRY(read_optional(*gradients, "fused_accumulation", stack.fused_accumulation));
   TRY_ASSIGN(const Node* states,
@@ -151,7 +175,7 @@ Result<void> read_tensor_parallel(const Node& node, Stack& stack) {
     if (!counts->is_list() || counts->items.size() != 2)
       return fail("parallel_all_reduces: expected a list of two counts, [forward, backward]", counts->at);
     for (std::size_t i = 0; i < 2; ++i) {
-      auto read = read_value(counts->items[i], stack.parallel_all_reduces[i], 1, 4);
+      auto read = read_value(counts->items[i], stack.parallel_all_reduces[i], 1, 2);
       if (!read) return named("parallel_all_reduces", std::move(read).error());
     }
   }

@@ -128,3 +128,25 @@ TEST_CASE("a wrong stack is refused") {
   CHECK(error_of(kParts + "tensor_parallel: {parallel_all_reduces: 1}\n") ==
         "s.yaml:11:41: error: parallel_all_reduces: expected a list of two counts, [forward, backward]");
 }
+
+TEST_CASE("operators out of place and formats that gradients cannot have are refused") {
+  const auto with_optimizer = [](const std::string& op) {
+    std::string yaml = kParts;
+    yaml.replace(yaml.find("{op: grad_norm}"), 15, op);
+    return error_of(yaml);
+  };
+  CHECK(with_optimizer("{op: add}").find("add does not belong in the optimizer") != std::string::npos);
+  CHECK(with_optimizer("{op: grad_norm, when: dropout}").find("'when'") != std::string::npos);
+  const auto with_embedding = [](const std::string& op) {
+    std::string yaml = kParts;
+    yaml.replace(yaml.find("{op: embedding, saves: [input]}"), 31, op);
+    return error_of(yaml);
+  };
+  CHECK(with_embedding("{op: adamw}").find("adamw does not belong outside the optimizer") !=
+        std::string::npos);
+  CHECK(with_embedding("{op: accumulate}").find("fused_accumulation") != std::string::npos);
+  CHECK(with_embedding("{op: rmsnorm, impl: flash}").find("rmsnorm has no implementation flash") !=
+        std::string::npos);
+  CHECK(error_of(kParts + "gradients: {dtype: nvfp4}\n").find("expected fp32, fp16 or bf16") !=
+        std::string::npos);
+}
