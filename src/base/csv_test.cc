@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
 #include <utility>
 
 namespace foretrain {
@@ -66,6 +67,8 @@ TEST_CASE("what is no table is refused with its place") {
   CHECK(refusal("a,b\n1,\"2\"\n") ==
         "t.csv:2:3: error: found a double quote, expected plain cells without quoting");
   CHECK(refusal(std::string("a\n\0\n", 4)) == "t.csv:2:1: error: found a NUL byte, expected text");
+  CHECK(refusal(std::string(10'000, ',') + "\n") ==
+        "t.csv:1:1: error: found 10001 columns, expected at most 10000");
   CHECK(refusal("a\n1\n2\n3\n", 2) == "t.csv:4:1: error: found more rows, expected at most 2");
 }
 

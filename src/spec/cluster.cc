@@ -69,7 +69,7 @@ Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(
                                                   "collective_efficiency", "p2p_efficiency"}));
   TRY_ASSIGN(cluster.intra, parse_link(*intra, "gbytes", 1e9));
   double pair = 0;
-  TRY(read_optional(*intra, "pair_gbytes", pair, 0.0, 1e6));
+  TRY(read_optional(*intra, "pair_gbytes", pair, 1e-3, 1e6));
   cluster.intra.pair = gigabytes_per_second(pair);
   TRY_ASSIGN(const Node* inter, optional_section(node, "inter",
                                                  {"gbps", "nics", "latency_us", "collective_efficiency",

@@ -93,6 +93,15 @@ Result<void> check_profile(const Node* node) {
   return {};
 }
 
+// What breaks a rule of check_run is the plan, or a count that does not go with it: the option where one
+// states the plan, the file's plan where the file states all of them; else nothing in the file is at fault.
+tl::unexpected<Error> blamed(Error error, const Node* plan, const RunOptions& options) {
+  if (!options.plan.empty()) return named("--plan", std::move(error));
+  const bool file_alone = options.gpus == 0 && options.global_batch == 0 && options.seq == 0;
+  if (plan != nullptr && file_alone) error.at = plan->at;
+  return tl::unexpected<Error>(std::move(error));
+}
+
 }  // namespace
 
 Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog& catalog) {
@@ -108,12 +117,7 @@ Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog
     TRY_ASSIGN(run.plan, parse_plan(*plan));
   }
   TRY_ASSIGN(run.plan, parse_plan(options.plan, run.plan));
-  if (auto checked = check_run(run); !checked) {
-    // The plan is what to look at, where the file alone states it.
-    Error error = std::move(checked).error();
-    if (plan != nullptr && options.plan.empty()) error.at = plan->at;
-    return tl::unexpected<Error>(std::move(error));
-  }
+  if (auto checked = check_run(run); !checked) return blamed(std::move(checked).error(), plan, options);
   return run;
 }
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kMaxTokens = 1'000'000'000'000;       // a step
 constexpr double kMaxTensorBytes = 9'007'199'254'740'992.0;  // 2^53: a tensor's bytes stay countable
+constexpr std::int64_t kMaxPasses = 10'000'000;              // a step, each simulated: some 10 ms
 constexpr std::int64_t kStagesBesidesLayers = 2;             // embedding and head may stand alone
 
 Result<void> check_degrees(Run& run) {
@@ -112,6 +113,9 @@ Result<void> check_sizes(const Run& run) {
   if (run.global_batch > kMaxTokens / run.seq)
     return fail(
         fmt::format("global_batch {} * seq {} is more than 10^12 tokens a step", run.global_batch, run.seq));
+  if (run.micro_batches() > kMaxPasses / run.plan.pp)
+    return fail(fmt::format("{} micro-batches a step * pp {} is more than 10^7; raise micro_batch or dp",
+                            run.micro_batches(), run.plan.pp));
   const double tokens = static_cast<double>(run.plan.micro_batch) * static_cast<double>(run.seq);
   std::int64_t width = std::max(run.model.vocab, run.model.hidden);
   for (const BlockRun& blocks : run.model.blocks)

@@ -114,6 +114,26 @@ TEST_CASE("an option's error names the option") {
   CHECK(error_of_plan("tpp=2") == "foretrain: error: --plan: unknown key 'tpp'; did you mean 'tp'?");
 }
 
+TEST_CASE("a broken rule is laid at the door of the option that states the plan or its counts") {
+  const std::string file = "plan: {tp: 4, pp: 4, micro_batch: 4}\n" + kSpecs + kRest;
+  CHECK(
+      error_of(run_of(replaced(file, "tp: 4", "tp: 3"))).starts_with("run.yaml:1:7: error: gpus 128 is not"));
+  RunOptions options;
+  options.plan = "micro_batch=3";
+  CHECK(error_of(run_of(file, options)) ==
+        "foretrain: error: --plan: global_batch 1024 is not a multiple of dp*micro_batch = 8*3 = 24");
+  options = {};
+  options.gpus = 100;
+  CHECK(error_of(run_of(file, options)) == "foretrain: error: gpus 100 is not a multiple of tp*pp*cp = 16");
+  options = {};
+  options.global_batch = 63;
+  CHECK(error_of(run_of(file, options)) ==
+        "foretrain: error: global_batch 63 is not a multiple of dp*micro_batch = 8*4 = 32");
+  options = {};
+  options.seq = 1'000'000'000;
+  CHECK(error_of(run_of(file, options)).starts_with("foretrain: error: --seq: "));
+}
+
 TEST_CASE("the only profile is the analytic one") {
   CHECK(run_of(kSpecs + kRest + "profile: analytic\n").has_value());
   CHECK(error_of(run_of("profile: h200\n" + kSpecs + kRest)) ==
@@ -132,39 +152,41 @@ TEST_CASE("a wrong run file is refused with its place") {
 }
 
 TEST_CASE("GPUs are shared out without remainder") {
-  CHECK(error_of_plan("tp=8,pp=3") == "foretrain: error: gpus 128 is not a multiple of tp*pp*cp = 24");
+  CHECK(error_of_plan("tp=8,pp=3") ==
+        "foretrain: error: --plan: gpus 128 is not a multiple of tp*pp*cp = 24");
   CHECK(error_of_plan("tp=4,pp=4,dp=4") ==
-        "foretrain: error: dp 4 is stated, but gpus/(tp*pp*cp) = 128/16 = 8");
+        "foretrain: error: --plan: dp 4 is stated, but gpus/(tp*pp*cp) = 128/16 = 8");
   CHECK(error_of_plan("tp=8,micro_batch=3") ==
-        "foretrain: error: global_batch 1024 is not a multiple of dp*micro_batch = 16*3 = 48");
+        "foretrain: error: --plan: global_batch 1024 is not a multiple of dp*micro_batch = 16*3 = 48");
   CHECK(error_of_plan("tp=8,dp=16") == "no error");
 }
 
 TEST_CASE("tensor parallelism divides heads, kv heads, ffn and with sp the sequence") {
-  CHECK(error_of_plan("tp=128") == "foretrain: error: tp 128 does not divide heads 64");
+  CHECK(error_of_plan("tp=128") == "foretrain: error: --plan: tp 128 does not divide heads 64");
   CHECK(error_of_plan("tp=16") == "no error");  // two ranks share a kv head
   RunOptions options;
   options.plan = "tp=4";
   CHECK(error_of(run_of(replaced(kSpecs, "kv_heads: 8, ffn: 24576", "ffn: 24574") + kRest, options)) ==
-        "foretrain: error: tp 4 does not divide ffn 24574");
+        "foretrain: error: --plan: tp 4 does not divide ffn 24574");
   const std::string six = replaced(kSpecs, "heads: 64, kv_heads: 8", "heads: 96, kv_heads: 6") + kRest;
   CHECK(error_of(run_of(six, options)) ==
-        "foretrain: error: tp 4 neither divides kv_heads 6 nor is a multiple of it");
-  CHECK(error_of_plan("sp=1") == "foretrain: error: sp needs tp > 1");
+        "foretrain: error: --plan: tp 4 neither divides kv_heads 6 nor is a multiple of it");
+  CHECK(error_of_plan("sp=1") == "foretrain: error: --plan: sp needs tp > 1");
   options.plan = "tp=4,sp=1";
   options.seq = 1023;
   CHECK(error_of(run_of(kSpecs + kRest, options)) ==
-        "foretrain: error: tp 4 does not divide seq 1023, which sp needs");
+        "foretrain: error: --plan: tp 4 does not divide seq 1023, which sp needs");
 }
 
 TEST_CASE("stages hold all the layers, and embedding and head may stand alone") {
-  CHECK(error_of_plan("pp=64") == "foretrain: error: pp 64 is more than layers 44 with embedding and head");
+  CHECK(error_of_plan("pp=64") ==
+        "foretrain: error: --plan: pp 64 is more than layers 44 with embedding and head");
   CHECK(error_of_plan("pp=4,layers_per_stage=11-12-12-9") == "no error");
   CHECK(error_of_plan("pp=4,layers_per_stage=0-22-22-0") == "no error");
   CHECK(error_of_plan("pp=4,layers_per_stage=22-22") ==
-        "foretrain: error: layers_per_stage has 2 entries, but pp is 4");
+        "foretrain: error: --plan: layers_per_stage has 2 entries, but pp is 4");
   CHECK(error_of_plan("pp=4,layers_per_stage=11-11-11-12") ==
-        "foretrain: error: layers_per_stage sums to 45, but the model has 44 layers");
+        "foretrain: error: --plan: layers_per_stage sums to 45, but the model has 44 layers");
 }
 
 TEST_CASE("a plan fits its cluster") {
@@ -179,7 +201,7 @@ TEST_CASE("a plan fits its cluster") {
   CHECK(error_of(run_of(one_node, options)) == "no error");
   CHECK(error_of(run_of(one_node + kRest)) ==
         "foretrain: error: gpus 128 is more than 4, and cluster 'inline' states no 'inter' links");
-  CHECK(error_of_plan("precision=fp16") == "foretrain: error: gpu 'inline' has no fp16 rate");
+  CHECK(error_of_plan("precision=fp16") == "foretrain: error: --plan: gpu 'inline' has no fp16 rate");
 }
 
 TEST_CASE("a stack has the parts that the model is made of") {
@@ -190,7 +212,7 @@ TEST_CASE("a stack has the parts that the model is made of") {
   CHECK(error_of(run_of(replaced(kSpecs, "    rope: [{op: rope, width: qk}]\n", "") + kRest)) ==
         "foretrain: error: stack 'small' has no part rope");
   CHECK(error_of_plan("attention=unfused") ==
-        "foretrain: error: stack 'small' has no part attention.unfused");
+        "foretrain: error: --plan: stack 'small' has no part attention.unfused");
 }
 
 TEST_CASE("what is not modelled yet is named in few words") {
@@ -202,17 +224,29 @@ TEST_CASE("what is not modelled yet is named in few words") {
   CHECK(reason("zero=2") == "zero > 1");
   CHECK(reason("precision=fp8") == "precision fp8");
   CHECK(reason("grad_dtype=fp8") == "grad_dtype fp8");
-  CHECK(error_of_plan("vpp=2") == "foretrain: error: not modelled yet: vpp > 1");
+  CHECK(error_of_plan("vpp=2") == "foretrain: error: --plan: not modelled yet: vpp > 1");
 }
 
 TEST_CASE("sizes that would overflow are refused") {
   RunOptions options;
   options.seq = 100'000'000;
   options.global_batch = 1'000'000'000;
-  options.plan = "dp=128";
   CHECK(error_of(run_of(kSpecs + "gpus: 128\n", options)) ==
         "foretrain: error: global_batch 1000000000 * seq 100000000 is more than 10^12 tokens a step");
   options.global_batch = 128;
   CHECK(error_of(run_of(kSpecs + "gpus: 128\n", options)) ==
         "foretrain: error: micro_batch 1 * seq 100000000 makes a tensor of more than 2^53 bytes");
+}
+
+TEST_CASE("a step has no more passes than can be simulated at once") {
+  // One GPU, one sequence a micro-batch: as many micro-batches as sequences.
+  CHECK(error_of(run_of(kSpecs + "gpus: 1\nglobal_batch: 10000000\n")) == "no error");
+  CHECK(error_of(run_of(kSpecs + "gpus: 1\nglobal_batch: 10000001\n")) ==
+        "foretrain: error: 10000001 micro-batches a step * pp 1 is more than 10^7; raise micro_batch or dp");
+  RunOptions options;
+  options.plan = "pp=4";
+  CHECK(error_of(run_of(kSpecs + "gpus: 4\nglobal_batch: 2500000\n", options)) == "no error");
+  CHECK(error_of(run_of(kSpecs + "gpus: 4\nglobal_batch: 2500001\n", options)) ==
+        "foretrain: error: --plan: 2500001 micro-batches a step * pp 4 is more than 10^7; raise micro_batch "
+        "or dp");
 }

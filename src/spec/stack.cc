@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t kMaxLaunches = 10'000;
 constexpr std::int64_t kMaxTimes = 1'000;
+constexpr std::size_t kMaxOperators = 64;  // a part; each is laid out layer by layer
 
 // What a launch list may hold: [forward, backward] or [forward, backward, weights]; [step] in the optimizer.
 enum class Where { kBlock, kOptimizer };
@@ -108,6 +109,10 @@ Result<void> read_part(const Node& parts, std::string_view key, Part& out, Where
   if (list == nullptr) return {};
   if (!list->is_list() || list->items.empty())
     return fail(fmt::format("{}: expected a list of operators", key), list->at);
+  if (list->items.size() > kMaxOperators)
+    return fail(
+        fmt::format("{}: found {} operators, expected at most {}", key, list->items.size(), kMaxOperators),
+        list->at);
   for (const Node& item : list->items) {
     TRY_ASSIGN(PartOperator op, parse_operator(item, where));
     out.push_back(std::move(op));

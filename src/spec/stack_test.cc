@@ -117,6 +117,10 @@ TEST_CASE("a wrong stack is refused") {
         "s.yaml:2:39: error: saves: unknown word 'inputs'; did you mean 'input'?");
   CHECK(error_of(replaced(kParts, "[{op: embedding, saves: [input]}]", "[]")) ==
         "s.yaml:2:14: error: embedding: expected a list of operators");
+  std::string many = "[{op: embedding}";
+  for (int i = 0; i < 64; ++i) many += ", {op: dropout}";
+  CHECK(error_of(replaced(kParts, "[{op: embedding, saves: [input]}]", many + "]")) ==
+        "s.yaml:2:14: error: embedding: found 65 operators, expected at most 64");
   CHECK(error_of(replaced(kParts, "geglu: [", "gegelu: [")) ==
         "s.yaml:7:9: error: unknown key 'gegelu'; did you mean 'geglu'?");
   CHECK(error_of(replaced(kParts, "  head:", "  haed:")) ==

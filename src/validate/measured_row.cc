@@ -15,7 +15,7 @@ namespace foretrain {
 
 namespace {
 
-constexpr std::size_t kMaxTableBytes = 256u << 20;
+constexpr std::size_t kMaxTableBytes = 16u << 20;  // 80,000 rows of the usual length
 
 using Row = MeasuredRow;
 

@@ -1,0 +1,368 @@
+// fuzz_test CASES [FIRST]: feeds wrong and extreme text to everything that reads text, CASES times, and holds
+// that each is either refused in one line or answered with finite figures, soon. The n-th case is the same
+// every time: where one fails, its number and text are printed, and `fuzz_test 1 N` repeats it alone.
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "mutate.h"
+#include "predict/evaluator.h"
+#include "report/predict_report.h"
+#include "report/validate_report.h"
+#include "spec/embedded.h"
+#include "spec/run.h"
+#include "validate/example_table.h"
+
+namespace foretrain {
+namespace {
+
+constexpr int kMostSeconds = 20;  // of the processor, a case, under sanitizers
+
+// What is being tried, for whoever has to repeat it.
+std::string current;
+
+[[noreturn]] void fail_case(std::string_view why) {
+  std::fprintf(stderr, "%.*s\n%s\n", static_cast<int>(why.size()), why.data(), current.c_str());
+  std::_Exit(1);
+}
+
+// For handlers of signals: nothing but write().
+void tell(std::string_view text) {
+  if (::write(2, text.data(), text.size()) < 0) ::_exit(1);
+}
+
+void on_signal(int number) {
+  tell(number == SIGPROF ? "takes too long: " : "crashes: ");
+  tell(current);
+  ::_exit(1);
+}
+
+// From now on; time of the processor, for the machine may be busy with other things.
+void limit_seconds() {
+  const itimerval limit{.it_interval = {}, .it_value = {kMostSeconds, 0}};
+  if (::setitimer(ITIMER_PROF, &limit, nullptr) != 0) fail_case("cannot limit the time");
+}
+
+void expect(bool fact, std::string_view what) {
+  if (!fact) fail_case(fmt::format("expected: {}", what));
+}
+
+void expect_one_line(const Error& error) {
+  const std::string text = error.text();
+  expect(text.find(": error: ") != std::string::npos, "an error says where and what: " + text);
+  expect(std::none_of(text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; }),
+         "an error is one line: " + text);
+  expect(text.size() < 1000, "an error is short: " + text);
+}
+
+void expect_positive(double value, std::string_view what) {
+  expect(std::isfinite(value) && value > 0, fmt::format("{} is finite and above 0, found {}", what, value));
+}
+void expect_not_negative(double value, std::string_view what) {
+  expect(std::isfinite(value) && value >= 0,
+         fmt::format("{} is finite and not below 0, found {}", what, value));
+}
+
+void expect_sound(const Prediction& p) {
+  expect_positive(p.step.value, "step");
+  expect_not_negative(p.step.spread, "spread");
+  expect_positive(p.step.low(), "low");
+  expect_positive(p.step.high(), "high");
+  expect_positive(p.typical.value, "typical");
+  expect_positive(p.tokens_per_s_per_gpu, "tokens_per_s_per_gpu");
+  expect_positive(p.mfu, "mfu");
+  expect(p.mfu <= 1, fmt::format("mfu is at most 1, found {}", p.mfu));
+  expect_positive(p.peak.value, "peak");
+  expect_not_negative(p.fit_probability, "fit_probability");
+  expect(p.fit_probability <= 1, "fit_probability is at most 1");
+  double sum = 0;
+  for (const Seconds seconds : p.breakdown) {
+    expect_not_negative(seconds.value + 1e-6 * p.step.value, "a share of the breakdown");
+    sum += seconds.value;
+  }
+  expect(std::abs(sum - p.step.value) <= 1e-6 * p.step.value,
+         fmt::format("the causes sum to the step, found {} and {}", sum, p.step.value));
+  for (const Seconds seconds : p.operators) expect_not_negative(seconds.value, "seconds of an operator");
+  for (const double share : p.origin_shares) expect_not_negative(share, "share of an origin");
+  for (const StagePrediction& stage : p.stages) {
+    expect_not_negative(stage.forward.value, "forward");
+    expect_not_negative(stage.backward.value, "backward");
+    expect_not_negative(stage.total.value, "memory of a stage");
+    expect_not_negative(static_cast<double>(stage.parameters), "parameters of a stage");
+  }
+}
+
+// A run that has been checked is answered.
+void expect_answer(const Run& run) {
+  const Prediction prediction = predict(run);
+  expect_sound(prediction);
+  expect(Evaluator(run.model, run.cluster, run.stack, run.seq).score(run.plan, run.global_batch) ==
+             prediction.score(),
+         "score and predict agree");
+  expect(!predict_text(run, prediction).empty(), "a report");
+  const std::string json = predict_json(run, prediction);
+  expect(json.starts_with('{') && json.find(":nan") == std::string::npos, "a report in JSON");
+}
+
+// Counts of a kind: how many were tried, and how many were accepted and so predicted.
+struct Kind {
+  std::string_view name;
+  void (*run)(Random&, bool& accepted);
+  int tried = 0;
+  int accepted = 0;
+};
+
+const Catalog& catalog() {
+  static const Catalog built_in;
+  return built_in;
+}
+
+struct Corpus {
+  std::vector<std::string> runs;
+  std::vector<std::string> words;
+};
+
+const Corpus& corpus() {
+  static const Corpus made = [] {
+    Corpus out;
+    const auto files = list_folder(FORETRAIN_GOLDEN_INPUTS, ".yaml").value();
+    for (const std::string& file : files)
+      out.runs.push_back(read_file(FORETRAIN_GOLDEN_INPUTS "/" + file, kMaxYamlBytes).value());
+    for (const EmbeddedFile& file : embedded_files())
+      for (std::string& word : words_of(file.content))
+        if (word.size() < 30) out.words.push_back(std::move(word));
+    std::sort(out.words.begin(), out.words.end());
+    out.words.erase(std::unique(out.words.begin(), out.words.end()), out.words.end());
+    return out;
+  }();
+  return made;
+}
+
+// Good runs, of which a case changes one part.
+Run good_run(Random& random) {
+  struct Named {
+    const char *model, *cluster, *stack;
+    std::int64_t gpus, batch;
+    const char* plan;
+  };
+  constexpr Named named[] = {
+      {"gpt2", "dgx-a100", "generic", 1, 8, ""},
+      {"gpt2-xl", "dgx-a100", "megatron", 16, 64, "tp=1,pp=2,micro_batch=2"},
+      {"gpt-neox-20b", "perlmutter", "neox", 128, 512,
+       "tp=4,pp=4,zero=1,micro_batch=4,recompute=full,precision=fp16"},
+      {"llama-3-8b", "dgx-h100", "generic", 64, 512, "tp=2,pp=2,zero=1,recompute=selective"},
+  };
+  const Named& chosen = random.pick(named);
+  RunOptions options;
+  options.model = chosen.model;
+  options.cluster = chosen.cluster;
+  options.stack = chosen.stack;
+  options.gpus = chosen.gpus;
+  options.global_batch = chosen.batch;
+  options.plan = chosen.plan;
+  auto run = parse_run(nullptr, options, catalog());
+  if (!run) fail_case(run.error().text());
+  return *std::move(run);
+}
+
+// Refused in one line, or answered.
+template <class T>
+bool good(const Result<T>& result) {
+  if (!result) expect_one_line(result.error());
+  return result.has_value();
+}
+
+void try_run(Run run, bool& accepted) {
+  run.plan.dp = 0;
+  accepted = good(check_run(run));
+  if (accepted) expect_answer(run);
+}
+
+void try_preset(Random& random, bool& accepted) {
+  const EmbeddedFile& file = random.pick(embedded_files());
+  current += fmt::format("{}\n", file.path);
+  const std::string text = mutated(std::string(file.content), corpus().words, random);
+  current += text;
+  const auto node = parse_yaml(text, "preset.yaml");
+  if (!good(node)) return;
+  Run run = good_run(random);
+  const auto put = [&](auto parsed, auto& part) {
+    if (!good(parsed)) return false;
+    part = *std::move(parsed);
+    return true;
+  };
+  bool read = false;
+  if (file.path.starts_with("models/")) read = put(parse_model(*node), run.model);
+  if (file.path.starts_with("gpus/")) read = put(parse_gpu(*node), run.cluster.gpu);
+  if (file.path.starts_with("clusters/")) read = put(catalog().cluster(*node), run.cluster);
+  if (file.path.starts_with("stacks/")) read = put(parse_stack(*node), run.stack);
+  if (read) try_run(std::move(run), accepted);
+}
+
+void try_run_text(const std::string& text, const RunOptions& options, bool& accepted) {
+  current += fmt::format("--gpus {} --seq {} --global-batch {} --plan '{}'\n{}", options.gpus, options.seq,
+                         options.global_batch, options.plan, text);
+  const auto node = parse_yaml(text, "run.yaml");
+  if (!good(node)) return;
+  const auto run = parse_run(&*node, options, catalog());
+  accepted = good(run);
+  if (accepted) expect_answer(*run);
+}
+
+void try_run_file(Random& random, bool& accepted) {
+  const Run base = good_run(random);
+  std::string text = fmt::format(
+      "model: {}\ncluster: {}\nstack: {}\ngpus: {}\nseq: {}\nglobal_batch: {}\nplan: {{tp: {}, pp: {}}}\n",
+      base.model.name, base.cluster.name, base.stack.name, base.gpus, base.seq, base.global_batch,
+      base.plan.tp, base.plan.pp);
+  if (random.one_in(3)) text = random.pick(corpus().runs);
+  text = mutated(std::move(text), corpus().words, random);
+  RunOptions options;
+  constexpr std::int64_t counts[] = {1, 8, 96, 1000, 10'000'000, 1'000'000'000, INT64_MAX, -1};
+  for (std::int64_t* option : {&options.gpus, &options.seq, &options.global_batch})
+    if (random.one_in(10)) *option = random.pick(counts);
+  if (random.one_in(5)) options.plan = mutated("tp=2,pp=2,micro_batch=2", corpus().words, random);
+  try_run_text(text, options, accepted);
+}
+
+void try_plan(Random& random, bool& accepted) {
+  constexpr std::string_view plans[] = {
+      "tp=4,pp=2,recompute=full,layers_per_stage=6-6",
+      "tp=1,pp=4,dp=4,zero=1,micro_batch=2,schedule=gpipe,precision=fp16",
+      "sp=1,tp=2,attention=unfused,grad_dtype=fp32,reduce_dtype=bf16,overlap_grad_reduce=1",
+      "vpp=2,cp=2,ep=2,partition_activations=yes"};
+  const std::string text = mutated(std::string(random.pick(plans)), corpus().words, random);
+  current += text;
+  Run run = good_run(random);
+  const auto plan = parse_plan(text, run.plan);
+  if (!good(plan)) return;
+  expect(parse_plan(to_text(*plan)) == *plan, "a plan reads back as it is written");
+  run.plan = *plan;
+  try_run(std::move(run), accepted);
+}
+
+void try_table(Random& random, bool& accepted) {
+  const std::vector<Cells> rows(1 + random.below(3), Cells{{"notes", "biases=1; fastest_s=0.4; params=1"}});
+  const std::string text = mutated(example_table(rows), corpus().words, random);
+  current += text;
+  const auto table = CsvTable::parse(text, "runs.csv");
+  if (!good(table)) return;
+  const auto measured = measured_rows(*table);
+  if (!good(measured)) return;
+  const auto scores =
+      score_rows(*measured, catalog(), random.one_in(2) ? Against::kMedian : Against::kFastest);
+  if (!good(scores)) return;
+  for (const RowScore& score : *scores) {
+    if (!score.skipped.empty()) continue;
+    accepted = true;
+    expect_positive(score.predicted.value, "predicted");
+    expect_positive(score.predicted_memory.value, "predicted memory");
+    if (score.error()) expect(std::isfinite(*score.error()), "error is finite");
+  }
+  expect(!validate_text(*scores, {GroupBy::kSource, true}).empty(), "a report");
+  expect(validate_json(*scores, {GroupBy::kStack, true}).starts_with('{'), "a report in JSON");
+}
+
+// Figures from anywhere in their ranges, the ends included, chosen so that most of the rules hold.
+void try_extreme(Random& random, bool& accepted) {
+  using Counts = std::vector<std::int64_t>;
+  const auto count = [&random](const Counts& from) { return random.pick(from); };
+  const auto word = [&random](const std::vector<const char*>& from) { return random.pick(from); };
+  const std::int64_t tp = count({1, 1, 2, 8, 1000, 10'000});
+  const std::int64_t pp = count({1, 1, 2, 7, 100, 10'000, 1'000'000});
+  const std::int64_t gpus = std::min<std::int64_t>(10'000'000, tp * pp * count({1, 1, 3, 1000, 10'000'000}));
+  const std::int64_t dp = std::max<std::int64_t>(1, gpus / (tp * pp));
+  const std::int64_t micro_batch = count({1, 1, 4, 1'000'000});
+  const std::int64_t share = std::min<std::int64_t>(1'000'000'000, dp * micro_batch);
+  const std::int64_t batch =
+      share * std::min(1'000'000'000 / share, count({1, 2, 1000, 1'000'000, 1'000'000'000}));
+  const std::int64_t node = count({1, 3, 8, 1024});
+
+  std::string text = fmt::format(
+      "model: {{hidden: {}, layers: {}, heads: {}, head_dim: {}, ffn: {}, vocab: {}, max_positions: {}, ",
+      count({1, 64, 1000, 1'000'000}), count({1, 100, 10'000, std::min<std::int64_t>(pp, 10'000)}),
+      std::min<std::int64_t>(10'000, tp * count({1, 10})), count({1, 128, 10'000}),
+      std::min<std::int64_t>(1'000'000, tp * count({1, 100, 1000})), count({1, 50'000, 100'000'000}),
+      count({1, 2048, 100'000'000}));
+  text += fmt::format("mlp: {}, norm: {}, positions: {}, residual: {}, tied: {}, biases: {}}}\n",
+                      word({"gelu", "swiglu"}), word({"layernorm", "rmsnorm"}), word({"rope", "learned"}),
+                      word({"parallel", "sequential"}), word({"0", "1"}), word({"0", "1"}));
+  text += fmt::format(
+      "cluster:\n  gpu: {{rates_tflops: {{bf16: {}}}, hbm_gbytes: {}, memory_mib: {}, usable_mib: 1, "
+      "l2_mib: {}, sms: {}, clock_mhz: {{base: 1, max: 100000}}, power_cap_w: 1}}\n",
+      word({"1e-3", "312", "1e6"}), word({"1e-3", "2039", "1e6"}), word({"1", "81920", "1e9"}),
+      word({"1e-3", "40", "1e6"}), word({"1", "108", "100000"}));
+  text += fmt::format(
+      "  gpus_per_node: {}\n  nvlink_domain: {}\n  host_launch_us: {}\n"
+      "  intra: {{gbytes: {}, latency_us: {}}}\n  inter: {{gbps: {}, latency_us: {}, nics: {}}}\n",
+      node, node * count({1, 1, 9, 976}), word({"0", "6", "1e6"}), word({"1e-3", "300", "1e6"}),
+      word({"0", "2", "1e6"}), word({"1e-3", "800", "1e6"}), word({"0", "6", "1e6"}), count({1, 8, 1024}));
+  text += fmt::format("gpus: {}\nglobal_batch: {}\nseq: {}\nstack: {}\n", gpus, batch,
+                      count({1, 2048, 1'000'000, 100'000'000}), word({"generic", "megatron", "neox"}));
+  text += fmt::format(
+      "plan: {{tp: {}, pp: {}, micro_batch: {}, zero: {}, recompute: {}, schedule: {}, attention: {}}}\n", tp,
+      pp, micro_batch, word({"0", "1"}), word({"none", "selective", "full"}), word({"1f1b", "gpipe"}),
+      word({"flash", "unfused"}));
+  try_run_text(text, {}, accepted);
+}
+
+// The cases first .. first + cases - 1, the kinds in turn.
+int run_cases(std::uint64_t cases, std::uint64_t first) {
+  Kind kinds[] = {{"preset", try_preset},
+                  {"run file", try_run_file},
+                  {"plan", try_plan},
+                  {"table", try_table},
+                  {"extreme", try_extreme}};
+  double slowest = 0;
+  std::uint64_t slowest_case = first;
+  for (std::uint64_t i = first; i < first + cases; ++i) {
+    Kind& kind = kinds[i % std::size(kinds)];
+    current = fmt::format("case {} ({}), of: ", i, kind.name);
+    Random random(i);
+    bool accepted = false;
+    limit_seconds();
+    const std::clock_t start = std::clock();
+    kind.run(random, accepted);
+    const double spent = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    if (spent > slowest) slowest = spent, slowest_case = i;
+    ++kind.tried;
+    kind.accepted += accepted;
+  }
+  for (const Kind& kind : kinds)
+    fmt::print("{}: {} tried, {} accepted\n", kind.name, kind.tried, kind.accepted);
+  fmt::print("slowest: case {}, {:.2f} s\n", slowest_case, slowest);
+  return 0;
+}
+
+}  // namespace
+}  // namespace foretrain
+
+// A sanitizer that finds something aborts, so that on_signal names the case.
+extern "C" const char* __asan_default_options() { return "abort_on_error=1"; }
+extern "C" const char* __ubsan_default_options() { return "abort_on_error=1:print_stacktrace=1"; }
+
+int main(int argc, char** argv) {
+  for (const int number : {SIGABRT, SIGFPE, SIGBUS}) ::signal(number, foretrain::on_signal);
+#ifndef __SANITIZE_ADDRESS__
+  ::signal(SIGSEGV, foretrain::on_signal);  // the sanitizer reports it, then aborts
+#endif
+  ::signal(SIGPROF, foretrain::on_signal);
+  const auto cases = foretrain::parse_integer(argc > 1 ? argv[1] : "1000");
+  const auto first = foretrain::parse_integer(argc > 2 ? argv[2] : "0");
+  if (!cases || !first || *cases < 0 || *first < 0) {
+    std::fputs("usage: fuzz_test [CASES [FIRST]]\n", stderr);
+    return 2;
+  }
+  return foretrain::run_cases(static_cast<std::uint64_t>(*cases), static_cast<std::uint64_t>(*first));
+}
