@@ -38,8 +38,7 @@ std::size_t Evaluator::ChunkKeyHash::operator()(const ChunkKey& key) const noexc
       static_cast<std::uint64_t>(c.precision) << 16 | static_cast<std::uint64_t>(c.sp) << 24 |
       static_cast<std::uint64_t>(c.partition_activations) << 25 |
       static_cast<std::uint64_t>(key.chunk.first) << 26 | static_cast<std::uint64_t>(key.chunk.last) << 27 |
-      static_cast<std::uint64_t>(key.drained) << 28 | static_cast<std::uint64_t>(key.only_stage) << 29 |
-      static_cast<std::uint64_t>(key.single) << 30;
+      static_cast<std::uint64_t>(key.drained) << 28 | static_cast<std::uint64_t>(key.only_stage) << 29;
   mix(h, c.tp);
   mix(h, c.micro_batch);
   mix(h, key.chunk.layers);
@@ -54,12 +53,13 @@ std::size_t Evaluator::OptimizerKeyHash::operator()(const OptimizerKey& key) con
   return h;
 }
 
-Evaluator::Evaluator(Model model, Cluster cluster, Stack stack, std::int64_t seq)
+Evaluator::Evaluator(Model model, Cluster cluster, Stack stack, std::int64_t seq,
+                     std::shared_ptr<const CostSource> costs)
     : model_(std::move(model)),
       cluster_(std::move(cluster)),
       stack_(std::move(stack)),
       seq_(seq),
-      costs_(std::make_unique<AnalyticCost>(cluster_)) {}
+      costs_(costs ? std::move(costs) : std::make_shared<const AnalyticCost>(cluster_)) {}
 
 const Evaluator::ChunkCost& Evaluator::chunk_cost(const ChunkKey& key, const Network& network) {
   const auto found = chunks_.find(key);
@@ -67,12 +67,13 @@ const Evaluator::ChunkCost& Evaluator::chunk_cost(const ChunkKey& key, const Net
 
   const ChunkWork work = build_chunk(model_, stack_, key.choices, key.chunk);
   const auto lay = [&](const Pass& pass, Seconds lead) {
-    return lay_out(pass, *costs_, network, cluster_.host_launch, lead);
+    return lay_out(pass, costs_, network, cluster_.host_launch, lead);
   };
   ChunkCost cost;
   cost.forward = lay(work.forward, Seconds(0));
   cost.backward = lay(work.backward, key.drained ? Seconds(0) : cost.forward.lead);
-  if (!key.drained && !key.single) {  // a micro-batch in the middle of a step: the lead has settled
+  if (!key.drained &&
+      key.choices.accumulates) {  // a micro-batch in the middle of a step: the lead has settled
     cost.forward = lay(work.forward, cost.backward.lead);
     cost.backward = lay(work.backward, cost.forward.lead);
   }
@@ -86,7 +87,7 @@ const Segment& Evaluator::optimizer_cost(const OptimizerKey& key, const Network&
   const auto found = optimizers_.find(key);
   if (found != optimizers_.end()) return found->second;
   const Pass pass = build_optimizer(stack_, key.precision, key.grad_dtype, key.elements, key.tensors);
-  return optimizers_.emplace(key, lay_out(pass, *costs_, network, cluster_.host_launch, Seconds(0)))
+  return optimizers_.emplace(key, lay_out(pass, costs_, network, cluster_.host_launch, Seconds(0)))
       .first->second;
 }
 
@@ -151,7 +152,6 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
   key.tensor = network.placed(GroupKind::kTensor);
   key.drained = plan.pp > 1 && stack_.p2p_blocking;
   key.only_stage = plan.pp == 1;
-  key.single = out.micro_batches == 1;
 
   // Messages between stages.
   const double activation =
@@ -346,8 +346,8 @@ Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch) {
   return p;
 }
 
-Prediction predict(const Run& run) {
-  Evaluator evaluator(run.model, run.cluster, run.stack, run.seq);
+Prediction predict(const Run& run, std::shared_ptr<const CostSource> costs) {
+  Evaluator evaluator(run.model, run.cluster, run.stack, run.seq, std::move(costs));
   Prediction prediction = evaluator.predict(run.plan, run.global_batch);
   prediction.assumed = run.assumed;
   return prediction;

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cost/cost.h"
+#include "cost/memo.h"
 #include "memory/memory.h"
 #include "predict/prediction.h"
 #include "segment/segment.h"
@@ -19,8 +19,9 @@ namespace foretrain {
 
 class Evaluator {
  public:
-  // Analytic costs of the cluster's GPU.
-  Evaluator(Model model, Cluster cluster, Stack stack, std::int64_t seq);
+  // Operators cost what `costs` says; null: what physics says of the cluster's GPU.
+  Evaluator(Model model, Cluster cluster, Stack stack, std::int64_t seq,
+            std::shared_ptr<const CostSource> costs = nullptr);
 
   // The plan has been checked (check_run), so dp is set.
   Score score(const Plan& plan, std::int64_t global_batch);
@@ -33,7 +34,6 @@ class Evaluator {
     PlacedGroup tensor;
     bool drained = true;  // the host's lead is gone when a pass starts
     bool only_stage = true;
-    bool single = false;  // one micro-batch a step
     bool operator==(const ChunkKey&) const = default;
   };
   struct ChunkKeyHash {
@@ -71,7 +71,7 @@ class Evaluator {
   Cluster cluster_;
   Stack stack_;
   std::int64_t seq_;
-  std::unique_ptr<CostSource> costs_;
+  MemoCost costs_;
   std::unordered_map<ChunkKey, ChunkCost, ChunkKeyHash> chunks_;
   std::unordered_map<OptimizerKey, Segment, OptimizerKeyHash> optimizers_;
   std::unordered_map<std::int64_t, std::vector<std::int64_t>> splits_;
@@ -90,7 +90,7 @@ class Evaluator {
   std::vector<StageParts> parts_;
 };
 
-// The whole way from a checked run.
-Prediction predict(const Run& run);
+// The whole way from a checked run; costs as above.
+Prediction predict(const Run& run, std::shared_ptr<const CostSource> costs = nullptr);
 
 }  // namespace foretrain

@@ -167,11 +167,16 @@ Bytes saved_by(const std::vector<Step>& steps, bool skip_selective) {
   return sum;
 }
 
-// Spreads host calls evenly over the tasks of a layer.
-void add_calls(std::vector<Task>& tasks, std::int64_t calls) {
-  const auto n = static_cast<std::int64_t>(tasks.size());
-  for (std::int64_t i = 0; i < n; ++i)
-    tasks[static_cast<std::size_t>(i)].calls += (i + 1) * calls / n - i * calls / n;
+// Spreads host calls evenly over the tasks of a layer, those that are run again or the others.
+void add_calls(std::vector<Task>& tasks, std::int64_t calls, bool recompute) {
+  const auto counts = [&](const Task& task) { return task.recompute == recompute; };
+  const std::int64_t n = std::count_if(tasks.begin(), tasks.end(), counts);
+  std::int64_t i = 0;
+  for (Task& task : tasks) {
+    if (!counts(task)) continue;
+    task.calls += (i + 1) * calls / n - i * calls / n;
+    ++i;
+  }
 }
 
 // Under recomputation a forward keeps less than its steps say: put what it keeps on the first task.
@@ -235,7 +240,7 @@ ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& cho
     forward.forward(steps, 0, steps.size(), false);
     forward.sync(stack.syncs_per_layer, Direction::kForward);
     Repeat f{chunk.layers, true, forward.take()};
-    add_calls(f.tasks, stack.calls_per_layer[0]);
+    add_calls(f.tasks, stack.calls_per_layer[0], false);
     if (full) {
       const double share =
           choices.sp || choices.partition_activations ? static_cast<double>(choices.tp) : 1.0;
@@ -256,8 +261,8 @@ ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& cho
     backward.backward(steps, selective);
     backward.sync(stack.syncs_per_layer, Direction::kBackward);
     layer_backward = Repeat{chunk.layers, true, backward.take()};
-    add_calls(layer_backward.tasks,
-              stack.calls_per_layer[1] + (full ? stack.calls_per_layer[0] + stack.calls_per_recompute : 0));
+    add_calls(layer_backward.tasks, stack.calls_per_layer[1], false);
+    if (full) add_calls(layer_backward.tasks, stack.calls_per_layer[0] + stack.calls_per_recompute, true);
   }
 
   Repeat head_backward;

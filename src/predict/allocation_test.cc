@@ -1,0 +1,49 @@
+// Counts allocations, to hold the promise that a warm score() makes none. Replaces operator new for the whole
+// test program.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "predict/testing.h"
+
+namespace {
+thread_local long allocations = 0;
+}
+
+void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace foretrain {
+namespace {
+
+TEST_CASE("a warm score allocates nothing") {
+  for (const char* stack : {"generic", "hf-eager", "llm-foundry", "megatron", "nanotron", "neox"}) {
+    CAPTURE(stack);
+    const Run small = run_of("gpt3-175b", "selene", 64, stack, "tp=8,pp=2,zero=1,recompute=full", 64);
+    const Run large = run_of("gpt3-175b", "selene", 512, stack, "tp=8,pp=16", 256);
+    Plan by_hand = large.plan;
+    by_hand.layers_per_stage.assign(16, 6);
+
+    Evaluator evaluator = evaluator_of(small);
+    const auto score_all = [&] {
+      evaluator.score(small.plan, small.global_batch);
+      evaluator.score(large.plan, large.global_batch);
+      evaluator.score(by_hand, large.global_batch);
+    };
+    const long start = allocations;
+    score_all();
+    const long warm = allocations;
+    CHECK(warm > start);  // the counter counts
+    score_all();
+    CHECK(allocations == warm);
+  }
+}
+
+}  // namespace
+}  // namespace foretrain

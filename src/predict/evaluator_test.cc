@@ -1,0 +1,230 @@
+#include "predict/evaluator.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "predict/testing.h"
+#include "predict/uncertainty.h"
+
+namespace foretrain {
+namespace {
+
+using std::int64_t;
+
+// Operations that count for the model's own flops: what mfu says, multiplied out again.
+double useful_flops(const Run& run, const Prediction& p) {
+  return p.mfu * p.step.value * static_cast<double>(run.gpus) *
+         run.cluster.gpu.rate(run.plan.precision).value;
+}
+
+TEST_CASE("one GPU communicates with nobody") {
+  for (const char* model : {"gpt2", "llama-2-7b", "pythia-1.4b"}) {
+    for (const char* stack : {"generic", "hf-eager", "llm-foundry", "megatron", "nanotron", "neox"}) {
+      CAPTURE(model);
+      CAPTURE(stack);
+      const Prediction p = predict(run_of(model, "h200-1", 1, stack, "micro_batch=2", 8));
+      for (const StepCause none :
+           {StepCause::kTensorParallel, StepCause::kPipelineSend, StepCause::kGradientReduce,
+            StepCause::kEmbeddingExchange, StepCause::kParameterGather, StepCause::kRecompute}) {
+        CHECK(cause(p, none) == Seconds(0));
+      }
+      // Sums of passes, taken in another order.
+      CHECK(cause(p, StepCause::kBubble).value <= 1e-12 * p.step.value);
+      CHECK(cause(p, StepCause::kStageWait).value <= 1e-12 * p.step.value);
+      CHECK(cause(p, StepCause::kForward) > Seconds(0));
+      CHECK(cause(p, StepCause::kBackward) > cause(p, StepCause::kForward));
+      CHECK(cause(p, StepCause::kOptimizer) > Seconds(0));
+    }
+  }
+}
+
+TEST_CASE("each kind of parallelism brings its own cause, and none without it") {
+  const auto predicted = [](const char* plan, int64_t gpus) {
+    return predict(run_of("gpt2", "perlmutter", gpus, "megatron", plan, 32));
+  };
+  const Prediction tensor = predicted("tp=4", 4);
+  CHECK(cause(tensor, StepCause::kTensorParallel) > Seconds(0));
+  CHECK(cause(tensor, StepCause::kGradientReduce) == Seconds(0));
+  CHECK(cause(tensor, StepCause::kParameterGather) == Seconds(0));
+  CHECK(cause(tensor, StepCause::kPipelineSend) == Seconds(0));
+
+  const Prediction data = predicted("", 4);
+  CHECK(cause(data, StepCause::kTensorParallel) == Seconds(0));
+  CHECK(cause(data, StepCause::kGradientReduce) > Seconds(0));
+  CHECK(cause(data, StepCause::kParameterGather) == Seconds(0));
+
+  const Prediction sharded = predicted("zero=1", 4);
+  CHECK(cause(sharded, StepCause::kGradientReduce) > Seconds(0));
+  CHECK(cause(sharded, StepCause::kParameterGather) > Seconds(0));
+  CHECK(cause(sharded, StepCause::kOptimizer) < cause(data, StepCause::kOptimizer));
+
+  // gpt2 ties its embedding, so first and last stage exchange its gradient.
+  const Prediction pipeline = predicted("pp=4", 4);
+  CHECK(cause(pipeline, StepCause::kTensorParallel) == Seconds(0));
+  CHECK(cause(pipeline, StepCause::kGradientReduce) == Seconds(0));
+  CHECK(cause(pipeline, StepCause::kPipelineSend) > Seconds(0));
+  CHECK(cause(pipeline, StepCause::kBubble) > Seconds(0));
+
+  const Prediction again = predicted("recompute=full", 4);
+  CHECK(cause(again, StepCause::kRecompute) > Seconds(0));
+  CHECK(cause(data, StepCause::kRecompute) == Seconds(0));
+}
+
+TEST_CASE("only a tied embedding is exchanged between first and last stage") {
+  // On the first stage; the busiest may be one in between.
+  const auto exchange = [](const char* model) {
+    const Prediction p = predict(run_of(model, "perlmutter", 4, "megatron", "pp=2,tp=2", 8));
+    CHECK(p.stages.size() == 2);
+    return cause(p, StepCause::kEmbeddingExchange);
+  };
+  CHECK(exchange("gpt2") > Seconds(0));
+  CHECK(exchange("pythia-1.4b") == Seconds(0));
+}
+
+TEST_CASE("throughput is tokens by GPUs and seconds") {
+  const Run run = run_of("llama-2-7b", "dgx-h100", 16, "megatron", "tp=2,pp=2,micro_batch=2", 64);
+  const Prediction p = predict(run);
+  CHECK(p.tokens_per_s_per_gpu * p.step.value * 16 == doctest::Approx(64.0 * 4096).epsilon(1e-12));
+  CHECK(p.params == 6738415616);
+  CHECK(p.stages.size() == 2);
+  CHECK(p.stages[0].layers + p.stages[1].layers == 32);
+}
+
+TEST_CASE("the model's operations are six a parameter and token, and attention's on top") {
+  // The embedding is looked up, not multiplied: 6 (N - V h). Causal attention adds 12 l h s / 2 a token, half
+  // of what PaLM counts (arXiv 2204.02311, appendix B). Norms, which N counts, are one in 25,000.
+  const Run run = run_of("llama-2-7b", "dgx-h100", 8, "megatron", "tp=2", 64);
+  const double tokens = 64.0 * 4096;
+  const double products = 6 * (6738415616.0 - 32000.0 * 4096) * tokens;
+  const double attention = 6 * 32.0 * 4096 * 4096 * tokens;
+  CHECK(useful_flops(run, predict(run)) == doctest::Approx(products + attention).epsilon(1e-4));
+}
+
+TEST_CASE("work done again counts for no useful operations, nor does how it is split") {
+  const auto flops_of = [](const char* plan) {
+    const Run run = run_of("llama-2-7b", "dgx-h100", 16, "megatron", plan, 64);
+    return useful_flops(run, predict(run));
+  };
+  const double plain = flops_of("");
+  CHECK(flops_of("recompute=full") == doctest::Approx(plain).epsilon(1e-9));
+  CHECK(flops_of("recompute=selective") == doctest::Approx(plain).epsilon(1e-9));
+  CHECK(flops_of("pp=4,zero=1") == doctest::Approx(plain).epsilon(1e-9));
+  CHECK(flops_of("micro_batch=4,schedule=gpipe,pp=2") == doctest::Approx(plain).epsilon(1e-9));
+  // 32000 is a multiple of 128 * 2: nothing is padded.
+  CHECK(flops_of("tp=2,sp=true") == doctest::Approx(plain).epsilon(1e-9));
+}
+
+TEST_CASE("what does not fit is an answer, and a small model on a large GPU fits") {
+  const Prediction small = predict(run_of("gpt2", "h200-1", 1, "hf-eager", "", 8));
+  CHECK(small.fits);
+  CHECK(small.fit_probability > 0.99);
+  const Prediction large = predict(run_of("gpt3-175b", "h200-1", 1, "hf-eager", "", 8));
+  CHECK_FALSE(large.fits);
+  CHECK(large.fit_probability < 0.01);
+  CHECK(large.step.value > small.step.value);
+}
+
+TEST_CASE("the chance to fit falls as memory grows, from 1 through one half at the limit") {
+  const Bytes limit = gib(80);
+  double before = 1.0;
+  CHECK(fit_probability(Bytes(0), limit) == 1.0);
+  for (double n = 1; n < 640; n *= 1.05) {
+    const double now = fit_probability(gib(n), limit);
+    CHECK(now <= before);
+    CHECK(now >= 0.0);
+    before = now;
+  }
+  CHECK(fit_probability(limit, limit) == doctest::Approx(0.5));
+  CHECK(before < 1e-6);
+}
+
+TEST_CASE("errors of one kind add, those of different kinds add in squares, the composition always counts") {
+  SpreadSum none;
+  CHECK(none.relative(Seconds(1)) == doctest::Approx(kComposition));
+  SpreadSum two;
+  two.add(Seconds(0.3));
+  two.add(Seconds(0.4));
+  CHECK(two.relative(Seconds(1)) == doctest::Approx(std::hypot(0.5, kComposition)));
+  CHECK(two.relative(Seconds(0)) == kComposition);
+}
+
+TEST_CASE("layers written out as the stack's rule deals them change nothing") {
+  // 96 layers over 8 stages, evenly.
+  const Run by_rule = run_of("gpt3-175b", "selene", 64, "megatron", "tp=8,pp=8", 64);
+  Run by_hand = by_rule;
+  by_hand.plan.layers_per_stage.assign(8, 12);
+  CHECK(score_of(by_hand) == score_of(by_rule));
+  // Uneven stages wait for the slowest: four layers moved to one stage cost a third more a slot.
+  by_hand.plan.layers_per_stage = {12, 12, 16, 12, 12, 12, 12, 8};
+  CHECK(score_of(by_hand).step > score_of(by_rule).step * 1.1);
+}
+
+TEST_CASE("1f1b holds p - s micro-batches on stage s, gpipe all of them") {
+  Run run = run_of("gpt2", "perlmutter", 4, "generic", "pp=4", 16);
+  const Prediction one = predict(run);
+  run.plan.schedule = ScheduleKind::kGpipe;
+  const Prediction all = predict(run);
+  for (std::size_t s = 0; s < 4; ++s) {
+    CHECK(one.stages[s].in_flight == static_cast<int64_t>(4 - s));
+    CHECK(all.stages[s].in_flight == 16);
+    CHECK(one.stages[s].activations < all.stages[s].activations);
+  }
+}
+
+// Plans that differ from the first in one thing each: a memo whose key forgot that thing would answer with
+// another plan's parts. The batch is of two micro-batches, of one, and of many. On nodes of four, three
+// tensor ranks share a node when they are alone, and else lie over two.
+TEST_CASE("what the memos keep of one plan does not leak into another that differs in one thing") {
+  struct Variant {
+    const char* plan;
+    int64_t gpus;
+    int64_t global_batch;
+  };
+  const Variant variants[] = {{"tp=3", 12, 8},
+                              {"tp=3", 3, 2},
+                              {"tp=3", 12, 4},
+                              {"tp=3", 12, 64},
+                              {"tp=1", 4, 8},
+                              {"tp=2", 8, 8},
+                              {"tp=2,sp=true", 8, 8},
+                              {"tp=3,pp=2", 24, 8},
+                              {"tp=3,pp=2,schedule=gpipe", 24, 32},
+                              {"tp=3,pp=2,layers_per_stage=7-5", 24, 8},
+                              {"tp=3,zero=1", 12, 8},
+                              {"tp=3,micro_batch=2", 12, 16},
+                              {"tp=3,recompute=selective", 12, 8},
+                              {"tp=3,recompute=full", 12, 8},
+                              {"tp=3,recompute=full,partition_activations=true", 12, 8},
+                              {"tp=3,attention=unfused", 12, 8},
+                              {"tp=3,precision=fp16", 12, 8},
+                              {"tp=3,grad_dtype=bf16", 12, 8},
+                              {"tp=3,grad_dtype=fp32", 12, 8},
+                              {"tp=3,reduce_dtype=bf16", 12, 8},
+                              {"tp=3,overlap_grad_reduce=true", 12, 8}};
+  for (const char* stack : {"generic", "hf-eager", "megatron"}) {
+    std::vector<Run> runs;
+    for (const Variant& v : variants)
+      runs.push_back(run_of("gpt2", "perlmutter", v.gpus, stack, v.plan, v.global_batch));
+    for (const bool reverse : {false, true}) {
+      Evaluator used = evaluator_of(runs.front());
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        const Run& run = runs[reverse ? runs.size() - 1 - i : i];
+        CAPTURE(stack);
+        CAPTURE(to_text(run.plan));
+        CHECK(used.score(run.plan, run.global_batch) == score_of(run));
+      }
+    }
+  }
+}
+
+TEST_CASE("a run's assumptions travel with its prediction") {
+  Run run = run_of("gpt2", "h200-1", 1, "hf-eager", "", 8);
+  CHECK(predict(run).assumed == run.assumed);
+  run.assumed.push_back("zero: 1 (the cheapest that fits)");
+  CHECK(predict(run).assumed == run.assumed);
+}
+
+}  // namespace
+}  // namespace foretrain

@@ -1,0 +1,410 @@
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "predict/testing.h"
+#include "predict/uncertainty.h"
+
+namespace foretrain {
+namespace {
+
+using std::int64_t;
+
+// Sums of many terms in different orders.
+constexpr double kRounding = 1e-9;
+
+struct Specs {
+  std::vector<Model> models;
+  std::vector<Cluster> clusters;
+  std::vector<Stack> stacks;
+};
+
+const Specs& specs() {
+  static const Specs all = [] {
+    const Catalog catalog;
+    Specs s;
+    for (const char* name : {"gpt2", "llama-2-7b", "gpt3-175b", "pythia-1.4b"})
+      s.models.push_back(catalog.model(name).value());
+    for (const char* name : {"perlmutter", "selene", "dgx-h100", "vista"})
+      s.clusters.push_back(catalog.cluster(name).value());
+    for (const std::string& name : catalog.names("stacks")) s.stacks.push_back(catalog.stack(name).value());
+    return s;
+  }();
+  return all;
+}
+
+template <class T>
+std::optional<T> perhaps(T value) {
+  return *rc::gen::arbitrary<bool>() ? std::optional<T>(value) : std::nullopt;
+}
+
+std::vector<int64_t> any_layers(int64_t layers, int64_t stages) {
+  std::vector<int64_t> dealt;
+  for (int64_t s = stages; s > 1; --s) {
+    dealt.push_back(*rc::gen::inRange<int64_t>(0, std::min(layers, 2 * layers / s) + 1));
+    layers -= dealt.back();
+  }
+  dealt.push_back(layers);
+  return dealt;
+}
+
+// A plan for the run's model, and the GPUs and batch that go with it. At least `fewest` micro-batches.
+void draw_plan(Run& run, int64_t fewest = 1) {
+  Plan plan;
+  plan.tp = *rc::gen::element<int64_t>(1, 2, 4, 8);
+  plan.pp = *rc::gen::element<int64_t>(1, 2, 3, 4, 8);
+  plan.dp = *rc::gen::element<int64_t>(1, 2, 3, 4, 16);
+  plan.sp = plan.tp > 1 && *rc::gen::arbitrary<bool>();
+  plan.zero = *rc::gen::inRange(0, 2);
+  plan.micro_batch = *rc::gen::element<int64_t>(1, 2, 8);
+  plan.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);
+  plan.schedule = *rc::gen::element(ScheduleKind::kGpipe, ScheduleKind::k1f1b);
+  plan.precision = *rc::gen::element(Dtype::kBf16, Dtype::kFp16);
+  plan.attention = perhaps(*rc::gen::element(AttentionKind::kFlash, AttentionKind::kUnfused));
+  plan.grad_dtype = perhaps(*rc::gen::element(Dtype::kFp32, Dtype::kBf16));
+  plan.reduce_dtype = perhaps(*rc::gen::element(Dtype::kFp32, Dtype::kBf16));
+  plan.overlap_grad_reduce = perhaps(*rc::gen::arbitrary<bool>());
+  plan.partition_activations = perhaps(*rc::gen::arbitrary<bool>());
+  if (*rc::gen::inRange(0, 4) == 0) plan.layers_per_stage = any_layers(run.model.layers(), plan.pp);
+  run.plan = plan;
+  run.gpus = plan.tp * plan.pp * plan.dp;
+  run.global_batch = plan.dp * plan.micro_batch * *rc::gen::inRange<int64_t>(fewest, 24);
+}
+
+std::string text_of(const Run& run) {
+  return run.model.name + " on " + run.cluster.name + ", " + run.stack.name + ", batch " +
+         std::to_string(run.global_batch) + ", seq " + std::to_string(run.seq) + ": " + to_text(run.plan);
+}
+
+Run any_run(int64_t fewest = 1) {
+  Run run;
+  run.model = *rc::gen::elementOf(specs().models);
+  run.cluster = *rc::gen::elementOf(specs().clusters);
+  run.stack = *rc::gen::elementOf(specs().stacks);
+  run.seq = *rc::gen::element<int64_t>(512, run.model.default_seq);
+  draw_plan(run, fewest);
+  RC_PRE(check_run(run).has_value());
+  RC_LOG() << text_of(run) << '\n';
+  return run;
+}
+
+double layers_time(const StagePrediction& stage) { return (stage.forward + stage.backward).value; }
+
+TEST_CASE("score and predict agree to the last bit, cold, warm and after other plans") {
+  CHECK(rc::check([] {
+    Run run = any_run();
+    const Plan first = run.plan;
+    const int64_t batch = run.global_batch;
+    const Score cold = score_of(run);
+    Evaluator used = evaluator_of(run);
+    for (int i = *rc::gen::inRange(1, 6); i > 0; --i) {
+      draw_plan(run);
+      if (!check_run(run)) continue;
+      const Score other = used.score(run.plan, run.global_batch);
+      RC_ASSERT(other == used.predict(run.plan, run.global_batch).score());
+      RC_ASSERT(other == score_of(run));
+    }
+    RC_ASSERT(used.score(first, batch) == cold);
+    RC_ASSERT(used.score(first, batch) == cold);
+    RC_ASSERT(used.predict(first, batch).score() == cold);
+    RC_ASSERT(evaluator_of(run).predict(first, batch).score() == cold);
+  }));
+}
+
+TEST_CASE("the causes of a step sum to it, and none is negative") {
+  CHECK(rc::check([] {
+    const Prediction p = predict(any_run());
+    double sum = 0;
+    for (const Seconds seconds : p.breakdown) {
+      RC_ASSERT(seconds >= Seconds(0));
+      sum += seconds.value;
+    }
+    RC_ASSERT(std::abs(sum - p.step.value) <= kRounding * p.step.value);
+    for (const Seconds seconds : p.operators) RC_ASSERT(seconds >= Seconds(0));
+  }));
+}
+
+TEST_CASE("origins are shares of one whole") {
+  CHECK(rc::check([] {
+    double sum = 0;
+    for (const double share : predict(any_run()).origin_shares) {
+      RC_ASSERT(share >= 0);
+      sum += share;
+    }
+    RC_ASSERT(std::abs(sum - 1) <= kRounding);
+  }));
+}
+
+TEST_CASE("a step lies within its interval, uses the GPUs partly and takes a positive time") {
+  CHECK(rc::check([] {
+    const Run run = any_run();
+    const Prediction p = predict(run);
+    RC_ASSERT(p.step.value > 0);
+    RC_ASSERT(p.step.low() > 0);
+    RC_ASSERT(p.step.low() < p.step.value);
+    RC_ASSERT(p.step.value < p.step.high());
+    RC_ASSERT(p.step.spread >= kComposition);
+    RC_ASSERT(p.mfu > 0);
+    RC_ASSERT(p.mfu < 1);
+    RC_ASSERT(p.params == parameters(run.model));
+  }));
+}
+
+TEST_CASE("counters of memory stand in order, and the chance to fit follows them") {
+  CHECK(rc::check([] {
+    const Run run = any_run();
+    const Prediction p = predict(run);
+    RC_ASSERT(Bytes(0) < p.peak_allocated);
+    RC_ASSERT(p.peak_allocated <= p.peak_reserved);
+    RC_ASSERT(p.peak_reserved <= p.peak);
+    RC_ASSERT(p.fits == (p.peak <= run.cluster.gpu.usable));
+    RC_ASSERT(p.fits == (p.fit_probability >= 0.5));
+    RC_ASSERT(p.fit_probability >= 0);
+    RC_ASSERT(p.fit_probability <= 1);
+    int64_t layers = 0;
+    for (const StagePrediction& stage : p.stages) {
+      layers += stage.layers;
+      RC_ASSERT(stage.allocated <= stage.reserved);
+      RC_ASSERT(stage.reserved <= stage.total);
+      RC_ASSERT(stage.total <= p.peak);
+    }
+    RC_ASSERT(layers == run.model.layers());
+    RC_ASSERT(static_cast<int64_t>(p.stages.size()) == run.plan.pp);
+  }));
+}
+
+TEST_CASE("a step is at least every stage's passes, and stages are busy or idle, never both") {
+  CHECK(rc::check([] {
+    const Run run = any_run();
+    const Prediction p = predict(run);
+    const double step = p.step.value * (1 + kRounding);
+    const double m = static_cast<double>(run.micro_batches());
+    double way = 0;
+    for (const StagePrediction& stage : p.stages) {
+      way += layers_time(stage);
+      RC_ASSERT(step >= m * layers_time(stage));
+      RC_ASSERT(stage.busy.value >= m * layers_time(stage) * (1 - kRounding));
+      RC_ASSERT(stage.idle.value >= -kRounding * step);
+      RC_ASSERT(step >= (stage.busy + stage.idle).value);
+    }
+    RC_ASSERT(step >= way);
+  }));
+}
+
+// With sends that block, a pass and its send are one slot; stretched to the longest of their kind, all stages
+// are equal and take (m + p - 1) slots (timeline_test). The first stage's sends and the last stage's are one
+// message forward and one back.
+TEST_CASE("a pipeline with blocking sends takes at most m + p - 1 of its longest slots") {
+  CHECK(rc::check([] {
+    const Run run = any_run();
+    RC_PRE(run.stack.p2p_blocking);
+    const Prediction p = predict(run);
+    const double m = static_cast<double>(run.micro_batches());
+    double forward = 0, backward = 0, sends = 0;
+    for (const StagePrediction& stage : p.stages) {
+      forward = std::max(forward, stage.forward.value);
+      backward = std::max(backward, stage.backward.value);
+    }
+    for (const StagePrediction* stage : {&p.stages.front(), &p.stages.back()})
+      sends += stage->busy.value / m - layers_time(*stage);
+    const double slots = m + static_cast<double>(run.plan.pp) - 1;
+    for (const StagePrediction& stage : p.stages)
+      RC_ASSERT((stage.busy + stage.idle).value <= slots * (forward + backward + sends) * (1 + kRounding));
+  }));
+}
+
+// One thing about the cluster better by 10 to 400 %; the host's speed comes last.
+constexpr int kHost = 6;
+void improve(Cluster& cluster, int which) {
+  const double better = 1 + 0.1 * *rc::gen::inRange(1, 40);
+  RC_LOG() << "improvement " << which << " by " << better << '\n';
+  if (which == 0) cluster.inter.bandwidth *= better;
+  if (which == 1) cluster.intra.bandwidth *= better;
+  if (which == 2) cluster.inter.latency *= 1 / better;
+  if (which == 3) cluster.intra.latency *= 1 / better;
+  if (which == 4) cluster.gpu.hbm *= better;
+  if (which == 5)
+    for (FlopsPerSecond& rate : cluster.gpu.rates) rate *= better;
+  if (which == kHost) cluster.host_launch *= 1 / better;
+}
+
+TEST_CASE("with a host that is never late, better links and GPUs are never slower") {
+  CHECK(rc::check([] {
+    Run run = any_run();
+    run.cluster.host_launch = Seconds(0);
+    const Seconds before = score_of(run).step;
+    improve(run.cluster, *rc::gen::inRange(0, kHost));
+    RC_ASSERT(score_of(run).step <= before * (1 + kRounding));
+  }));
+}
+
+// Where the host sets the pace and carries its lead from pass to pass, a forward and a backward together take
+// the host's time, and a faster GPU only moves the border between them. That may cost a little where the two
+// do not count alike: gradients are reduced beside a backward, and of unequal stages one's forward counts and
+// another's backward. Everywhere else the rule is exact.
+TEST_CASE("better hardware is never slower") {
+  CHECK(rc::check([] {
+    Run run = any_run();
+    if (run.plan.pp == 1) {
+      run.plan.overlap_grad_reduce = false;
+    } else {
+      RC_PRE(run.stack.p2p_blocking);
+    }
+    const Seconds before = score_of(run).step;
+    improve(run.cluster, *rc::gen::inRange(0, kHost + 1));
+    RC_ASSERT(score_of(run).step <= before * (1 + kRounding));
+  }));
+}
+
+// From two micro-batches on: with one alone nothing is accumulated. Two flushes in a row are a way to run
+// twice the batch, and the schedule is no slower; what follows the passes comes once.
+TEST_CASE("twice the batch takes longer, but at most twice as long") {
+  CHECK(rc::check([] {
+    Run run = any_run(2);
+    const Prediction once = predict(run);
+    run.global_batch *= 2;
+    const Prediction twice = predict(run);
+    RC_ASSERT(twice.step.value <= 2 * once.step.value * (1 + kRounding));
+    const StagePrediction& slowest =
+        *std::max_element(once.stages.begin(), once.stages.end(),
+                          [](const auto& a, const auto& b) { return layers_time(a) < layers_time(b); });
+    RC_ASSERT(twice.step.value >= once.step.value + layers_time(slowest));
+    RC_ASSERT(twice.peak >= once.peak);
+  }));
+}
+
+TEST_CASE("sharded optimizer states take less memory, if there is anybody to share with") {
+  CHECK(rc::check([] {
+    Run run = any_run();
+    run.plan.zero = 0;
+    const Prediction whole = predict(run);
+    run.plan.zero = 1;
+    const Prediction sharded = predict(run);
+    if (run.plan.dp == 1) {
+      RC_ASSERT(sharded.score() == whole.score());
+    } else {
+      RC_ASSERT(sharded.peak < whole.peak);
+    }
+  }));
+}
+
+// A stage of one layer keeps its input beside the layer that it recomputes: two layers, then.
+TEST_CASE("full recomputation holds less and takes longer") {
+  CHECK(rc::check([] {
+    Run run = any_run();
+    run.plan.recompute = Recompute::kNone;
+    const Prediction kept = predict(run);
+    run.plan.recompute = Recompute::kFull;
+    const Prediction again = predict(run);
+    RC_ASSERT(again.step.value > kept.step.value);
+    const bool has_layers = again.stages[static_cast<std::size_t>(again.busiest_stage)].layers > 0;
+    RC_ASSERT((cause(again, StepCause::kRecompute) > Seconds(0)) == has_layers);
+    RC_ASSERT(cause(kept, StepCause::kRecompute) == Seconds(0));
+    for (std::size_t s = 0; s < kept.stages.size(); ++s) {
+      if (kept.stages[s].layers >= 2) {
+        RC_ASSERT(again.stages[s].activations < kept.stages[s].activations);
+      }
+      RC_ASSERT(again.stages[s].states.total() == kept.stages[s].states.total());
+    }
+  }));
+}
+
+// With a host that is never late: what runs again spreads the host's calls over more operators, which may
+// hide some of them.
+TEST_CASE("selective recomputation takes as long as none or longer, and no longer than full") {
+  CHECK(rc::check([] {
+    Run run = any_run();
+    run.cluster.host_launch = Seconds(0);
+    const auto with = [&](Recompute recompute) {
+      run.plan.recompute = recompute;
+      return predict(run);
+    };
+    const Prediction kept = with(Recompute::kNone);
+    const Prediction selective = with(Recompute::kSelective);
+    const Prediction full = with(Recompute::kFull);
+    RC_ASSERT(selective.step.value >= kept.step.value * (1 - kRounding));
+    RC_ASSERT(full.step.value >= selective.step.value * (1 - kRounding));
+  }));
+}
+
+TEST_CASE("tensor parallelism divides what a rank holds") {
+  CHECK(rc::check([] {
+    Run run = any_run();
+    run.plan.sp = false;
+    const Prediction wide = predict(run);
+    run.plan.tp *= 2;
+    run.gpus *= 2;
+    RC_PRE(check_run(run).has_value());
+    const Prediction narrow = predict(run);
+    for (std::size_t s = 0; s < wide.stages.size(); ++s) {
+      RC_ASSERT(narrow.stages[s].parameters <= wide.stages[s].parameters);
+      RC_ASSERT(narrow.stages[s].parameters * 2 >= wide.stages[s].parameters);
+      RC_ASSERT(narrow.stages[s].activations <= wide.stages[s].activations);
+    }
+    RC_ASSERT(narrow.peak_allocated < wide.peak_allocated);
+  }));
+}
+
+TEST_CASE("sequence parallelism keeps fewer activations") {
+  CHECK(rc::check([] {
+    Run run = any_run();
+    run.plan.sp = false;
+    run.plan.partition_activations = std::nullopt;
+    const Prediction whole = predict(run);
+    run.plan.sp = true;
+    RC_PRE(check_run(run).has_value());
+    const Prediction split = predict(run);
+    RC_ASSERT(split.peak_allocated <= whole.peak_allocated);
+    for (std::size_t s = 0; s < whole.stages.size(); ++s)
+      if (whole.stages[s].layers > 0) RC_ASSERT(split.stages[s].activations < whole.stages[s].activations);
+  }));
+}
+
+TEST_CASE("gpipe holds no less than 1f1b") {
+  CHECK(rc::check([] {
+    Run run = any_run();
+    run.plan.schedule = ScheduleKind::kGpipe;
+    const Prediction gpipe = predict(run);
+    run.plan.schedule = ScheduleKind::k1f1b;
+    RC_ASSERT(gpipe.peak >= predict(run).peak);
+    if (run.plan.pp > 1)  // one stage has no pipeline
+      for (const StagePrediction& stage : gpipe.stages) RC_ASSERT(stage.in_flight == run.micro_batches());
+  }));
+}
+
+TEST_CASE("a lone replica reduces no gradients, several do") {
+  CHECK(rc::check([] {
+    const Run run = any_run();
+    const Prediction p = predict(run);
+    const Seconds reduce = cause(p, StepCause::kGradientReduce);
+    const Seconds gather = cause(p, StepCause::kParameterGather);
+    if (run.plan.dp == 1) {
+      RC_ASSERT(reduce == Seconds(0));
+      RC_ASSERT(gather == Seconds(0));
+    } else {
+      RC_ASSERT((gather > Seconds(0)) == (run.plan.zero == 1));
+    }
+    if (run.plan.tp == 1) RC_ASSERT(cause(p, StepCause::kTensorParallel) == Seconds(0));
+    if (run.plan.pp == 1) {
+      RC_ASSERT(cause(p, StepCause::kPipelineSend) == Seconds(0));
+      RC_ASSERT(cause(p, StepCause::kEmbeddingExchange) == Seconds(0));
+    }
+  }));
+}
+
+// Without latencies, of which several buckets pay more than one.
+TEST_CASE("gradients reduced beside the backward are never slower than after it") {
+  CHECK(rc::check([] {
+    Run run = any_run();
+    run.cluster.inter.latency = run.cluster.intra.latency = Seconds(0);
+    run.plan.overlap_grad_reduce = false;
+    const Seconds after = score_of(run).step;
+    run.plan.overlap_grad_reduce = true;
+    RC_ASSERT(score_of(run).step <= after * (1 + kRounding));
+  }));
+}
+
+}  // namespace
+}  // namespace foretrain
