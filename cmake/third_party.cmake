@@ -16,6 +16,9 @@ endfunction()
 
 foretrain_require(libexpected-dev tl/expected.hpp "")
 foretrain_require(libcli11-dev CLI/CLI.hpp "")
+foretrain_require(nlohmann-json3-dev nlohmann/json.hpp "")
+# Its prototypes only: the library is opened at run time, by src/fit.
+foretrain_require(libxgboost-dev xgboost/c_api.h "")
 
 foretrain_require(libyaml-cpp-dev yaml-cpp/yaml.h libyaml-cpp.a)
 add_library(foretrain_yaml INTERFACE)

@@ -38,6 +38,12 @@ struct ValidateOptions {
 };
 int run_validate(const ValidateOptions& options, const std::string& presets_folder);
 
+struct ImportOptions {
+  std::string what, folder, out;
+  bool force = false;
+};
+int run_import(const ImportOptions& options);
+
 // Writes an answer to stdout. 0, also where the reader went away early (`foretrain list models | head -1`);
 // 1, with a line on stderr, where it cannot be written.
 int answer(std::string_view text);

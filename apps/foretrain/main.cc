@@ -19,6 +19,7 @@ struct CommandLine {
   std::string presets;
   PredictOptions predict;
   ValidateOptions validate;
+  ImportOptions import;
   ListOptions list;
   ShowOptions show;
   bool version = false;
@@ -67,6 +68,17 @@ void add_validate(CLI::App& app, CommandLine& line) {
   c.add_flag("--json", o.json, "Answer in JSON")->disable_flag_override();
 }
 
+void add_import(CLI::App& app, CommandLine& line) {
+  ImportOptions& o = line.import;
+  CLI::App& c = add_command(app, line, "import", "Samples published by others, in our format",
+                            "foretrain import published-samples Perlmutter -o samples");
+  c.add_option("FORMAT", o.what, "published-samples: operators in the layout of arXiv 2509.22832")
+      ->type_name("");
+  c.add_option("FOLDER", o.folder, "Where they are: the folder of one site")->type_name("");
+  c.add_option("-o,--out", o.out, "The folder to write operators.csv into")->type_name("FOLDER");
+  c.add_flag("--force", o.force, "Also where that folder exists")->disable_flag_override();
+}
+
 void add_list(CLI::App& app, CommandLine& line) {
   ListOptions& o = line.list;
   CLI::App& c = add_command(app, line, "list", "Names that other commands take", "foretrain list models");
@@ -85,6 +97,7 @@ void add_show(CLI::App& app, CommandLine& line) {
 int run_command(const std::string& name, const CommandLine& line) {
   if (name == "predict") return run_predict(line.predict, line.presets);
   if (name == "validate") return run_validate(line.validate, line.presets);
+  if (name == "import") return run_import(line.import);
   if (name == "list") return run_list(line.list, line.presets);
   return run_show(line.show, line.presets);
 }
@@ -161,6 +174,7 @@ int run(int argc, char** argv) {
       "'foretrain SUBCOMMAND --help' tells more.");
   add_predict(app, line);
   add_validate(app, line);
+  add_import(app, line);
   add_list(app, line);
   add_show(app, line);
 

@@ -55,4 +55,7 @@ TEST_CASE("a wrong cluster is refused") {
                             "gpus_per_node: 8\n"
                             "intra: {gbytes: 300, latency_us: 2}\n"))
             .starts_with("c.yaml:1:9: error: unknown key 'gbytes'"));
+  CHECK(error_of(
+            cluster_of("intra: {gbytes: 300, pair_gbytes: 0, latency_us: 2}\n" + kGpu + "gpus_per_node: 4\n"))
+            .starts_with("c.yaml:1:35: error: pair_gbytes: found '0', expected a number from 0.001"));
 }

@@ -25,6 +25,7 @@ enum class OperatorKind : unsigned char {
   kBiasDropoutAdd,
   kDropout,
   kCopy,
+  kMaskedFill,    // (tokens, width): a mask of one byte a score, unfused attention
   kEmbedding,     // (tokens, width, vocab)
   kCrossEntropy,  // (tokens, vocab)
   kAccumulate,    // (k, n): a weight gradient added to what earlier micro-batches left
@@ -35,7 +36,7 @@ enum class OperatorKind : unsigned char {
   kCastWeights,  // master weights into the weights that are used
   kZeroGrads,
 };
-inline constexpr int kOperatorKindCount = 26;
+inline constexpr int kOperatorKindCount = 27;
 inline constexpr std::array<std::string_view, kOperatorKindCount> kOperatorKindNames = {"linear",
                                                                                         "batched_product",
                                                                                         "attention",
@@ -53,6 +54,7 @@ inline constexpr std::array<std::string_view, kOperatorKindCount> kOperatorKindN
                                                                                         "bias_dropout_add",
                                                                                         "dropout",
                                                                                         "copy",
+                                                                                        "masked_fill",
                                                                                         "embedding",
                                                                                         "cross_entropy",
                                                                                         "accumulate",

@@ -18,7 +18,8 @@ Traffic pointwise_traffic(OperatorKind kind, Impl impl, double a) {
     case OperatorKind::kSoftmax:
       // Fused with the causal mask it skips what lies above the diagonal: half of each read, and half of the
       // backward's write.
-      return eager ? Traffic{2 * a + 16, 3 * a + 16} : Traffic{1.5 * a, 2 * a};
+      if (eager) return {2 * a + 16, 3 * a + 16};
+      return impl == Impl::kAten ? Traffic{2 * a, 3 * a} : Traffic{1.5 * a, 2 * a};
     case OperatorKind::kLayernorm:  // the backward reads input and gradient twice for dx, once for the scale
       return {2 * a, 7 * a};
     case OperatorKind::kRmsnorm:
@@ -52,6 +53,8 @@ Traffic pointwise_traffic(OperatorKind kind, Impl impl, double a) {
       return {2 * a + 1, 2 * a + 1};
     case OperatorKind::kCopy:
       return {2 * a, 2 * a};
+    case OperatorKind::kMaskedFill:  // in place; the mask takes a byte
+      return {2 * a + 1, 2 * a + 1};
     default:
       break;
   }

@@ -1,0 +1,50 @@
+// Fits one operator's model from its samples.
+//
+// Base: non-negative least squares on relative error (each row divided by its time) over the physical terms.
+// Residual: boosted trees on log(time / base). Errors come from cross-validation whose folds keep equal
+// shapes together: samples of one shape never stand on both sides.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cost/operator_model.h"
+#include "fit/xgboost.h"
+#include "samples/sample.h"
+
+namespace foretrain {
+
+struct FittedOperator {
+  ModelKey key;
+  ModelFacts facts;
+  std::array<double, kMaxTerms> coefficients{};
+  Forest residual;
+
+  OperatorModelView view() const { return {key, facts, coefficients, residual.view()}; }
+};
+
+struct FitOptions {
+  BoostOptions boost;
+  int folds = 5;
+  std::uint64_t seed = 1;
+};
+
+// Base and residual alone.
+Result<FittedOperator> fit_model(std::span<const Sample* const> samples, const Gpu& gpu,
+                                 const FitOptions& options);
+
+// Predicted over measured seconds, one a test sample.
+std::vector<double> ratios(const FittedOperator& model, std::span<const Sample* const> test, const Gpu& gpu);
+
+// fit_model on everything, with facts from grouped cross-validation.
+Result<FittedOperator> fit_operator(std::span<const Sample* const> samples, const Gpu& gpu,
+                                    const FitOptions& options);
+
+// A number for a shape that does not depend on the order of samples: its fold is this modulo the folds.
+std::uint64_t shape_hash(const Operator& op, std::uint64_t seed);
+
+// Mean of |ratio - 1|.
+double mean_error(std::span<const double> ratios);
+
+}  // namespace foretrain

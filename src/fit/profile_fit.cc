@@ -1,0 +1,81 @@
+#include "fit/profile_fit.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <tuple>
+
+#include "base/file.h"
+
+namespace foretrain {
+namespace {
+
+auto order_of(const ModelKey& key) { return std::tuple(key.kind, key.impl, key.pass, key.dtype); }
+
+}  // namespace
+
+std::string text_of(const ModelKey& key) {
+  return std::string(name(key.kind)) + " " + std::string(name(key.impl)) + " " + std::string(name(key.pass)) +
+         " " + std::string(name(key.dtype));
+}
+
+std::vector<SampleGroup> group_samples(const std::vector<Sample>& samples) {
+  std::vector<SampleGroup> groups;
+  for (const Sample& sample : samples) {
+    const ModelKey key = key_of(sample.op);
+    auto group =
+        std::find_if(groups.begin(), groups.end(), [&](const SampleGroup& g) { return g.key == key; });
+    if (group == groups.end()) group = groups.insert(groups.end(), SampleGroup{key, {}});
+    group->samples.push_back(&sample);
+  }
+  std::sort(groups.begin(), groups.end(),
+            [](const SampleGroup& a, const SampleGroup& b) { return order_of(a.key) < order_of(b.key); });
+  return groups;
+}
+
+Result<FittedProfile> fit_profile(std::vector<Sample> samples, const Gpu& gpu, const FitOptions& options,
+                                  const Progress& progress) {
+  CleanResult cleaned = clean(std::move(samples), gpu);
+  FittedProfile profile;
+  profile.used = cleaned.kept.size();
+  profile.rejected = cleaned.rejected.size();
+  profile.rejections = std::move(cleaned.rejections);
+  std::size_t done = 0;
+  for (const SampleGroup& group : group_samples(cleaned.kept)) {
+    if (group.samples.size() < kFewestSamples) {
+      profile.too_few.push_back(text_of(group.key));
+    } else {
+      TRY_ASSIGN(FittedOperator model, fit_operator(group.samples, gpu, options));
+      profile.models.push_back(std::move(model));
+    }
+    done += group.samples.size();
+    if (progress) progress(done, profile.used);
+  }
+  if (profile.models.empty())
+    return fail("no operator has " + std::to_string(kFewestSamples) +
+                " usable samples; expected at least one");
+  return profile;
+}
+
+Result<void> write_profile(const std::string& folder, const ProfileInfo& info,
+                           const std::vector<FittedOperator>& models, bool force) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::exists(folder, error)) {
+    if (!force) return fail("-o: " + folder + " exists; give --force to replace it");
+    if (!fs::is_directory(folder, error)) return fail("-o: " + folder + " is not a folder");
+  }
+  const std::string partial = folder + ".partial";
+  fs::remove_all(partial, error);
+  if (!fs::create_directories(partial, error))
+    return fail("-o: cannot make " + partial + ": " + error.message());
+  std::vector<OperatorModelView> views;
+  for (const FittedOperator& model : models) views.push_back(model.view());
+  TRY(write_file(partial + "/profile.yaml", to_yaml(info)));
+  TRY(write_file(partial + "/models.bin", to_bytes(views)));
+  fs::remove_all(folder, error);
+  fs::rename(partial, folder, error);
+  if (error) return fail("-o: cannot rename " + partial + ": " + error.message());
+  return {};
+}
+
+}  // namespace foretrain

@@ -1,0 +1,90 @@
+#include "fit/study.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace foretrain {
+namespace {
+
+using Samples = std::vector<const Sample*>;
+
+double work_of(const Operator& op) {
+  const double work = flops(op).value;
+  return work > 0 ? work : bytes(op).value;
+}
+
+bool hidden_held_out(const Sample& sample) {
+  constexpr std::array<std::string_view, 4> kSizes = {"hidden=3072", "hidden=4096", "hidden=5120",
+                                                      "hidden=8192"};
+  return std::find(kSizes.begin(), kSizes.end(), sample.group) != kSizes.end();
+}
+
+Result<double> error_on(const Samples& train, const Samples& test, const Gpu& gpu,
+                        const FitOptions& options) {
+  TRY_ASSIGN(const FittedOperator model, fit_model(train, gpu, options));
+  return mean_error(ratios(model, test, gpu));
+}
+
+}  // namespace
+
+Result<std::vector<StudyRow>> study(const std::vector<Sample>& samples, const Gpu& gpu,
+                                    const FitOptions& options, const Progress& progress) {
+  std::vector<StudyRow> rows;
+  std::size_t done = 0;
+  for (const SampleGroup& group : group_samples(samples)) {
+    done += group.samples.size();
+    if (group.samples.size() < kFewestSamples) continue;
+    StudyRow row{group.key, group.samples.size()};
+    TRY_ASSIGN(const FittedOperator whole, fit_operator(group.samples, gpu, options));
+    row.shapes = whole.facts.error;
+
+    Samples train, test;
+    for (const Sample* s : group.samples) (hidden_held_out(*s) ? test : train).push_back(s);
+    if (train.size() >= kFewestSamples && test.size() >= kFewestSamples) {
+      TRY_ASSIGN(row.hidden, error_on(train, test, gpu, options));
+    }
+    Samples by_work = group.samples;
+    std::stable_sort(by_work.begin(), by_work.end(),
+                     [](const Sample* a, const Sample* b) { return work_of(a->op) < work_of(b->op); });
+    // Equal work stays together: the cut moves up to where the work changes.
+    std::size_t cut = by_work.size() * 4 / 5;
+    while (cut < by_work.size() && work_of(by_work[cut]->op) == work_of(by_work[cut - 1]->op)) ++cut;
+    if (cut < by_work.size()) {
+      TRY_ASSIGN(
+          row.largest,
+          error_on(Samples(by_work.begin(), by_work.begin() + static_cast<std::ptrdiff_t>(cut)),
+                   Samples(by_work.begin() + static_cast<std::ptrdiff_t>(cut), by_work.end()), gpu, options));
+    }
+    rows.push_back(row);
+    if (progress) progress(done, samples.size());
+  }
+  return rows;
+}
+
+Result<std::vector<CurvePoint>> learning_curve(const std::vector<Sample>& samples, const Gpu& gpu,
+                                               const FitOptions& options, const Progress& progress) {
+  std::vector<CurvePoint> points;
+  std::size_t done = 0;
+  for (const SampleGroup& group : group_samples(samples)) {
+    done += group.samples.size();
+    Samples order = group.samples;
+    std::stable_sort(order.begin(), order.end(), [&](const Sample* a, const Sample* b) {
+      return shape_hash(a->op, options.seed + 7) < shape_hash(b->op, options.seed + 7);
+    });
+    // A fifth of the shapes judges, the rest is drawn from in a fixed random order.
+    const std::size_t judges = order.size() / 5;
+    const Samples test(order.end() - static_cast<std::ptrdiff_t>(judges), order.end());
+    for (const std::size_t n : {25, 50, 100, 200, 400, 800, 1600}) {
+      if (n > order.size() - judges || judges < kFewestSamples) break;
+      TRY_ASSIGN(const double error,
+                 error_on(Samples(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n)), test, gpu,
+                          options));
+      points.push_back({group.key, n, error});
+    }
+    if (progress) progress(done, samples.size());
+  }
+  return points;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,46 @@
+// Operator samples in the layout published with arXiv 2509.22832:
+// FOLDER/operator/NVIDIA<gpu>_<name>_<dtype>.csv, one table an operator, a column each for tensor parallelism
+// (mp), batch (b), heads (h), sequence (l), hidden size (dim), and the times of both passes (F_dur(us),
+// B_dur(us); optimizers: dur).
+//
+// They were sampled with GPT-NeoX blocks, so sizes follow from its layers (t = mp, V = vocabulary a rank):
+//   linear1..4     m = b l; (k, n) = (dim, 3 dim/t), (dim/t, dim), (dim, 4 dim/t), (4 dim/t, dim)
+//   linear_final   (k, n) = (dim, V), V = 128 ceil(50257 / 128 t): NeoX pads the vocabulary to 128 t. The
+//                  published parameter counts of `optimizer` agree: 2 dim (50304 + 1) beside the layers.
+//   baddbmm, bmm   batch = b h/t; (m, k, n) = (l, dim/h, l), (l, l, dim/h)
+//   optimizers     a layer: 12 dim^2/t + 7 dim/t + 6 dim parameters in 12 tensors (two norms; qkv, dense, h
+//   to
+//                  4h and 4h to h with biases); the first stage adds an embedding of V dim (1 tensor), the
+//                  last a norm and a head of 2 dim + V dim (3 tensors). `optimizer` gives its own counts; its
+//                  times go by tensors (a loop over them), so it is impl eager, the others fused.
+// A backward time covers all gradients. The group label is the hidden size, for studies that keep it apart.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "samples/sample.h"
+
+namespace foretrain {
+
+struct ImportedFile {
+  std::string name;
+  std::size_t rows = 0;
+  std::size_t samples = 0;
+  std::size_t skipped = 0;  // rows whose sizes do not come out whole
+};
+
+struct PublishedImport {
+  std::vector<Sample> samples;
+  std::vector<ImportedFile> files;   // in order of name
+  std::vector<std::string> ignored;  // tables that hold no operator samples that we know
+};
+
+// `folder` is that of one site, with a folder `operator` in it. Collectives (folder `nccl`) are not read.
+Result<PublishedImport> import_published_samples(const std::string& folder);
+
+// "linear1_fp16.csv ... 1,755 rows 3,510 samples", a line a file, and what was left out.
+std::string import_text(const PublishedImport& imported);
+
+}  // namespace foretrain

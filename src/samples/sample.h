@@ -1,0 +1,42 @@
+// A sample: one operator timed on one GPU. Samples live in CSV files (docs/formats/samples.md):
+//   operator,impl,pass,dtype,dims,us,spread,host_us,launches,clock,power,group
+// `us` is the median on the GPU, `spread` its relative standard deviation, `host_us` what the host needs to
+// launch it, clock in MHz, power in W. Columns stand in any order; operator, impl, pass, dims and us must be
+// there and filled, the others may be missing or empty (dtype: bf16). `group` is a label that a study may
+// keep together ("hidden=4096").
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "workload/operator.h"
+
+namespace foretrain {
+
+struct Sample {
+  Operator op;
+  double us = 0;
+  double spread = 0;  // 0: unknown
+  std::optional<double> host_us;
+  std::optional<double> clock_mhz;
+  std::optional<double> power_w;
+  std::string group;
+  std::string source;  // file it came from, for reports
+
+  bool operator==(const Sample&) const = default;
+};
+
+inline constexpr std::size_t kMaxSamples = 5'000'000;
+
+// A file, or every *.csv of a folder, in order of name; at most kMaxSamples in all. Bad cells are errors with
+// their position; an empty set is an error.
+Result<std::vector<Sample>> read_samples(const std::string& path);
+Result<std::vector<Sample>> parse_samples(std::string text, const std::string& file_name);
+std::string to_csv(const std::vector<Sample>& samples);
+
+// "linear aten bwd fp16": samples of equal labels are fitted and cleaned together.
+std::string operator_label(const Operator& op);
+
+}  // namespace foretrain
