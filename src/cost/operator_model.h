@@ -1,0 +1,51 @@
+// A fitted operator: its base coefficients, its residual trees, where it was sampled and how far it is off.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/estimate.h"
+#include "cost/cost.h"
+#include "cost/forest.h"
+#include "cost/terms.h"
+
+namespace foretrain {
+
+// What one model is for: every shape of an operator, one implementation, pass and number format.
+struct ModelKey {
+  OperatorKind kind = OperatorKind::kLinear;
+  Impl impl = Impl::kAten;
+  PassKind pass = PassKind::kForward;
+  Dtype dtype = Dtype::kFp16;
+
+  bool operator==(const ModelKey&) const = default;
+};
+inline ModelKey key_of(const Operator& op) { return {op.kind, op.impl, op.pass, op.dtype}; }
+
+struct ModelFacts {
+  std::int64_t samples = 0;
+  double error = 0;           // cross-validated mean absolute relative error on unseen shapes
+  double spread = 0;          // of the log residual: half the width of the 80 % interval, over kZ80
+  double spread_outside = 0;  // beyond the sampled range
+  Origin origin = Origin::kInterpolated;
+  double seconds_per_launch_host = 0;  // 0: not sampled
+  std::array<double, 6> size_low{};    // sampled range, by size
+  std::array<double, 6> size_high{};
+
+  bool operator==(const ModelFacts&) const = default;
+};
+
+struct OperatorModelView {
+  ModelKey key;
+  ModelFacts facts;
+  std::array<double, kMaxTerms> coefficients{};
+  ForestView residual;
+};
+
+// Seconds, spread and origin of `op`, whose key is the model's.
+OperatorCost evaluate(const OperatorModelView& model, const Operator& op, const Gpu& gpu);
+
+// The base alone.
+double base_seconds(const std::array<double, kMaxTerms>& coefficients, const Terms& terms);
+
+}  // namespace foretrain

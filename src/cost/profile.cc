@@ -1,0 +1,207 @@
+#include "cost/profile.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/check.h"
+#include "spec/choice.h"
+#include "spec/fields.h"
+
+namespace foretrain {
+namespace {
+
+constexpr std::string_view kMagic = "FORETRN1";  // the digit is the version
+
+// Fixed layout, little-endian, eight-byte aligned; words of the vocabulary are written out, so that a file
+// outlives a change of their order.
+struct Header {
+  std::array<char, 8> magic;
+  std::uint64_t checksum;  // FNV-1a of everything after it
+  std::uint64_t size;      // of the whole file
+  std::uint64_t models;
+};
+
+using Word = std::array<char, 24>;
+
+struct Record {
+  Word kind, impl, pass, dtype, origin;
+  std::int64_t samples;
+  double error, spread, spread_outside, host;
+  std::array<double, 6> size_low, size_high;
+  std::array<double, kMaxTerms> coefficients;
+  std::int32_t depth, features;
+  float base_score;
+  std::uint32_t unused;
+  std::uint64_t trees;
+  std::uint64_t split_offset, threshold_offset, leaf_offset;  // from the file's start
+};
+static_assert(sizeof(Header) == 32 && sizeof(Record) % 8 == 0);
+
+std::uint64_t checksum(std::string_view bytes) {
+  std::uint64_t h = 0xcbf29ce484222325ull;
+  for (const char c : bytes) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  return h;
+}
+
+Word word_of(std::string_view text) {
+  CHECK_THAT(text.size() < sizeof(Word));
+  Word word{};
+  std::copy(text.begin(), text.end(), word.begin());
+  return word;
+}
+
+std::string_view text_of(const Word& word) {
+  return {word.data(), static_cast<std::size_t>(std::find(word.begin(), word.end(), '\0') - word.begin())};
+}
+
+constexpr std::size_t inner_nodes(std::int32_t depth) { return (std::size_t{1} << depth) - 1; }
+constexpr std::size_t leaves(std::int32_t depth) { return std::size_t{1} << depth; }
+
+void append_aligned(std::string& out, const void* data, std::size_t bytes) {
+  out.append(static_cast<const char*>(data), bytes);
+  out.resize((out.size() + 7) / 8 * 8, '\0');
+}
+
+template <class T>
+std::span<const T> array_at(std::string_view bytes, std::uint64_t offset, std::uint64_t count) {
+  return {reinterpret_cast<const T*>(bytes.data() + offset), static_cast<std::size_t>(count)};
+}
+
+bool inside(std::string_view bytes, std::uint64_t offset, std::uint64_t count, std::uint64_t size) {
+  return offset % 8 == 0 && offset <= bytes.size() && count <= (bytes.size() - offset) / size;
+}
+
+std::array<std::string_view, kOriginCount> origin_names() {
+  std::array<std::string_view, kOriginCount> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = name(static_cast<Origin>(i));
+  return names;
+}
+
+Result<OperatorModelView> read_record(const Record& r, std::string_view bytes, const std::string& file) {
+  const Position at{file, 0, 0};
+  OperatorModelView m;
+  TRY_ASSIGN(m.key.kind, parse_choice<OperatorKind>(text_of(r.kind), kOperatorKindNames, at));
+  TRY_ASSIGN(m.key.impl, parse_choice<Impl>(text_of(r.impl), kImplNames, at));
+  TRY_ASSIGN(m.key.pass, parse_choice<PassKind>(text_of(r.pass), kPassNames, at));
+  TRY_ASSIGN(m.key.dtype, parse_choice<Dtype>(text_of(r.dtype), kDtypeNames, at));
+  TRY_ASSIGN(m.facts.origin, parse_choice<Origin>(text_of(r.origin), origin_names(), at));
+  m.facts.samples = r.samples;
+  m.facts.error = r.error;
+  m.facts.spread = r.spread;
+  m.facts.spread_outside = r.spread_outside;
+  m.facts.seconds_per_launch_host = r.host;
+  m.facts.size_low = r.size_low;
+  m.facts.size_high = r.size_high;
+  m.coefficients = r.coefficients;
+  if (r.trees == 0) return m;
+  constexpr std::uint64_t kMostTrees = 1'000'000;
+  if (r.depth < 1 || r.depth > 12 || r.features < 1 || r.features > static_cast<int>(kMaxFeatures) ||
+      r.trees > kMostTrees || !inside(bytes, r.split_offset, r.trees * inner_nodes(r.depth), 1) ||
+      !inside(bytes, r.threshold_offset, r.trees * inner_nodes(r.depth), 4) ||
+      !inside(bytes, r.leaf_offset, r.trees * leaves(r.depth), 4))
+    return fail("damaged: a forest lies outside the file", at);
+  m.residual = {r.depth,
+                r.features,
+                r.base_score,
+                array_at<std::uint8_t>(bytes, r.split_offset, r.trees * inner_nodes(r.depth)),
+                array_at<float>(bytes, r.threshold_offset, r.trees * inner_nodes(r.depth)),
+                array_at<float>(bytes, r.leaf_offset, r.trees * leaves(r.depth))};
+  if (!well_formed(m.residual)) return fail("damaged: a forest is not well formed", at);
+  return m;
+}
+
+}  // namespace
+
+Result<ProfileInfo> parse_profile_info(const Node& node) {
+  TRY(only_fields(node, "a profile", {"name", "gpu", "source", "derive_from"}));
+  ProfileInfo info;
+  TRY(read_required(node, "name", info.name));
+  TRY(read_required(node, "gpu", info.gpu));
+  TRY(read_optional(node, "source", info.source));
+  TRY(read_optional(node, "derive_from", info.derive_from));
+  return info;
+}
+
+std::string to_yaml(const ProfileInfo& info) {
+  std::string out = "name: " + yaml_quoted(info.name) + "\ngpu: " + yaml_quoted(info.gpu) +
+                    "\nsource: " + yaml_quoted(info.source) + "\n";
+  if (!info.derive_from.empty()) out += "derive_from: " + yaml_quoted(info.derive_from) + "\n";
+  return out;
+}
+
+Result<ModelFile> ModelFile::open(std::string bytes, const std::string& file_name) {
+  const Position at{file_name, 0, 0};
+  Header header;
+  if (bytes.size() < sizeof header) return fail("too short for a file of fitted models", at);
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (std::string_view(header.magic.data(), header.magic.size()) != kMagic)
+    return fail("not a file of fitted models of this version", at);
+  if (header.size != bytes.size() || header.checksum != checksum(std::string_view(bytes).substr(16)))
+    return fail("damaged: size or checksum is wrong", at);
+  if (header.models > (bytes.size() - sizeof header) / sizeof(Record))
+    return fail("damaged: more models than the file can hold", at);
+
+  auto owned = std::make_shared<std::vector<std::uint64_t>>((bytes.size() + 7) / 8);
+  std::memcpy(owned->data(), bytes.data(), bytes.size());
+  const std::string_view view(reinterpret_cast<const char*>(owned->data()), bytes.size());
+  ModelFile file;
+  for (std::uint64_t i = 0; i < header.models; ++i) {
+    Record record;
+    std::memcpy(&record, view.data() + sizeof header + i * sizeof record, sizeof record);
+    TRY_ASSIGN(OperatorModelView model, read_record(record, view, file_name));
+    file.models_.push_back(model);
+  }
+  file.bytes_ = std::move(owned);
+  return file;
+}
+
+const OperatorModelView* ModelFile::find(const ModelKey& key) const {
+  for (const OperatorModelView& model : models_)
+    if (model.key == key) return &model;
+  return nullptr;
+}
+
+std::string to_bytes(const std::vector<OperatorModelView>& models) {
+  std::string out(sizeof(Header) + models.size() * sizeof(Record), '\0');
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const OperatorModelView& m = models[i];
+    Record r{};
+    r.kind = word_of(name(m.key.kind));
+    r.impl = word_of(name(m.key.impl));
+    r.pass = word_of(name(m.key.pass));
+    r.dtype = word_of(name(m.key.dtype));
+    r.origin = word_of(name(m.facts.origin));
+    r.samples = m.facts.samples;
+    r.error = m.facts.error;
+    r.spread = m.facts.spread;
+    r.spread_outside = m.facts.spread_outside;
+    r.host = m.facts.seconds_per_launch_host;
+    r.size_low = m.facts.size_low;
+    r.size_high = m.facts.size_high;
+    r.coefficients = m.coefficients;
+    r.depth = m.residual.depth;
+    r.features = m.residual.features;
+    r.base_score = m.residual.base_score;
+    r.trees = m.residual.trees();
+    if (r.trees > 0) {
+      r.split_offset = out.size();
+      append_aligned(out, m.residual.split_feature.data(), m.residual.split_feature.size_bytes());
+      r.threshold_offset = out.size();
+      append_aligned(out, m.residual.threshold.data(), m.residual.threshold.size_bytes());
+      r.leaf_offset = out.size();
+      append_aligned(out, m.residual.leaf.data(), m.residual.leaf.size_bytes());
+    }
+    std::memcpy(out.data() + sizeof(Header) + i * sizeof r, &r, sizeof r);
+  }
+  Header header{};
+  std::copy(kMagic.begin(), kMagic.end(), header.magic.begin());
+  header.size = out.size();
+  header.models = models.size();
+  std::memcpy(out.data(), &header, sizeof header);
+  header.checksum = checksum(std::string_view(out).substr(16));
+  std::memcpy(out.data(), &header, sizeof header);
+  return out;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,47 @@
+// A profile: what one GPU's operators take, fitted from samples. On disk it is a folder
+//   profile.yaml   name, gpu, source, and for a GPU without samples of its own `derive_from`
+//   models.bin     the fitted models: flat, versioned, checksummed, used in place (docs/formats/profile.md)
+// Profiles shipped with the program are embedded in it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cost/operator_model.h"
+
+namespace foretrain {
+
+struct ProfileInfo {
+  std::string name;
+  std::string gpu;          // by name in the catalog
+  std::string source;       // where the samples come from
+  std::string derive_from;  // another profile, for operators that this one lacks; empty: none
+
+  bool operator==(const ProfileInfo&) const = default;
+};
+Result<ProfileInfo> parse_profile_info(const Node& node);
+std::string to_yaml(const ProfileInfo& info);
+
+// Owns the bytes of models.bin and the views into them.
+class ModelFile {
+ public:
+  // Checks magic, version, checksum, and that every count and offset stays inside and every forest is well
+  // formed.
+  static Result<ModelFile> open(std::string bytes, const std::string& file_name);
+
+  const std::vector<OperatorModelView>& models() const { return models_; }
+  const OperatorModelView* find(const ModelKey& key) const;
+
+ private:
+  std::shared_ptr<const std::vector<std::uint64_t>>
+      bytes_;  // eight-byte aligned; moves do not invalidate views
+  std::vector<OperatorModelView> models_;
+};
+
+// The bytes of models.bin: same models, same bytes.
+std::string to_bytes(const std::vector<OperatorModelView>& models);
+
+}  // namespace foretrain

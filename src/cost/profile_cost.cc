@@ -1,0 +1,83 @@
+#include "cost/profile_cost.h"
+
+#include <cmath>
+
+namespace foretrain {
+namespace {
+
+// Relative deviation that each step away from a sample adds, in squares.
+constexpr double kSplitSpread = 0.05;
+constexpr double kCausalSpread = 0.08;
+constexpr double kTransferSpread = 0.12;
+
+OperatorCost derived(OperatorCost cost, double share, double added_spread) {
+  cost.gpu *= share;
+  cost.spread = std::hypot(cost.spread, added_spread);
+  if (cost.origin < Origin::kDerived) cost.origin = Origin::kDerived;
+  return cost;
+}
+
+// mma.sync kernels are the best there are up to Ampere: later parts state fp8 rates.
+bool before_hopper(const Gpu& gpu) { return gpu.rate(Dtype::kFp8).value == 0; }
+
+}  // namespace
+
+ProfileCost::ProfileCost(ModelFile models, const Cluster& cluster, std::shared_ptr<const ProfileCost> parent)
+    : models_(std::move(models)), gpu_(cluster.gpu), analytic_(cluster), parent_(std::move(parent)) {}
+
+std::optional<OperatorCost> ProfileCost::own(const Operator& op) const {
+  for (const Dtype dtype : {op.dtype, Dtype::kBf16, Dtype::kFp16}) {
+    if (dtype != op.dtype && !is_half(op.dtype)) break;
+    ModelKey key = key_of(op);
+    key.dtype = dtype;
+    const OperatorModelView* model = models_.find(key);
+    if (model == nullptr) continue;
+    const bool squares_only = op.kind == OperatorKind::kAttention && model->facts.size_high[5] == 0;
+    return squares_only && op.sizes[5] != 0 ? causal(*model, op) : evaluate(*model, op, gpu_);
+  }
+  return std::nullopt;
+}
+
+OperatorCost ProfileCost::causal(const OperatorModelView& squares, const Operator& op) const {
+  Operator square = op;
+  square.sizes[5] = 0;
+  // Of n x n blocks of 128 queries and keys, n (n + 1) / 2 lie on or below the diagonal.
+  const double n = std::ceil(static_cast<double>(op.sizes[3]) / 128);
+  return derived(evaluate(squares, square, gpu_), (n + 1) / (2 * n), kCausalSpread);
+}
+
+std::optional<OperatorCost> ProfileCost::part_of_backward(const Operator& op) const {
+  if (op.pass != PassKind::kInput && op.pass != PassKind::kWeight) return std::nullopt;
+  Operator whole = op;
+  whole.pass = PassKind::kBackward;
+  auto cost = own(whole);
+  if (!cost) return std::nullopt;
+  return derived(*cost, analytic_.cost(op).gpu / analytic_.cost(whole).gpu, kSplitSpread);
+}
+
+std::optional<OperatorCost> ProfileCost::fitted(const Operator& op) const {
+  if (auto cost = own(op)) return cost;
+  return part_of_backward(op);
+}
+
+OperatorCost ProfileCost::cost(const Operator& op) const {
+  OperatorCost physics = analytic_.cost(op);
+  std::optional<OperatorCost> found = fitted(op);
+  if (!found && op.kind == OperatorKind::kAttention && op.impl == Impl::kSdpa && before_hopper(gpu_)) {
+    Operator flash = op;
+    flash.impl = Impl::kFlash;
+    found = fitted(flash);
+  }
+  if (!found && parent_ != nullptr) {
+    const OperatorCost there = parent_->cost(op);
+    if (there.origin != Origin::kAnalytic)
+      found = derived(there, physics.gpu / parent_->analytic_.cost(op).gpu, kTransferSpread);
+  }
+  if (!found) return physics;
+  physics.gpu = found->gpu;
+  physics.spread = found->spread;
+  physics.origin = found->origin;
+  return physics;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,38 @@
+// Operator costs from a profile, with physics where it has no model. In this order:
+//   the operator's own model (bf16 and fp16 run the same kernels and share one)
+//   a product's backward to input or weight from the model of both at once, split as the physics splits it
+//   causal attention from a model of the whole square, by the blocks on and below the diagonal
+//   `sdpa` attention from `flash` on parts without a faster kernel (before Hopper)
+//   the profile that this one derives from, times the ratio of the analytic times on the two GPUs
+//   the analytic cost
+// All but the first are marked derived (the last analytic) and widen the spread.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "cost/analytic.h"
+#include "cost/profile.h"
+
+namespace foretrain {
+
+class ProfileCost final : public CostSource {
+ public:
+  // `parent` prices for `parent_gpu`; null: none.
+  ProfileCost(ModelFile models, const Cluster& cluster, std::shared_ptr<const ProfileCost> parent = nullptr);
+
+  OperatorCost cost(const Operator& op) const override;
+
+ private:
+  std::optional<OperatorCost> fitted(const Operator& op) const;
+  std::optional<OperatorCost> own(const Operator& op) const;
+  std::optional<OperatorCost> part_of_backward(const Operator& op) const;
+  OperatorCost causal(const OperatorModelView& squares, const Operator& op) const;
+
+  ModelFile models_;
+  Gpu gpu_;
+  AnalyticCost analytic_;
+  std::shared_ptr<const ProfileCost> parent_;
+};
+
+}  // namespace foretrain

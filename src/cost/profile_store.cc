@@ -1,0 +1,107 @@
+#include "cost/profile_store.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/nearest.h"
+#include "base/text.h"
+#include "spec/embedded.h"
+
+namespace foretrain {
+namespace {
+
+constexpr std::size_t kMaxModelBytes = 256u << 20;
+constexpr std::string_view kEmbeddedFolder = "profiles/";
+
+std::string_view embedded(std::string_view path) {
+  for (const EmbeddedFile& file : embedded_files())
+    if (file.path == path) return file.content;
+  return {};
+}
+
+Result<LoadedProfile> parse(std::string_view yaml, std::string bytes, const std::string& folder) {
+  TRY_ASSIGN(const Node node, parse_yaml(yaml, folder + "/profile.yaml"));
+  LoadedProfile loaded;
+  TRY_ASSIGN(loaded.info, parse_profile_info(node));
+  if (!bytes.empty()) {
+    TRY_ASSIGN(loaded.models, ModelFile::open(std::move(bytes), folder + "/models.bin"));
+  }
+  return loaded;
+}
+
+Result<LoadedProfile> load_folder(const std::string& folder) {
+  TRY_ASSIGN(const std::string yaml, read_file(folder + "/profile.yaml", kMaxYamlBytes));
+  std::string bytes;
+  if (is_file(folder + "/models.bin")) {  // a profile may only derive from another
+    TRY_ASSIGN(bytes, read_file(folder + "/models.bin", kMaxModelBytes));
+  }
+  return parse(yaml, std::move(bytes), folder);
+}
+
+}  // namespace
+
+std::vector<std::string> ProfileStore::names() const {
+  std::vector<std::string> names;
+  constexpr std::string_view kFile = "/profile.yaml";
+  for (const EmbeddedFile& file : embedded_files())
+    if (file.path.starts_with(kEmbeddedFolder) && file.path.ends_with(kFile))
+      names.emplace_back(
+          file.path.substr(kEmbeddedFolder.size(), file.path.size() - kEmbeddedFolder.size() - kFile.size()));
+  if (!folder_.empty()) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/profiles", error))
+      if (is_file(entry.path().string() + "/profile.yaml")) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+Result<LoadedProfile> ProfileStore::load(std::string_view name_or_folder) const {
+  const std::string word(name_or_folder);
+  if (!folder_.empty() && is_folder(folder_ + "/profiles/" + word))
+    return load_folder(folder_ + "/profiles/" + word);
+  const std::string path = std::string(kEmbeddedFolder) + word;
+  if (const std::string_view yaml = embedded(path + "/profile.yaml"); !yaml.empty())
+    return parse(yaml, std::string(embedded(path + "/models.bin")), path);
+  if (is_folder(word)) return load_folder(word);
+  std::vector<std::string> known = names();
+  known.emplace_back(kAnalyticProfile);
+  return fail("unknown profile " + foretrain::quoted(word) + suggestion(word, known));
+}
+
+Result<std::shared_ptr<const ProfileCost>> ProfileStore::open(std::string_view name, const Cluster& cluster,
+                                                              int depth) const {
+  if (depth > 4) return fail("profile " + foretrain::quoted(name) + " derives from itself");
+  TRY_ASSIGN(LoadedProfile loaded, load(name));
+  std::shared_ptr<const ProfileCost> parent;
+  if (!loaded.info.derive_from.empty()) {
+    TRY_ASSIGN(const LoadedProfile of, load(loaded.info.derive_from));
+    Cluster elsewhere = cluster;
+    TRY_ASSIGN(elsewhere.gpu, catalog_.gpu(of.info.gpu));
+    TRY_ASSIGN(parent, open(loaded.info.derive_from, elsewhere, depth + 1));
+  }
+  return std::make_shared<const ProfileCost>(std::move(loaded.models), cluster, std::move(parent));
+}
+
+Result<ProfileStore::Choice> ProfileStore::costs_for(const Cluster& cluster, std::string_view profile) const {
+  const auto physics = [&] {
+    return Choice{std::make_shared<const AnalyticCost>(cluster), std::string(kAnalyticProfile)};
+  };
+  if (profile == kAnalyticProfile) return physics();
+  std::string name(profile);
+  if (name.empty()) {
+    const std::vector<std::string> known = names();
+    if (!std::binary_search(known.begin(), known.end(), cluster.gpu.name)) return physics();
+    name = cluster.gpu.name;
+  }
+  TRY_ASSIGN(const LoadedProfile loaded, load(name));
+  if (loaded.info.gpu != cluster.gpu.name)
+    return fail("profile " + foretrain::quoted(name) + " is of " + loaded.info.gpu + ", but " + cluster.name +
+                " has " + cluster.gpu.name);
+  TRY_ASSIGN(auto costs, open(name, cluster, 0));
+  return Choice{std::move(costs), loaded.info.name};
+}
+
+}  // namespace foretrain

@@ -1,0 +1,46 @@
+// Where profile names lead: those built into the program, a folder `profiles/NAME` below the user's presets
+// folder, or the path of a profile's folder. "analytic" is no profile: physics alone.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cost/profile.h"
+#include "cost/profile_cost.h"
+#include "spec/catalog.h"
+
+namespace foretrain {
+
+inline constexpr std::string_view kAnalyticProfile = "analytic";
+
+struct LoadedProfile {
+  ProfileInfo info;
+  ModelFile models;
+};
+
+class ProfileStore {
+ public:
+  explicit ProfileStore(std::string folder = {}) : folder_(std::move(folder)), catalog_(folder_) {}
+
+  std::vector<std::string> names() const;  // sorted; without "analytic"
+  Result<LoadedProfile> load(std::string_view name_or_folder) const;
+
+  // What operators cost on a cluster: by the named profile; by the one that carries the GPU's name, where
+  // `profile` is empty and there is one; otherwise by physics. A profile of another GPU is refused.
+  struct Choice {
+    std::shared_ptr<const CostSource> costs;
+    std::string profile;  // its name, or "analytic"
+  };
+  Result<Choice> costs_for(const Cluster& cluster, std::string_view profile) const;
+
+ private:
+  Result<std::shared_ptr<const ProfileCost>> open(std::string_view name, const Cluster& cluster,
+                                                  int depth) const;
+
+  std::string folder_;
+  Catalog catalog_;
+};
+
+}  // namespace foretrain

@@ -1,0 +1,140 @@
+#include "cost/terms.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace foretrain {
+namespace {
+
+struct Product {
+  double batch, m, k, n;
+};
+
+// The products an operator consists of: one, or the two of a whole backward.
+struct Products {
+  std::size_t count = 0;
+  std::array<Product, 2> list{};
+};
+
+Products products_of(const Operator& op) {
+  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  Products p;
+  const auto add = [&](double batch, double m, double k, double n) { p.list[p.count++] = {batch, m, k, n}; };
+  if (op.kind == OperatorKind::kLinear || op.kind == OperatorKind::kBatchedProduct) {
+    const int first = op.kind == OperatorKind::kLinear ? 0 : 1;
+    const double batch = op.kind == OperatorKind::kLinear ? 1 : size(0);
+    const double m = size(first), k = size(first + 1), n = size(first + 2);
+    const bool whole = op.pass == PassKind::kBackward;
+    if (op.pass == PassKind::kForward) add(batch, m, k, n);
+    if (op.pass == PassKind::kInput || whole) add(batch, m, n, k);
+    if (op.pass == PassKind::kWeight || whole) add(batch, k, m, n);
+  }
+  return p;
+}
+
+struct TileShape {
+  double m, n;
+};
+constexpr TileShape kTileShapes[] = {{128, 128}, {256, 128}, {128, 256}};
+
+double tiles(const Product& p, TileShape tile) {
+  return p.batch * std::ceil(p.m / tile.m) * std::ceil(p.n / tile.n);
+}
+
+double log2_of(double v) { return std::log2(std::max(v, 1.0)); }
+
+// Largest power of two that divides a size, up to 128: kernels load 8 or 16 elements at a time.
+double alignment(std::int64_t size) {
+  return static_cast<double>(
+      std::min(std::countr_zero(static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1))), 7));
+}
+
+}  // namespace
+
+std::int64_t padded_head_dim(std::int64_t head_dim) {
+  for (const std::int64_t built : {32, 64, 96, 128, 160, 192, 224, 256})
+    if (head_dim <= built) return built;
+  return (head_dim + 63) / 64 * 64;
+}
+
+Seconds roofline(const Operator& op, const Gpu& gpu) {
+  const Seconds memory = bytes(op) / gpu.hbm;
+  const Flops work = flops(op);
+  return work.value > 0 ? std::max(memory, work / gpu.rate(op.dtype)) : memory;
+}
+
+Terms physical_terms(const Operator& op, const Gpu& gpu) {
+  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  const double rate = gpu.rate(op.dtype).value, sms = static_cast<double>(gpu.sms);
+  Terms t;
+  t.add(1e-6 * op.launches);
+  const Products products = products_of(op);
+  if (products.count > 0) {
+    t.add(flops(op).value / rate);
+    t.add((bytes(op) / gpu.hbm).value);
+    for (const TileShape tile : kTileShapes) {
+      double seconds = 0;
+      for (std::size_t i = 0; i < products.count; ++i)
+        seconds += std::ceil(tiles(products.list[i], tile) / sms) * sms * 2 * tile.m * tile.n *
+                   products.list[i].k / rate;
+      t.add(seconds);
+    }
+    return t;
+  }
+  if (op.kind == OperatorKind::kAttention) {
+    const double pad = static_cast<double>(padded_head_dim(op.sizes[4])) / size(4);
+    const double padded = flops(op).value * pad / rate;
+    const double blocks = size(0) * size(1) * std::ceil(size(3) / 128);
+    t.add(padded);
+    t.add((bytes(op) / gpu.hbm).value);
+    t.add(padded * std::ceil(blocks / sms) * sms / blocks);    // full waves only
+    t.add(padded * std::ceil(size(3) / 128) * 128 / size(3));  // the last block of queries is padded
+    t.add(flops(op).value / size(4) * 64 / rate);              // the softmax: scores, whatever head_dim
+    return t;
+  }
+  t.add((bytes(op) / gpu.hbm).value);
+  if (op.kind == OperatorKind::kAdamw)
+    t.add(size(1) * 1e-6);  // a tensor's share of launches
+  else if (op.kind == OperatorKind::kEmbedding && op.pass != PassKind::kForward)
+    t.add(size(0) * size(1) * 4 / gpu.hbm.value);  // rows added one by one
+  else
+    t.add(size(0) * 1e-9);  // rows
+  return t;
+}
+
+Features residual_features(const Operator& op, const Gpu& gpu) {
+  Features f;
+  const double sms = static_cast<double>(gpu.sms);
+  const double work = flops(op).value, moved = bytes(op).value;
+  f.add(log2_of(work));
+  f.add(log2_of(moved));
+  f.add(work > 0 ? std::log2(work / moved) : 0);
+  const std::size_t sizes = op.kind == OperatorKind::kAttention        ? 5
+                            : op.kind == OperatorKind::kBatchedProduct ? 4
+                                                                       : 3;
+  for (std::size_t i = 0; i < sizes; ++i) f.add(log2_of(static_cast<double>(op.sizes[i])));
+  const Products products = products_of(op);
+  if (products.count > 0) {
+    for (const TileShape tile : kTileShapes) {
+      const double waves = tiles(products.list[0], tile) / sms;
+      f.add(waves / std::ceil(waves));
+    }
+    f.add(log2_of(tiles(products.list[0], kTileShapes[0])));
+    for (std::size_t i = 0; i < sizes; ++i) f.add(alignment(op.sizes[i]));
+  } else if (op.kind == OperatorKind::kAttention) {
+    const double blocks =
+        static_cast<double>(op.sizes[0] * op.sizes[1]) * std::ceil(static_cast<double>(op.sizes[3]) / 128);
+    f.add(static_cast<double>(op.sizes[4]) / static_cast<double>(padded_head_dim(op.sizes[4])));
+    f.add(static_cast<double>(padded_head_dim(op.sizes[4])));
+    f.add(blocks / sms / std::ceil(blocks / sms));
+    f.add(alignment(op.sizes[4]));
+    f.add(alignment(op.sizes[3]));
+  } else {
+    f.add(log2_of(static_cast<double>(op.sizes[0]) * static_cast<double>(op.sizes[1])));
+    f.add(alignment(op.sizes[1]));
+  }
+  return f;
+}
+
+}  // namespace foretrain
