@@ -52,8 +52,12 @@ StateBytes state_bytes(const ParameterShare& share, const Stack& stack, Dtype pr
   const double n = static_cast<double>(share.elements);
   const double shards = zero >= 1 ? static_cast<double>(dp) : 1.0;
   const double master = stack.master_weights && precision != Dtype::kFp32 ? 4 : 0;
+  const bool casts = master > 0 && bytes_of(grad_dtype) < master &&
+                     std::any_of(stack.optimizer.begin(), stack.optimizer.end(),
+                                 [](const PartOperator& op) { return op.kind == OperatorKind::kCastGrads; });
   return {Bytes(n * bytes_of(precision)), Bytes(n * bytes_of(grad_dtype)),
-          Bytes(n * (master + 2 * bytes_of(stack.moment_dtype)) / shards)};
+          Bytes(n * (master + 2 * bytes_of(stack.moment_dtype)) / shards),
+          Bytes(casts ? n * master / shards : 0)};
 }
 
 PassBytes pass_bytes(const ChunkWork& work) {
@@ -62,9 +66,11 @@ PassBytes pass_bytes(const ChunkWork& work) {
 
 Bytes allocated_bytes(const StateBytes& states, Bytes passes, const Stack& stack,
                       std::int64_t micro_batches) {
-  if (!stack.lazy_gradients || micro_batches > 1) return states.total() + passes;
-  // Gradients appear layer by layer while activations go: the larger of the two is the peak.
-  return states.weights + states.optimizer + std::max(states.gradients, passes);
+  // Lazy gradients appear layer by layer while activations go: the larger of the two is the peak.
+  const Bytes in_passes = stack.lazy_gradients && micro_batches == 1
+                              ? states.weights + states.optimizer + std::max(states.gradients, passes)
+                              : states.total() + passes;
+  return std::max(in_passes, states.total() + states.step_copy);
 }
 
 Allowance allowance(bool several_gpus) { return {gib(several_gpus ? 1.5 : 0.7), 0.05}; }

@@ -3,6 +3,7 @@
 //   weights    elements * bytes of the format they are used in
 //   gradients  elements * bytes of the format they are accumulated in
 //   optimizer  elements * (master copy + two moments), divided by dp from ZeRO 1 on
+//   step copy  fp32 gradients of what the rank updates, while the optimizer casts narrower ones
 //   held       what a forward keeps for its backward, once for each micro-batch in flight
 // Rajbhandari et al. 2020 (arXiv 1910.02054) for the states; the saved tensors are declared by the stack.
 #pragma once
@@ -16,6 +17,7 @@ struct StateBytes {
   Bytes weights;
   Bytes gradients;
   Bytes optimizer;
+  Bytes step_copy = Bytes(0);  // in the optimizer's step alone, when the passes hold nothing
 
   Bytes total() const { return weights + gradients + optimizer; }
 };
@@ -29,8 +31,8 @@ struct PassBytes {
 };
 PassBytes pass_bytes(const ChunkWork& work);
 
-// States and what passes hold at their peak, together. A stack that frees gradients after each step has none
-// of them when the first backward begins.
+// States and what passes hold at their peak, or the optimizer's copy where that is more. A stack that frees
+// gradients after each step has none of them when the first backward begins.
 Bytes allocated_bytes(const StateBytes& states, Bytes passes, const Stack& stack, std::int64_t micro_batches);
 
 // Beside tensors: the CUDA context with its libraries, communication buffers, and the caching allocator's

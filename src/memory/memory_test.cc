@@ -49,6 +49,22 @@ TEST_CASE("Gradients that are freed after each step are not there when its only 
   CHECK(allocated_bytes(states, Bytes(100), Stack{}, 1) == Bytes(170));
 }
 
+TEST_CASE("Narrow gradients are copied to fp32 for the step, of the shard that a rank updates") {
+  const ParameterShare share{1'000'000, 10, 0};
+  const Stack megatron = stack("megatron");
+  const auto copy = [&](Dtype gradients, int zero) {
+    return state_bytes(share, megatron, Dtype::kFp16, gradients, zero, 8).step_copy;
+  };
+  CHECK(copy(Dtype::kFp32, 0) == Bytes(0));
+  CHECK(copy(Dtype::kFp16, 0) == Bytes(4e6));
+  CHECK(copy(Dtype::kFp16, 1) == Bytes(0.5e6));
+  CHECK(state_bytes(share, stack("hf-eager"), Dtype::kBf16, Dtype::kBf16, 0, 1).step_copy == Bytes(0));
+  // The passes' tensors are gone by then: the larger counts.
+  const StateBytes states{Bytes(20), Bytes(20), Bytes(120), Bytes(40)};
+  CHECK(allocated_bytes(states, Bytes(100), megatron, 1) == Bytes(260));
+  CHECK(allocated_bytes(states, Bytes(10), megatron, 1) == Bytes(200));
+}
+
 TEST_CASE("What a forward holds is what its tasks declare; recomputation moves it to the backward") {
   Model model;
   model.hidden = 1024;

@@ -19,7 +19,10 @@ double log2_rounded_up(std::int64_t n) { return std::bit_width(static_cast<std::
 }  // namespace
 
 Network::Network(const Cluster& cluster, const Layout& layout)
-    : intra_(cluster.intra), inter_(cluster.inter) {
+    : intra_(cluster.intra),
+      inter_(cluster.inter),
+      stage_ranks_(layout.tp * layout.cp * layout.dp),
+      domain_(std::max(cluster.nvlink_domain, cluster.gpus_per_node)) {
   CHECK_THAT(cluster.nics >= 1);
   const std::int64_t nics_per_rank = (cluster.nics + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
   const BytesPerSecond node = inter_.bandwidth;
@@ -43,10 +46,17 @@ Network::Network(const Cluster& cluster, const Layout& layout)
 CollectiveCost Network::cost(const Collective& collective) const {
   const Group& group = groups_[static_cast<std::size_t>(collective.group)];
   if (group.placed.ranks == 1) return {};
-  const bool crosses = group.placed.crosses_nodes();
+  return priced(collective.kind, collective.bytes, group, group.placed.crosses_nodes());
+}
+
+CollectiveCost Network::send(std::int64_t stage, Bytes bytes) const {
+  const Group& pairs = groups_[static_cast<std::size_t>(GroupKind::kPipeline)];
+  return priced(CollectiveKind::kSendReceive, bytes, pairs, boundary_crosses(stage, stage_ranks_, domain_));
+}
+
+CollectiveCost Network::priced(CollectiveKind kind, Bytes bytes, const Group& group, bool crosses) const {
   const bool assumed = crosses ? inter_.assumed : intra_.assumed;
-  return {.seconds = crosses ? across(collective.kind, collective.bytes, group)
-                             : inside(collective.kind, collective.bytes, group),
+  return {.seconds = crosses ? across(kind, bytes, group) : inside(kind, bytes, group),
           .spread = assumed   ? kAssumedSpread
                     : crosses ? kInterSpread
                               : kIntraSpread,

@@ -45,6 +45,9 @@ class Network {
 
   // A group of one rank costs nothing. No bytes still cost the latency.
   CollectiveCost cost(const Collective& collective) const;
+  // One message from each rank of `stage` to the next stage, or back: by NVLink unless that boundary crosses
+  // domains, where the NICs are shared as on the busiest node.
+  CollectiveCost send(std::int64_t stage, Bytes bytes) const;
   const PlacedGroup& placed(GroupKind kind) const { return groups_[static_cast<std::size_t>(kind)].placed; }
 
  private:
@@ -56,11 +59,14 @@ class Network {
     BytesPerSecond rank_p2p;    // what one of its ranks can send out of its domain, alone
   };
 
+  CollectiveCost priced(CollectiveKind kind, Bytes bytes, const Group& group, bool crosses) const;
   Seconds inside(CollectiveKind kind, Bytes bytes, const Group& group) const;
   Seconds across(CollectiveKind kind, Bytes bytes, const Group& group) const;
 
   Link intra_;  // copies, so that a Network outlives what it was made from
   Link inter_;
+  std::int64_t stage_ranks_;
+  std::int64_t domain_;  // ranks that NVLink joins
   std::array<Group, kGroupKindCount> groups_{};
 };
 

@@ -98,6 +98,19 @@ TEST_CASE("send and receive: NVLink's full rate inside, a share of the NICs betw
   CHECK(us(few, CollectiveKind::kSendReceive, GroupKind::kPipeline, 25) == doctest::Approx(2010));
 }
 
+TEST_CASE("a message inside a node takes NVLink, though another boundary of the pipeline crosses") {
+  const Network network(cluster_of(4, 4), Layout{.pp = 8});
+  const Bytes bytes(25e6);
+  for (std::int64_t stage = 0; stage < 7; ++stage) {
+    const CollectiveCost cost = network.send(stage, bytes);
+    CHECK(cost.crosses_nodes == (stage == 3));
+    // 2 us + 25 MB at 125 GB/s, or 10 us + 25 MB at one NIC's 25 * 0.5 GB/s.
+    CHECK(cost.seconds.value * 1e6 == doctest::Approx(stage == 3 ? 2010 : 202));
+    CHECK(cost.spread == (stage == 3 ? 0.30 : 0.15));
+  }
+  CHECK(network.send(3, bytes) == network.cost({CollectiveKind::kSendReceive, GroupKind::kPipeline, bytes}));
+}
+
 TEST_CASE("in an all-to-all every rank sends its own share out, all through their node's NICs") {
   const Network network(cluster_of(8, 8), Layout{.cp = 16});
   // 8 ranks send half of their 16 MB out: 64 MB at 80 GB/s = 800 us, NVLink's 7/16 * 16 MB are done by then;

@@ -188,4 +188,10 @@ PlacedGroup place(GroupKind kind, const Layout& layout, const Cluster& cluster) 
   return {};
 }
 
+bool boundary_crosses(int64_t stage, int64_t stage_ranks, int64_t domain) {
+  CHECK_THAT(stage >= 0 && stage_ranks >= 1 && domain >= 1);
+  // Either both stages lie in one domain, or the last pair that begins before a domain's end crosses it.
+  return stage * stage_ranks % domain + 2 * stage_ranks > domain;
+}
+
 }  // namespace foretrain

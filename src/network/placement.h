@@ -45,4 +45,9 @@ struct PlacedGroup {
 // each other, otherwise at most proportional to the ranks. No allocation.
 PlacedGroup place(GroupKind kind, const Layout& layout, const Cluster& cluster);
 
+// Whether any rank of `stage` (from 0, of `stage_ranks` each) and its partner in the next one are in
+// different domains. A constant number of steps.
+//   8 stages of one rank on nodes of 4: of the seven boundaries only the fourth crosses.
+bool boundary_crosses(std::int64_t stage, std::int64_t stage_ranks, std::int64_t domain);
+
 }  // namespace foretrain

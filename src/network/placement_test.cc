@@ -43,6 +43,20 @@ TEST_CASE("neighbouring stages inside a node: only the pair at the node's end cr
         PlacedGroup{.ranks = 2, .domains = 2, .sharers = 2});
 }
 
+TEST_CASE("a boundary crosses where one of its two stages reaches into the next domain") {
+  // Eight stages of one rank on nodes of 4: 3 | 4 alone.
+  for (std::int64_t stage = 0; stage < 7; ++stage) CHECK(boundary_crosses(stage, 1, 4) == (stage == 3));
+  // Stages of 2 ranks, 4 a node of 8.
+  for (std::int64_t stage = 0; stage < 15; ++stage) CHECK(boundary_crosses(stage, 2, 8) == (stage % 4 == 3));
+  // A stage of a node or more: all of them.
+  for (const std::int64_t ranks : {8, 12, 16, 24})
+    for (std::int64_t stage = 0; stage < 7; ++stage) CHECK(boundary_crosses(stage, ranks, 8));
+  // Stages of 3 on nodes of 8: ranks 0..2, 3..5, 6..8. Pairs (5, 8), (6, 9) and (7, 10) cross.
+  CHECK_FALSE(boundary_crosses(0, 3, 8));
+  CHECK(boundary_crosses(1, 3, 8));
+  CHECK(boundary_crosses(2, 3, 8));
+}
+
 TEST_CASE("dp below gpus_per_node / tp: a data group stays inside its node") {
   // Stage of 4 ranks, two stages a node: {0, 2}, {1, 3} | {4, 6}, {5, 7}. The paper spread them over nodes.
   const Layout layout{.tp = 2, .dp = 2, .pp = 4};

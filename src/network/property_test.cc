@@ -166,6 +166,17 @@ TEST_CASE("placement equals counting on every small layout") {
   CHECK(seen == 15 * 250 * kGroupKindCount);
 }
 
+TEST_CASE("a boundary crosses exactly where one of its pairs does") {
+  for (std::int64_t domain = 1; domain <= 12; ++domain)
+    for (std::int64_t ranks = 1; ranks <= 30; ++ranks)
+      for (std::int64_t stage = 0; stage <= 15; ++stage) {
+        bool any = false;
+        for (std::int64_t rank = stage * ranks; rank < (stage + 1) * ranks; ++rank)
+          any = any || rank / domain != (rank + ranks) / domain;
+        CHECK(boundary_crosses(stage, ranks, domain) == any);
+      }
+}
+
 TEST_CASE("a cost is finite, not negative, and zero for one rank") {
   CHECK(rc::check([] {
     const Network network(any_cluster(), any_layout(12));

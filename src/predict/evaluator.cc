@@ -15,16 +15,19 @@ void mix(std::uint64_t& h, std::int64_t value) {
   h ^= h >> 29;
 }
 
-// Products and attention as the model defines them: recomputed tasks and pointwise work left out, and flash
-// attention's backward without the scores that it makes again (four products of five).
+// Products and attention as the model defines them, whatever implements them: recomputed tasks and pointwise
+// work left out, flash attention's backward without the scores that it makes again (four products of five),
+// and of unfused attention's full squares the half that the causal mask keeps.
 Flops model_flops(const ChunkWork& work) {
   Flops sum;
   for (const Pass* pass : {&work.forward, &work.backward})
     for (const Repeat& repeat : pass->repeats)
       for (const Task& task : repeat.tasks) {
         if (task.kind != Task::Kind::kOperator || task.recompute) continue;
-        const bool again = task.op.kind == OperatorKind::kAttention && task.op.pass == PassKind::kBackward;
-        sum += flops(task.op) * ((again ? 0.8 : 1.0) * static_cast<double>(task.times * repeat.count));
+        double useful = 1.0;
+        if (task.op.kind == OperatorKind::kBatchedProduct) useful = 0.5;
+        if (task.op.kind == OperatorKind::kAttention && task.op.pass == PassKind::kBackward) useful = 0.8;
+        sum += flops(task.op) * (useful * static_cast<double>(task.times * repeat.count));
       }
   return sum;
 }
@@ -49,6 +52,7 @@ std::size_t Evaluator::OptimizerKeyHash::operator()(const OptimizerKey& key) con
   std::uint64_t h =
       static_cast<std::uint64_t>(key.precision) << 8 | static_cast<std::uint64_t>(key.grad_dtype);
   mix(h, key.elements);
+  mix(h, key.owned);
   mix(h, key.tensors);
   return h;
 }
@@ -86,7 +90,8 @@ const Evaluator::ChunkCost& Evaluator::chunk_cost(const ChunkKey& key, const Net
 const Segment& Evaluator::optimizer_cost(const OptimizerKey& key, const Network& network) {
   const auto found = optimizers_.find(key);
   if (found != optimizers_.end()) return found->second;
-  const Pass pass = build_optimizer(stack_, key.precision, key.grad_dtype, key.elements, key.tensors);
+  const Pass pass =
+      build_optimizer(stack_, key.precision, key.grad_dtype, key.elements, key.owned, key.tensors);
   return optimizers_.emplace(key, lay_out(pass, costs_, network, cluster_.host_launch, Seconds(0)))
       .first->second;
 }
@@ -103,7 +108,6 @@ const std::vector<std::int64_t>& Evaluator::layers_of(const Plan& plan) {
 struct Evaluator::Evaluation {
   std::int64_t micro_batches = 0;
   Seconds step;
-  Seconds pipeline_sends;  // of the busiest stage
   std::size_t busiest = 0;
   double spread = 0;
   double send_spread = 0;
@@ -159,14 +163,11 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
   const bool scattered = key.choices.sp || (stack_.p2p_scatter_gather && plan.tp > 1);
   const Bytes message(activation / (scattered ? static_cast<double>(plan.tp) : 1.0));
   const Bytes mask(stack_.p2p_sends_mask ? static_cast<double>(seq_ * seq_) * bytes_of(plan.precision) : 0.0);
-  const CollectiveCost forward_send =
-      network.cost({CollectiveKind::kSendReceive, GroupKind::kPipeline, message + mask});
-  const CollectiveCost backward_send =
-      network.cost({CollectiveKind::kSendReceive, GroupKind::kPipeline, message});
   Seconds gather(0);
   if (stack_.p2p_scatter_gather && !key.choices.sp && plan.tp > 1)
     gather = network.cost({CollectiveKind::kAllGather, GroupKind::kTensor, Bytes(activation)}).seconds;
-  out.send_spread = forward_send.spread;
+  // Of the slowest boundary, for which the others wait.
+  out.send_spread = network.cost({CollectiveKind::kSendReceive, GroupKind::kPipeline, message}).spread;
 
   work_.assign(stages, StageWork{});
   parts_.assign(stages, StageParts{});
@@ -182,7 +183,8 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
     part.cost = &chunk_cost(key, network);
     const ParameterShare& share = part.cost->share;
     const std::int64_t owned = sharded ? (share.elements + plan.dp - 1) / plan.dp : share.elements;
-    part.optimizer = &optimizer_cost({owned, share.tensors, plan.precision, grad_dtype}, network);
+    part.optimizer =
+        &optimizer_cost({share.elements, owned, share.tensors, plan.precision, grad_dtype}, network);
     part.states = state_bytes(share, stack_, plan.precision, grad_dtype, plan.zero, plan.dp);
     part.first_bucket = buckets_.size();
     if (plan.dp * plan.cp > 1)
@@ -196,8 +198,9 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
     StageWork& work = work_[s];
     work.forward = cost.forward.duration;
     work.backward = cost.backward.duration;
-    work.send_forward = forward_send.seconds + gather;
-    work.send_backward = backward_send.seconds + gather;
+    const auto boundary = static_cast<std::int64_t>(s);  // between this stage and the next
+    if (s + 1 < stages) work.send_forward = network.send(boundary, message + mask).seconds + gather;
+    if (s > 0) work.send_backward = network.send(boundary - 1, message).seconds + gather;
     work.held = cost.bytes.held;
     work.forward_extra = cost.bytes.forward_extra;
     work.backward_extra = cost.bytes.backward_extra;

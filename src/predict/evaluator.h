@@ -48,6 +48,7 @@ class Evaluator {
   };
   struct OptimizerKey {
     std::int64_t elements = 0;
+    std::int64_t owned = 0;
     std::int64_t tensors = 0;
     Dtype precision = Dtype::kBf16;
     Dtype grad_dtype = Dtype::kFp32;

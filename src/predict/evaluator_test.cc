@@ -102,7 +102,7 @@ TEST_CASE("the model's operations are six a parameter and token, and attention's
   CHECK(useful_flops(run, predict(run)) == doctest::Approx(products + attention).epsilon(1e-4));
 }
 
-TEST_CASE("work done again counts for no useful operations, nor does how it is split") {
+TEST_CASE("useful operations depend neither on repetition, nor on attention's kernels, nor on the split") {
   const auto flops_of = [](const char* plan) {
     const Run run = run_of("llama-2-7b", "dgx-h100", 16, "megatron", plan, 64);
     return useful_flops(run, predict(run));
@@ -110,6 +110,8 @@ TEST_CASE("work done again counts for no useful operations, nor does how it is s
   const double plain = flops_of("");
   CHECK(flops_of("recompute=full") == doctest::Approx(plain).epsilon(1e-9));
   CHECK(flops_of("recompute=selective") == doctest::Approx(plain).epsilon(1e-9));
+  CHECK(flops_of("attention=unfused") == doctest::Approx(plain).epsilon(1e-9));
+  CHECK(flops_of("attention=unfused,recompute=selective") == doctest::Approx(plain).epsilon(1e-9));
   CHECK(flops_of("pp=4,zero=1") == doctest::Approx(plain).epsilon(1e-9));
   CHECK(flops_of("micro_batch=4,schedule=gpipe,pp=2") == doctest::Approx(plain).epsilon(1e-9));
   // 32000 is a multiple of 128 * 2: nothing is padded.

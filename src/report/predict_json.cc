@@ -1,9 +1,8 @@
 #include <cmath>
-#include <optional>
-#include <span>
 
 #include "base/json.h"
 #include "report/predict_report.h"
+#include "workload/workload.h"
 
 namespace foretrain {
 namespace {
@@ -16,25 +15,9 @@ void put(JsonWriter& w, std::string_view key, const T& value) {
   w.key(key).value(value);
 }
 
-// What a plan leaves open for its stack to decide is null.
-void put_open(JsonWriter& w, std::string_view key, std::optional<bool> value) {
-  w.key(key);
-  if (value)
-    w.value(*value);
-  else
-    w.null();
-}
-template <class E>
-void put_open(JsonWriter& w, std::string_view key, std::optional<E> value,
-              std::span<const std::string_view> names) {
-  w.key(key);
-  if (value)
-    w.value(names[static_cast<std::size_t>(*value)]);
-  else
-    w.null();
-}
-
-void put_plan(JsonWriter& w, const Plan& plan) {
+// With the stack's choices where the plan left them open.
+void put_plan(JsonWriter& w, const Run& run) {
+  const Plan& plan = run.plan;
   w.key("plan").begin_object();
   put(w, "tp", plan.tp);
   put(w, "sp", plan.sp);
@@ -48,11 +31,12 @@ void put_plan(JsonWriter& w, const Plan& plan) {
   put(w, "recompute", kRecomputeNames[static_cast<std::size_t>(plan.recompute)]);
   put(w, "schedule", kScheduleNames[static_cast<std::size_t>(plan.schedule)]);
   put(w, "precision", name(plan.precision));
-  put_open(w, "attention", plan.attention, kAttentionNames);
-  put_open(w, "grad_dtype", plan.grad_dtype, kDtypeNames);
-  put_open(w, "reduce_dtype", plan.reduce_dtype, kDtypeNames);
-  put_open(w, "overlap_grad_reduce", plan.overlap_grad_reduce);
-  put_open(w, "partition_activations", plan.partition_activations);
+  const AttentionKind attention = plan.attention.value_or(run.stack.default_attention);
+  put(w, "attention", kAttentionNames[static_cast<std::size_t>(attention)]);
+  put(w, "grad_dtype", name(accumulation_dtype(plan, run.stack)));
+  put(w, "reduce_dtype", name(reduction_dtype(plan, run.stack)));
+  put(w, "overlap_grad_reduce", plan.overlap_grad_reduce.value_or(run.stack.overlap_grad_reduce));
+  put(w, "partition_activations", plan.partition_activations.value_or(false));
   w.key("layers_per_stage");
   if (plan.layers_per_stage.empty()) {
     w.null();
@@ -71,10 +55,12 @@ void put_run(JsonWriter& w, const Run& run) {
   put(w, "gpu", run.cluster.gpu.name);
   put(w, "gpus", run.gpus);
   put(w, "stack", run.stack.name);
+  put(w, "profile", run.profile);
+  put(w, "dropout", dropout_of(run.model, run.stack));
   put(w, "seq", run.seq);
   put(w, "global_batch", run.global_batch);
   put(w, "micro_batches", run.micro_batches());
-  put_plan(w, run.plan);
+  put_plan(w, run);
   w.end_object();
 }
 

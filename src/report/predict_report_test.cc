@@ -18,6 +18,9 @@ Run two_stages() {
   run.cluster.name = "lab";
   run.cluster.gpu.name = "a100";
   run.stack.name = "neox";
+  run.stack.fp16_gradients = true;
+  run.stack.embedding = {{.kind = OperatorKind::kDropout, .when = Condition::kDropout}};
+  run.profile = "analytic";
   run.plan.pp = 2;
   run.plan.dp = 2;
   run.plan.micro_batch = 4;
@@ -88,16 +91,43 @@ double number(const Node& map, std::string_view key) {
 
 TEST_CASE("the text begins with the run, the step and the memory") {
   const std::string text = predict_text(two_stages(), prediction());
-  CHECK(
-      text.starts_with("small (1.3 B parameters) on lab: 4 x a100, stack neox\n"
-                       "plan        pp=2,dp=2,micro_batch=4\n"
-                       "batch       64 x 1024 tokens a step, 8 micro-batches\n"
-                       "\n"
-                       "step        2 s, 80 % interval 1.76 s to 2.27 s\n"
-                       "throughput  8.19 k tokens/s/GPU, 32.8 k tokens/s in all, MFU 40.0 %\n"
-                       "memory      peak 60 GiB of 79.2 GiB usable: fits (97 % sure)\n"));
+  CHECK(text.starts_with(
+      "small (1.3 B parameters) on lab: 4 x a100, stack neox, profile analytic\n"
+      "plan        pp=2,dp=2,micro_batch=4\n"
+      "choices     flash attention, fp32 gradients, reduced in fp32 after the backward, no dropout\n"
+      "batch       64 x 1024 tokens a step, 8 micro-batches\n"
+      "\n"
+      "step        2 s, 80 % interval 1.76 s to 2.27 s\n"
+      "throughput  8.19 k tokens/s/GPU, 32.8 k tokens/s in all, MFU 40.0 %\n"
+      "memory      peak 60 GiB of 79.2 GiB usable: fits (97 % sure)\n"));
   CHECK_FALSE(has(text, "typical"));  // nothing is known of jitter
   CHECK_FALSE(has(text, "training"));
+}
+
+TEST_CASE("what the stack decides is told as it came out, in words and in JSON") {
+  Run run = two_stages();
+  run.plan.precision = Dtype::kFp16;
+  run.plan.attention = AttentionKind::kUnfused;
+  run.stack.overlap_grad_reduce = true;
+  run.stack.default_dropout = 0.1;
+  CHECK(has(
+      predict_text(run, prediction()),
+      "choices     unfused attention, fp16 gradients, reduced in fp16 beside the backward, dropout 0.1\n"));
+  const Node root = parsed(predict_json(run, prediction()));
+  const Node& told = *root.find("run");
+  CHECK(*told.find("profile")->text() == "analytic");
+  CHECK(number(told, "dropout") == 0.1);
+  const Node& plan = *told.find("plan");
+  CHECK(*plan.find("attention")->text() == "unfused");
+  CHECK(*plan.find("grad_dtype")->text() == "fp16");
+  CHECK(*plan.find("reduce_dtype")->text() == "fp16");
+  CHECK(*plan.find("overlap_grad_reduce")->text() == "true");
+  CHECK(*plan.find("partition_activations")->text() == "false");
+
+  run.plan.dp = 1;  // nobody to reduce with
+  run.plan.pp = 4;
+  run.model.dropout = 0.0;
+  CHECK(has(predict_text(run, prediction()), "choices     unfused attention, fp16 gradients, no dropout\n"));
 }
 
 TEST_CASE("causes are told longest first, and those that take no time are left out") {

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "report/predict_report.h"
 #include "report/table.h"
+#include "workload/workload.h"
 
 namespace foretrain {
 namespace {
@@ -31,11 +32,28 @@ struct TimeUnit {
 };
 TimeUnit unit_of(double step) { return step >= 1.0 ? TimeUnit{"s", 1.0} : TimeUnit{"ms", 1e-3}; }
 
+// What plan and model may leave to the stack, as it came out: "flash attention, fp32 gradients, reduced in
+// fp32 beside the backward, dropout 0.1".
+std::string choices(const Run& run) {
+  const Plan& plan = run.plan;
+  const AttentionKind attention = plan.attention.value_or(run.stack.default_attention);
+  std::string out =
+      fmt::format("{} attention, {} gradients", kAttentionNames[static_cast<std::size_t>(attention)],
+                  name(accumulation_dtype(plan, run.stack)));
+  if (plan.dp * plan.cp > 1)
+    out += fmt::format(", reduced in {} {} the backward", name(reduction_dtype(plan, run.stack)),
+                       plan.overlap_grad_reduce.value_or(run.stack.overlap_grad_reduce) ? "beside" : "after");
+  const double dropout = dropout_of(run.model, run.stack);
+  return out + (dropout > 0 ? fmt::format(", dropout {}", dropout) : ", no dropout");
+}
+
 std::string header(const Run& run, const Prediction& p) {
-  std::string out = fmt::format("{} ({} parameters) on {}: {} x {}, stack {}\n", printable(run.model.name),
-                                human_count(static_cast<double>(p.params)), printable(run.cluster.name),
-                                run.gpus, printable(run.cluster.gpu.name), printable(run.stack.name));
+  std::string out =
+      fmt::format("{} ({} parameters) on {}: {} x {}, stack {}, profile {}\n", printable(run.model.name),
+                  human_count(static_cast<double>(p.params)), printable(run.cluster.name), run.gpus,
+                  printable(run.cluster.gpu.name), printable(run.stack.name), printable(run.profile));
   out += fmt::format("plan        {}\n", to_text(run.plan));
+  out += fmt::format("choices     {}\n", choices(run));
   const std::int64_t micro_batches = run.micro_batches();
   out += fmt::format("batch       {} x {} tokens a step, {} micro-batch{}\n\n", run.global_batch, run.seq,
                      micro_batches, micro_batches == 1 ? "" : "es");

@@ -84,13 +84,11 @@ Result<void> read_counts(const Node* node, const RunOptions& options, Run& run) 
   return {};
 }
 
-Result<void> check_profile(const Node* node) {
+// A word only: what it leads to is the cost model's business.
+Result<std::string> profile_of(const Node* node, const RunOptions& options) {
   const Node* profile = field(node, "profile");
-  if (profile == nullptr) return {};
-  TRY_ASSIGN(const std::string word, profile->text());
-  if (word != "analytic")
-    return fail(fmt::format("unknown profile {}; expected analytic", quoted(word)), profile->at);
-  return {};
+  if (!options.profile.empty() || profile == nullptr) return options.profile;
+  return profile->text();
 }
 
 // What breaks a rule of check_run is the plan, or a count that does not go with it: the option where one
@@ -111,7 +109,7 @@ Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog
   Run run;
   TRY(read_specs(node, options, catalog, run));
   TRY(read_counts(node, options, run));
-  TRY(check_profile(node));
+  TRY_ASSIGN(run.profile, profile_of(node, options));
   const Node* plan = field(node, "plan");
   if (plan != nullptr) {
     TRY_ASSIGN(run.plan, parse_plan(*plan));

@@ -20,6 +20,7 @@ struct Run {
   std::int64_t gpus = 0;
   std::int64_t seq = 0;
   std::int64_t global_batch = 0;
+  std::string profile;  // where operators' seconds come from; empty: the GPU's own, if there is one
   std::vector<std::string> assumed;  // what nobody stated, in words that the output repeats
 
   std::int64_t micro_batches() const { return global_batch / (plan.dp * plan.micro_batch); }
@@ -32,6 +33,7 @@ struct RunOptions {
   std::string cluster;
   std::string stack;
   std::string plan;
+  std::string profile;
   std::int64_t gpus = 0;
   std::int64_t seq = 0;
   std::int64_t global_batch = 0;
@@ -45,7 +47,7 @@ Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog
 std::optional<std::string> not_modelled(const Plan& plan);
 
 // Every rule that binds model, plan and cluster together: divisibility, sizes, features not modelled yet.
-// Derives plan.dp where it is 0.
+// Derives plan.dp where it is 0, and adds to `assumed` what the run rests on without saying so.
 Result<void> check_run(Run& run);
 
 }  // namespace foretrain

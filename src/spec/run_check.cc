@@ -108,6 +108,14 @@ Result<void> check_stack(const Run& run) {
   return {};
 }
 
+Result<void> check_positions(const Run& run) {
+  const Model& model = run.model;
+  if (model.positions == Positions::kLearned && run.seq > model.max_positions)
+    return fail(
+        fmt::format("seq {} is beyond the model's {} learned positions", run.seq, model.max_positions));
+  return {};
+}
+
 // Sizes that later arithmetic relies on; each field alone is bounded where it is read.
 Result<void> check_sizes(const Run& run) {
   if (run.global_batch > kMaxTokens / run.seq)
@@ -124,6 +132,39 @@ Result<void> check_sizes(const Run& run) {
     return fail(fmt::format("micro_batch {} * seq {} makes a tensor of more than 2^53 bytes",
                             run.plan.micro_batch, run.seq));
   return {};
+}
+
+bool repeats_selectively(const Run& run) {
+  const Stack& stack = run.stack;
+  const auto repeats = [](const Part& part) {
+    return std::any_of(part.begin(), part.end(), [](const PartOperator& op) { return op.selective; });
+  };
+  const auto attention = run.plan.attention.value_or(stack.default_attention);
+  return repeats(stack.attention[static_cast<std::size_t>(attention)]) ||
+         repeats(stack.norm[static_cast<std::size_t>(run.model.norm)]) || repeats(stack.qkv) ||
+         repeats(stack.rope) || repeats(stack.projection) ||
+         repeats(stack.residual[static_cast<std::size_t>(run.model.residual)]) ||
+         std::any_of(run.model.blocks.begin(), run.model.blocks.end(), [&](const BlockRun& blocks) {
+           return repeats(stack.mlp[static_cast<std::size_t>(blocks.block.mlp)]);
+         });
+}
+
+// What the prediction leaves out or rests on though nobody stated it. A run checked twice says it once.
+void add_assumptions(Run& run) {
+  const auto assume = [&run](std::string line) {
+    if (std::find(run.assumed.begin(), run.assumed.end(), line) == run.assumed.end())
+      run.assumed.push_back(std::move(line));
+  };
+  const Stack& stack = run.stack;
+  if (run.gpus > run.cluster.nvlink_domain && run.cluster.inter.assumed)
+    assume(fmt::format("inter-node links of {}: assumed", run.cluster.name));
+  if (run.plan.recompute == Recompute::kSelective && !repeats_selectively(run)) {
+    const auto attention = run.plan.attention.value_or(stack.default_attention);
+    assume(fmt::format("recompute=selective repeats nothing with {} attention",
+                       kAttentionNames[static_cast<std::size_t>(attention)]));
+  }
+  if (run.model.dropout.value_or(stack.default_dropout) > 0 && !has_dropout(stack))
+    assume(fmt::format("dropout left out: stack {} has none", stack.name));
 }
 
 }  // namespace
@@ -147,12 +188,15 @@ Result<void> check_run(Run& run) {
   CHECK_THAT(run.gpus > 0 && run.seq > 0 && run.global_batch > 0);
   CHECK_THAT(plan.tp > 0 && plan.pp > 0 && plan.cp > 0 && plan.dp >= 0 && plan.micro_batch > 0);
   if (const auto reason = not_modelled(plan)) return fail("not modelled yet: " + *reason);
+  TRY(check_cluster(run));
   TRY(check_degrees(run));
   TRY(check_tensor_parallel(run));
   TRY(check_stages(run));
-  TRY(check_cluster(run));
   TRY(check_stack(run));
-  return check_sizes(run);
+  TRY(check_positions(run));
+  TRY(check_sizes(run));
+  add_assumptions(run);
+  return {};
 }
 
 }  // namespace foretrain

@@ -83,7 +83,7 @@ TEST_CASE("options override the run file") {
   CHECK(run->plan.micro_batch == 2);
   CHECK(run->plan.dp == 32);
   CHECK(run->seq == 1024);
-  CHECK(run->assumed.empty());
+  CHECK(run->assumed == std::vector<std::string>{"dropout left out: stack small has none"});  // gpt2's 0.1
 }
 
 TEST_CASE("what a run needs and nobody gives is named with both ways to give it") {
@@ -134,10 +134,13 @@ TEST_CASE("a broken rule is laid at the door of the option that states the plan 
   CHECK(error_of(run_of(file, options)).starts_with("foretrain: error: --seq: "));
 }
 
-TEST_CASE("the only profile is the analytic one") {
-  CHECK(run_of(kSpecs + kRest + "profile: analytic\n").has_value());
-  CHECK(error_of(run_of("profile: h200\n" + kSpecs + kRest)) ==
-        "run.yaml:1:10: error: unknown profile 'h200'; expected analytic");
+TEST_CASE("the profile is the option's word, else the file's, and is not looked up here") {
+  const std::string file = "profile: h200\n" + kSpecs + kRest;
+  CHECK(run_of(file)->profile == "h200");
+  RunOptions options;
+  options.profile = "analytic";
+  CHECK(run_of(file, options)->profile == "analytic");
+  CHECK(run_of(kSpecs + kRest)->profile.empty());
 }
 
 TEST_CASE("a wrong run file is refused with its place") {
@@ -202,6 +205,47 @@ TEST_CASE("a plan fits its cluster") {
   CHECK(error_of(run_of(one_node + kRest)) ==
         "foretrain: error: gpus 128 is more than 4, and cluster 'inline' states no 'inter' links");
   CHECK(error_of_plan("precision=fp16") == "foretrain: error: --plan: gpu 'inline' has no fp16 rate");
+  // Six GPUs are refused for what they are, not for the batch that does not go with them.
+  options.gpus = 6;
+  options.global_batch = 7;
+  CHECK(error_of(run_of(kSpecs, options)) ==
+        "foretrain: error: gpus 6 is more than one node, but not a multiple of gpus_per_node 4");
+}
+
+TEST_CASE("a sequence is no longer than the table of learned positions") {
+  RunOptions options;
+  options.model = "gpt2";
+  options.seq = 1024;
+  CHECK(error_of(run_of(kCluster + kStack + kRest, options)) == "no error");
+  options.seq = 100'000;
+  CHECK(error_of(run_of(kCluster + kStack + kRest, options)) ==
+        "foretrain: error: seq 100000 is beyond the model's 1024 learned positions");
+}
+
+TEST_CASE("what a run rests on without saying so is told once") {
+  using Lines = std::vector<std::string>;
+  const auto assumed = [](const std::string& yaml, const RunOptions& options) {
+    auto run = run_of(yaml + "seq: 2048\n", options);
+    REQUIRE_MESSAGE(run.has_value(), error_of(run));
+    CHECK(check_run(*run).has_value());  // again
+    return run->assumed;
+  };
+  RunOptions options;
+  CHECK(assumed(kSpecs + kRest, options) == Lines{});
+
+  const std::string guessed = replaced(kSpecs, "latency_us: 6}", "latency_us: 6, assumed: true}");
+  CHECK(assumed(guessed + kRest, options) == Lines{"inter-node links of inline: assumed"});
+  CHECK(assumed(guessed + "gpus: 4\nglobal_batch: 8\n", options) == Lines{});  // one node
+
+  const std::string dropping = replaced(kSpecs, "vocab: 50432", "vocab: 50432, dropout: 0.1");
+  CHECK(assumed(dropping + kRest, options) == Lines{"dropout left out: stack small has none"});
+  options.stack = "neox";
+  CHECK(assumed(dropping + kRest, options) == Lines{});
+  options.plan = "recompute=selective";
+  CHECK(assumed(kSpecs + kRest, options) ==
+        Lines{"recompute=selective repeats nothing with flash attention"});
+  options.plan += ",attention=unfused";
+  CHECK(assumed(kSpecs + kRest, options) == Lines{});
 }
 
 TEST_CASE("a stack has the parts that the model is made of") {

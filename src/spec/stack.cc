@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "spec/fields.h"
 
 namespace foretrain {
@@ -203,6 +205,17 @@ Result<void> read_pipeline_and_data_parallel(const Node& node, Stack& stack) {
 }
 
 }  // namespace
+
+bool has_dropout(const Stack& stack) {
+  const auto drops = [](const Part& part) {
+    return std::any_of(part.begin(), part.end(),
+                       [](const PartOperator& op) { return op.when == Condition::kDropout; });
+  };
+  const auto any = [&](const auto& variants) { return std::any_of(variants.begin(), variants.end(), drops); };
+  return drops(stack.embedding) || any(stack.norm) || drops(stack.qkv) || drops(stack.rope) ||
+         any(stack.attention) || drops(stack.projection) || any(stack.mlp) || any(stack.residual) ||
+         drops(stack.head) || drops(stack.loss);
+}
 
 Result<Stack> parse_stack(const Node& node) {
   TRY(only_fields(node, "a stack",

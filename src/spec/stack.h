@@ -82,8 +82,9 @@ struct Stack {
   bool lazy_gradients = false;  // freed after each step, made again by its first backward
 
   // Tensor parallelism.
-  bool tp_blocking = true;                                    // compute waits for its collectives
-  std::array<std::int64_t, 2> parallel_all_reduces = {1, 1};  // a block with parallel residual: fwd, bwd
+  bool tp_blocking = true;  // compute waits for its collectives
+  // Of a block with parallel residual: forward, and backward without sp (with it each half gathers its own).
+  std::array<std::int64_t, 2> parallel_all_reduces = {1, 2};
   bool sp_gather_again = false;     // the backward gathers the saved shard of a column-parallel input again
   std::int64_t vocab_multiple = 1;  // the vocabulary is padded to this many times tp
 
@@ -107,6 +108,9 @@ struct Stack {
 
   bool operator==(const Stack&) const = default;
 };
+
+// Whether any operator of the stack drops out, where a model asks for it.
+bool has_dropout(const Stack& stack);
 
 Result<Stack> parse_stack(const Node& node);
 

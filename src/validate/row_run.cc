@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "validate/row_spec.h"
 
@@ -58,7 +59,11 @@ std::optional<std::string> reason_to_skip(const MeasuredRow& row) {
 
 std::string refused(const Error& error) { return "refused: " + error.message; }
 
+// A node of other size has its share of the NICs.
 void set_node_size(Cluster& cluster, std::int64_t gpus) {
+  const double ratio = static_cast<double>(gpus) / static_cast<double>(cluster.gpus_per_node);
+  cluster.inter.bandwidth *= ratio;
+  cluster.nics = std::max<std::int64_t>(1, std::llround(static_cast<double>(cluster.nics) * ratio));
   if (cluster.nvlink_domain <= cluster.gpus_per_node) cluster.nvlink_domain = gpus;
   cluster.gpus_per_node = gpus;
   cluster.nvlink_domain = std::max(cluster.nvlink_domain, gpus);

@@ -117,6 +117,18 @@ TEST_CASE("the row's own GPU and node size replace the cluster's") {
   CHECK(run.cluster.nvlink_domain == 4);
 }
 
+TEST_CASE("a node of half the GPUs has half the NICs, and at least one") {
+  const Cluster whole = run_of({}).cluster;
+  const auto with = [](std::int64_t gpus) {
+    return run_of({{"gpus_per_node", std::to_string(gpus)}}).cluster;
+  };
+  CHECK(with(whole.gpus_per_node) == whole);
+  const Cluster half = with(whole.gpus_per_node / 2);
+  CHECK(half.inter.bandwidth * 2 == whole.inter.bandwidth);
+  CHECK(half.nics == std::max<std::int64_t>(1, whole.nics / 2));
+  CHECK(with(1).nics >= 1);
+}
+
 TEST_CASE("what is not modelled is left out under its name") {
   CHECK(skip_of({{"experts", "8"}}) == "moe");
   CHECK(skip_of({{"notes", "mla=1"}}) == "mla");

@@ -83,16 +83,24 @@ bool RowScore::covered() const {
   return measured && predicted.low() <= measured->value && measured->value <= predicted.high();
 }
 
-Evaluator& RowScorer::evaluator_for(const Run& run) {
+Result<Evaluator*> RowScorer::evaluator_for(const Run& run) {
   const auto found = std::find_if(kept_.begin(), kept_.end(), [&run](const Kept& kept) {
     return kept.seq == run.seq && kept.model == run.model && kept.cluster == run.cluster &&
            kept.stack == run.stack;
   });
-  if (found != kept_.end()) return found->evaluator;
+  if (found != kept_.end()) return &found->evaluator;
+  std::shared_ptr<const CostSource> costs;
+  if (store_ != nullptr) {
+    auto choice = store_->costs_for(run.cluster, profile_);
+    // A profile of another GPU says nothing about this row.
+    if (!choice && store_->load(profile_)) choice = store_->costs_for(run.cluster, "");
+    if (!choice) return tl::unexpected(std::move(choice).error());
+    costs = choice->costs;
+  }
   if (kept_.size() == kMaxKept) kept_.pop_front();
-  kept_.push_back(
-      {run.model, run.cluster, run.stack, run.seq, Evaluator(run.model, run.cluster, run.stack, run.seq)});
-  return kept_.back().evaluator;
+  kept_.push_back({run.model, run.cluster, run.stack, run.seq,
+                   Evaluator(run.model, run.cluster, run.stack, run.seq, std::move(costs))});
+  return &kept_.back().evaluator;
 }
 
 Result<RowScore> RowScorer::score(const MeasuredRow& row) {
@@ -116,9 +124,9 @@ Result<RowScore> RowScorer::score(const MeasuredRow& row) {
 
   RowRun& row_run = std::get<RowRun>(outcome);
   const bool open = row_run.recompute_open || row_run.zero_open;
-  Evaluator& evaluator = evaluator_for(row_run.run);
-  if (open) choose(row_run, evaluator);
-  const Prediction prediction = evaluator.predict(row_run.run.plan, row_run.run.global_batch);
+  TRY_ASSIGN(Evaluator* const evaluator, evaluator_for(row_run.run));
+  if (open) choose(row_run, *evaluator);
+  const Prediction prediction = evaluator->predict(row_run.run.plan, row_run.run.global_batch);
 
   out.measured = *measured;
   out.predicted = prediction.step;
@@ -133,8 +141,9 @@ Result<RowScore> RowScorer::score(const MeasuredRow& row) {
 }
 
 Result<std::vector<RowScore>> score_rows(const std::vector<MeasuredRow>& rows, const Catalog& catalog,
-                                         Against against) {
-  RowScorer scorer(catalog, against);
+                                         Against against, const ProfileStore* store,
+                                         const std::string& profile) {
+  RowScorer scorer(catalog, against, store, profile);
   std::vector<RowScore> scores;
   scores.reserve(rows.size());
   for (const MeasuredRow& row : rows) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/estimate.h"
+#include "cost/profile_store.h"
 #include "predict/evaluator.h"
 #include "validate/row_run.h"
 
@@ -39,7 +40,11 @@ struct RowScore {
 
 class RowScorer {
  public:
-  RowScorer(const Catalog& catalog, Against against) : runner_(catalog), against_(against) {}
+  // Without a store of profiles all costs are analytic. `profile` is taken for rows of its GPU; the others,
+  // and all where it is empty, go by the profile of their GPU.
+  RowScorer(const Catalog& catalog, Against against, const ProfileStore* store = nullptr,
+            std::string profile = {})
+      : store_(store), profile_(std::move(profile)), runner_(catalog), against_(against) {}
 
   Result<RowScore> score(const MeasuredRow& row);
 
@@ -52,14 +57,17 @@ class RowScorer {
     std::int64_t seq;
     Evaluator evaluator;
   };
-  Evaluator& evaluator_for(const Run& run);
+  Result<Evaluator*> evaluator_for(const Run& run);
 
+  const ProfileStore* store_;
+  std::string profile_;
   RowRunner runner_;
   Against against_;
   std::deque<Kept> kept_;
 };
 
 Result<std::vector<RowScore>> score_rows(const std::vector<MeasuredRow>& rows, const Catalog& catalog,
-                                         Against against);
+                                         Against against, const ProfileStore* store = nullptr,
+                                         const std::string& profile = {});
 
 }  // namespace foretrain

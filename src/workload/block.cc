@@ -176,6 +176,18 @@ class StepWriter {
     step.saved = Bytes(saved * static_cast<double>(entry.times));
     step.has_backward = entry.launches[1] > 0 || entry.launches[2] > 0;
     if (step.op.launches > 0 || step.has_backward) steps_.push_back(step);
+    if (entry.kind == OperatorKind::kRope && model_.rotary_fraction < 1) add_rejoin(entry, tokens);
+  }
+
+  // A partial rotation is put beside the rest of each head again: one more copy of both.
+  void add_rejoin(const PartOperator& rope, std::int64_t tokens) {
+    Step copy;
+    copy.op.kind = OperatorKind::kCopy;
+    copy.op.dtype = choices_.precision;
+    copy.op.sizes = {tokens, width(rope.in)};
+    copy.op.launches = 2;
+    copy.launches = {2, 2, 0};
+    steps_.push_back(copy);
   }
 
   const Model& model_;
@@ -210,11 +222,13 @@ std::vector<Step> block_steps(const Model& model, const Stack& stack, const Choi
   if (model.positions == Positions::kRope) out.part(stack.rope, false);
   out.part(stack.attention[static_cast<std::size_t>(choices.attention)], false);
   out.part(stack.projection, false);
-  // Parallel halves add their partial sums before one all-reduce, where the stack does so.
+  // Parallel halves add their partial sums before one g, where the stack does so.
   if (!parallel || stack.parallel_all_reduces[0] > 1) out.leave();
   if (!parallel) out.part(residual, true);
   out.part(norm, true);
-  if (!parallel || stack.parallel_all_reduces[1] > 1) out.enter();
+  // The mlp has a norm of its own, so its input is gathered apart; backward a stack may add both halves'
+  // gradients before one all-reduce.
+  if (!parallel || choices.sp || stack.parallel_all_reduces[1] > 1) out.enter();
   out.part(mlp, false);
   out.leave();
   out.part(residual, true);

@@ -1,6 +1,7 @@
 // How layers are dealt over pipeline stages.
 #include <numeric>
 
+#include "base/check.h"
 #include "workload/workload.h"
 
 namespace foretrain {
@@ -35,6 +36,7 @@ std::vector<std::int64_t> split_pipeline_layers(std::int64_t layers, std::int64_
 // Nanotron: blocks fill a stage until their cumulative cost passes the stage's share of the total; a block
 // costs its products, the head V*h, all else nothing.
 std::vector<std::int64_t> split_by_cost(const Model& model, std::int64_t stages) {
+  CHECK_THAT(model.blocks.size() == 1);
   const Block& b = model.blocks.front().block;
   const double h = static_cast<double>(model.hidden);
   const double block =

@@ -187,6 +187,10 @@ void set_saved(std::vector<Task>& tasks, Bytes kept) {
 
 }  // namespace
 
+double dropout_of(const Model& model, const Stack& stack) {
+  return has_dropout(stack) ? model.dropout.value_or(stack.default_dropout) : 0.0;
+}
+
 Dtype accumulation_dtype(const Plan& plan, const Stack& stack) {
   const bool stays = plan.precision == Dtype::kFp16 && stack.fp16_gradients;
   return plan.grad_dtype.value_or(stays ? plan.precision : stack.grad_dtype);
@@ -215,6 +219,7 @@ Choices choices_of(const Model& model, const Plan& plan, const Stack& stack, std
 }
 
 ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& choices, const Chunk& chunk) {
+  CHECK_THAT(model.blocks.size() == 1);
   ChunkWork work;
   const bool full = choices.recompute == Recompute::kFull;
   const bool selective = choices.recompute == Recompute::kSelective;
@@ -280,6 +285,7 @@ std::int64_t padded_vocab(const Model& model, const Stack& stack, std::int64_t t
 
 ParameterShare parameter_share(const Model& model, const Stack& stack, std::int64_t tp, const Chunk& chunk,
                                bool only_stage) {
+  CHECK_THAT(model.blocks.size() == 1);
   const Block& b = model.blocks.front().block;
   const std::int64_t h = model.hidden;
   const std::int64_t q = b.q_width() / tp;
@@ -311,7 +317,7 @@ ParameterShare parameter_share(const Model& model, const Stack& stack, std::int6
 }
 
 Pass build_optimizer(const Stack& stack, Dtype precision, Dtype grad_dtype, std::int64_t elements,
-                     std::int64_t tensors) {
+                     std::int64_t owned, std::int64_t tensors) {
   const auto size = [](Dtype dtype) { return static_cast<std::int64_t>(bytes_of(dtype)); };
   const bool master = stack.master_weights && precision != Dtype::kFp32;
   Repeat repeat;
@@ -322,7 +328,8 @@ Pass build_optimizer(const Stack& stack, Dtype precision, Dtype grad_dtype, std:
     task.op.pass = PassKind::kStep;
     task.op.dtype = precision;
     task.op.launches = static_cast<std::int32_t>(entry.launches[0]);
-    task.op.sizes = {elements,      tensors, size(grad_dtype), size(precision), size(stack.moment_dtype),
+    const std::int64_t touched = entry.kind == OperatorKind::kZeroGrads ? elements : owned;
+    task.op.sizes = {touched,       tensors, size(grad_dtype), size(precision), size(stack.moment_dtype),
                      master ? 4 : 0};
     task.times = entry.times;
     repeat.tasks.push_back(task);

@@ -44,6 +44,7 @@ struct Choices {
 
   bool operator==(const Choices&) const = default;
 };
+double dropout_of(const Model& model, const Stack& stack);  // 0 where the stack has none
 Dtype accumulation_dtype(const Plan& plan, const Stack& stack);
 Dtype reduction_dtype(const Plan& plan, const Stack& stack);
 Choices choices_of(const Model& model, const Plan& plan, const Stack& stack, std::int64_t seq,
@@ -68,9 +69,10 @@ struct ParameterShare {
 ParameterShare parameter_share(const Model& model, const Stack& stack, std::int64_t tp, const Chunk& chunk,
                                bool only_stage);
 
-// The optimizer's step over `elements` parameters in `tensors` tensors.
+// The optimizer's step of a rank that holds `elements` gradients and updates `owned` of them (fewer under
+// ZeRO), in `tensors` tensors. Gradients are zeroed all; everything else is done to what it owns.
 Pass build_optimizer(const Stack& stack, Dtype precision, Dtype grad_dtype, std::int64_t elements,
-                     std::int64_t tensors);
+                     std::int64_t owned, std::int64_t tensors);
 
 std::int64_t padded_vocab(const Model& model, const Stack& stack, std::int64_t tp);
 

@@ -170,6 +170,42 @@ TEST_CASE("NeoX with parallel residuals reduces once forward and twice backward 
         std::map<CollectiveKind, int>{{CollectiveKind::kAllReduce, 1}, {CollectiveKind::kAllGather, 1}});
 }
 
+TEST_CASE("With parallel residuals and sp each half gathers its input, and one scatter ends both") {
+  Model model = gpt();
+  model.residual = Residual::kParallel;
+  Plan plan;
+  plan.tp = 4;
+  plan.sp = true;
+  for (const char* name : {"megatron", "generic"}) {
+    for (const std::int64_t backward : {1, 2}) {
+      Stack s = stack(name);
+      CHECK(s.parallel_all_reduces == std::array<std::int64_t, 2>{1, 2});
+      s.parallel_all_reduces[1] = backward;  // counts without sp alone
+      const ChunkWork work = build_chunk(model, s, choices(model, s, plan), Chunk{1, false, false});
+      CHECK(collectives(work.forward) == std::map<CollectiveKind, int>{{CollectiveKind::kAllGather, 2},
+                                                                       {CollectiveKind::kReduceScatter, 1}});
+      // The conjugates, and both inputs gathered again for their weight gradients.
+      CHECK(collectives(work.backward) == std::map<CollectiveKind, int>{{CollectiveKind::kAllGather, 3},
+                                                                        {CollectiveKind::kReduceScatter, 2}});
+    }
+  }
+}
+
+TEST_CASE("A stack that adds the gradients of parallel halves reduces them once") {
+  Model model = gpt();
+  model.residual = Residual::kParallel;
+  Stack merging = stack("megatron");
+  Plan plan;
+  plan.tp = 4;
+  const auto reduces = [&] {
+    const ChunkWork work = build_chunk(model, merging, choices(model, merging, plan), Chunk{1, false, false});
+    return collectives(work.backward)[CollectiveKind::kAllReduce];
+  };
+  CHECK(reduces() == 2);
+  merging.parallel_all_reduces[1] = 1;
+  CHECK(reduces() == 1);
+}
+
 TEST_CASE("Ranks' parameters sum to the model's, padding and replicated tensors apart") {
   Model model = gpt();
   model.vocab = 51200;  // a multiple of 128 * 8: nothing is padded
@@ -225,11 +261,53 @@ TEST_CASE("Layers are dealt by each stack's own rule and none is lost") {
       }
 }
 
+TEST_CASE("A Hugging Face layer keeps q, k, v and the projection's input whatever its attention is") {
+  Model model = gpt();
+  const Stack hf = stack("hf-eager");
+  const double s = 2048, h = 1024, a = 16, t = 4 * a * s;  // t: one fp32 number a row and head
+  Plan plan;
+  const auto kept = [&](AttentionKind attention, double dropout, Recompute recompute = Recompute::kNone) {
+    plan.attention = attention;
+    plan.recompute = recompute;
+    model.dropout = dropout;
+    return layer_bytes(model, hf, choices(model, hf, plan));
+  };
+  const double flash = kept(AttentionKind::kFlash, 0);
+  // The softmax in fp32 and what the product reads; with dropout a byte of mask more.
+  CHECK(kept(AttentionKind::kUnfused, 0) == flash - t + 6 * a * s * s);
+  const double masks = 2 * s * h;  // of the two residuals
+  CHECK(kept(AttentionKind::kFlash, 0.1) == flash + masks);
+  CHECK(kept(AttentionKind::kUnfused, 0.1) == flash - t + 7 * a * s * s + masks);
+  CHECK(kept(AttentionKind::kUnfused, 0, Recompute::kSelective) == flash - t);
+}
+
+TEST_CASE("Two products of one input keep it once") {
+  // 2 norms' inputs, q k v, the two inputs behind norms, projection's: 8 h; gate, up, silu and product: 4
+  // ffn.
+  Model model = gpt();
+  model.blocks.front().block.mlp = MlpKind::kSwiglu;
+  model.dropout = 0.0;
+  const double s = 2048, h = 1024, stats = 2 * 8 * s + 4 * 16 * s;
+  for (const char* name : {"neox", "llm-foundry"}) {
+    const Stack stack_of = stack(name);
+    CHECK(layer_bytes(model, stack_of, choices(model, stack_of, Plan{})) ==
+          2 * s * (8 * h + 4 * 4 * h) + stats);
+  }
+}
+
+TEST_CASE("A stack without dropout trains without it, whatever the model says") {
+  const Model model = gpt();  // 0.1
+  CHECK(dropout_of(model, stack("megatron")) == 0.1);
+  CHECK(dropout_of(model, stack("hf-eager")) == 0.1);
+  CHECK(dropout_of(model, stack("nanotron")) == 0.0);
+  CHECK(dropout_of(model, stack("llm-foundry")) == 0.0);
+}
+
 TEST_CASE("The optimizer's step moves every state once") {
   // bf16 with fp32 master, moments and gradients: Adam reads the gradient and reads and writes master and two
   // moments (4 + 3 * 8 bytes), the cast reads 4 and writes 2.
   const Stack megatron = stack("megatron");
-  const Pass pass = build_optimizer(megatron, Dtype::kBf16, Dtype::kFp32, 1000, 10);
+  const Pass pass = build_optimizer(megatron, Dtype::kBf16, Dtype::kFp32, 1000, 1000, 10);
   double adam = 0, cast = 0;
   for (const Task& task : pass.repeats.front().tasks) {
     if (task.op.kind == OperatorKind::kAdamw) adam += bytes(task.op).value;
@@ -237,6 +315,12 @@ TEST_CASE("The optimizer's step moves every state once") {
   }
   CHECK(adam == 1000 * 28);
   CHECK(cast == 1000 * 6);
+}
+
+TEST_CASE("ZeRO 1 updates its shard and zeroes every gradient") {
+  const Pass pass = build_optimizer(stack("megatron"), Dtype::kBf16, Dtype::kFp32, 1000, 125, 10);
+  for (const Task& task : pass.repeats.front().tasks)
+    CHECK(task.op.sizes[0] == (task.op.kind == OperatorKind::kZeroGrads ? 1000 : 125));
 }
 
 TEST_CASE("Flash attention saves no scores; grouped-query heads shrink keys and values") {
