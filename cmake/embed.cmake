@@ -1,12 +1,16 @@
-# foretrain_embed(TARGET t ROOT folder PATTERNS globs...): the files of `folder` that match, as bytes inside
-# the static library t, listed by embedded_files() (spec/embedded.h) under their path below `folder`.
+# foretrain_embed(TARGET t ROOT folder PATTERNS globs... [BESIDE globs...]): the files of `folder` that match, as
+# bytes inside the static library t, listed by embedded_files() (spec/embedded.h) under their path below
+# `folder`; and those of the project that match BESIDE, under their path in the project.
 # The assembler copies the bytes (.incbin), so size costs no compile time; OBJECT_DEPENDS re-assembles when a
 # file changes, the glob when one comes or goes.
 function(foretrain_embed)
-  cmake_parse_arguments(arg "" "TARGET;ROOT" "PATTERNS" ${ARGN})
+  cmake_parse_arguments(arg "" "TARGET;ROOT" "PATTERNS;BESIDE" ${ARGN})
   set(root ${PROJECT_SOURCE_DIR}/${arg_ROOT})
   list(TRANSFORM arg_PATTERNS PREPEND ${root}/)
   file(GLOB paths RELATIVE ${root} CONFIGURE_DEPENDS ${arg_PATTERNS})
+  list(TRANSFORM arg_BESIDE PREPEND ${PROJECT_SOURCE_DIR}/)
+  file(GLOB beside RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${arg_BESIDE})
+  list(APPEND paths ${beside})
   list(SORT paths COMPARE STRING)
   list(LENGTH paths count)
 
@@ -17,11 +21,15 @@ function(foretrain_embed)
   set(index 0)
   foreach(path IN LISTS paths)
     set(symbol foretrain_embedded_${index})
+    set(file ${root}/${path})
+    if(path IN_LIST beside)
+      set(file ${PROJECT_SOURCE_DIR}/${path})
+    endif()
     string(APPEND blobs "  .balign 64\n  .globl ${symbol}, ${symbol}_end\n"
-      "${symbol}:\n  .incbin \"${root}/${path}\"\n${symbol}_end:\n  .byte 0\n")
+      "${symbol}:\n  .incbin \"${file}\"\n${symbol}_end:\n  .byte 0\n")
     string(APPEND symbols "extern const char ${symbol}[], ${symbol}_end[];\n")
     string(APPEND rows "      row(\"${path}\", ${symbol}, ${symbol}_end),\n")
-    list(APPEND files ${root}/${path})
+    list(APPEND files ${file})
     math(EXPR index "${index} + 1")
   endforeach()
 

@@ -44,6 +44,20 @@ struct ImportOptions {
 };
 int run_import(const ImportOptions& options);
 
+struct FitCommandOptions {
+  std::string samples, gpu, out, name, source, derive_from, html;
+  bool study = false, learning_curve = false, force = false, json = false;
+};
+int run_fit(const FitCommandOptions& options, const std::string& presets_folder);
+
+struct CostOptions {
+  std::vector<std::string> words;  // a table of samples, or an operator and its sizes
+  std::string impl, pass, dtype, gpu, profile;
+  bool rows = false;
+  bool json = false;
+};
+int run_cost(const CostOptions& options, const std::string& presets_folder);
+
 // Writes an answer to stdout. 0, also where the reader went away early (`foretrain list models | head -1`);
 // 1, with a line on stderr, where it cannot be written.
 int answer(std::string_view text);
@@ -51,7 +65,8 @@ int answer(std::string_view text);
 // Writes the error's one line to stderr; 2.
 int refuse(const Error& error);
 
-// The only profile so far is the analytic one; any other word is refused.
-Result<void> check_profile(std::string_view word);
+// The error of what an option named, after the option: "--gpu: unknown gpu ...". What is wrong inside a file
+// keeps its place.
+tl::unexpected<Error> at_option(std::string_view option, Error error);
 
 }  // namespace foretrain

@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "commands.h"
+#include "cost/profile_store.h"
 #include "report/table.h"
 #include "spec/catalog.h"
 
@@ -75,14 +76,45 @@ Entry described(std::string name, std::string text) {
   return {std::move(name), {{"description", text}}, text};
 }
 
-Result<std::vector<Entry>> entries_of(const std::string& what, const Catalog& catalog) {
+Result<Entry> profile_entry(const ProfileStore& store, const std::string& name) {
+  TRY_ASSIGN(const LoadedProfile profile, store.load(name));
+  const auto& models = profile.models.models();
+  std::int64_t samples = 0;
+  for (const OperatorModelView& model : models) samples += model.facts.samples;
+  Entry entry{name,
+              {{"gpu", profile.info.gpu},
+               {"models", static_cast<double>(models.size())},
+               {"samples", static_cast<double>(samples)},
+               {"derive_from", profile.info.derive_from},
+               {"source", profile.info.source}},
+              {}};
+  if (!models.empty())
+    entry.line = fmt::format("{} models of {} samples, ", models.size(), with_commas(samples));
+  entry.line += "for " + printable(profile.info.gpu);
+  if (!profile.info.derive_from.empty())
+    entry.line += (models.empty() ? ", derived from " : ", the rest derived from ") +
+                  printable(profile.info.derive_from);
+  if (!profile.info.source.empty()) entry.line += ": " + printable(profile.info.source);
+  return entry;
+}
+
+Result<std::vector<Entry>> profile_entries(const ProfileStore& store) {
+  std::vector<Entry> entries = {described(std::string(kAnalyticProfile),
+                                          "datasheets and formulas only, for every GPU; nothing measured")};
+  for (const std::string& name : store.names()) {
+    TRY_ASSIGN(Entry entry, profile_entry(store, name));
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+Result<std::vector<Entry>> entries_of(const std::string& what, const std::string& presets_folder) {
+  const Catalog catalog(presets_folder);
   if (what == "schedules")
     return std::vector{
         described("gpipe", "all forwards, then all backwards; every micro-batch in flight"),
         described("1f1b", "forwards and backwards in turn; at most pp micro-batches in flight")};
-  if (what == "profiles")
-    return std::vector{
-        described("analytic", "datasheets and formulas only, for every GPU; nothing measured")};
+  if (what == "profiles") return profile_entries(ProfileStore(presets_folder));
   using Reader = Result<Entry> (*)(const Catalog&, const std::string&);
   const std::pair<std::string_view, Reader> readers[] = {
       {"models", model_entry}, {"gpus", gpu_entry}, {"clusters", cluster_entry}, {"stacks", stack_entry}};
@@ -125,7 +157,7 @@ std::string list_json(const std::string& what, const std::vector<Entry>& entries
 }  // namespace
 
 int run_list(const ListOptions& options, const std::string& presets_folder) {
-  const auto entries = entries_of(options.what, Catalog(presets_folder));
+  const auto entries = entries_of(options.what, presets_folder);
   if (!entries) return refuse(entries.error());
   return answer(options.json ? list_json(options.what, *entries) : list_text(*entries));
 }

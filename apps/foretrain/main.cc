@@ -19,6 +19,8 @@ struct CommandLine {
   std::string presets;
   PredictOptions predict;
   ValidateOptions validate;
+  CostOptions cost;
+  FitCommandOptions fit;
   ImportOptions import;
   ListOptions list;
   ShowOptions show;
@@ -68,6 +70,47 @@ void add_validate(CLI::App& app, CommandLine& line) {
   c.add_flag("--json", o.json, "Answer in JSON")->disable_flag_override();
 }
 
+void add_cost(CLI::App& app, CommandLine& line) {
+  CostOptions& o = line.cost;
+  CLI::App& c = add_command(app, line, "cost", "What operators take, one or a table of samples",
+                            "foretrain cost linear m=8192 k=4096 n=11008 --gpu h200-141gb-sxm");
+  c.add_option("OPERATOR key=value...|FILE.csv", o.words,
+               "An operator and its sizes, or samples to compare with")
+      ->type_name("");
+  c.add_option("--impl", o.impl,
+               "aten, fused, eager; attention: flash, sdpa; without it, what the profile has")
+      ->type_name("I");
+  c.add_option("--pass", o.pass, "fwd, bwd, dgrad, wgrad or step; without it, all that there are")
+      ->type_name("PASS");
+  c.add_option("--dtype", o.dtype, "bf16 (without it), fp16, fp32, ...")->type_name("D");
+  c.add_option("--gpu", o.gpu, "A name (foretrain list gpus) or a YAML file; without it, the profile's")
+      ->type_name("G");
+  c.add_option("--profile", o.profile,
+               "Where seconds come from: a name (foretrain list profiles), a folder, or analytic")
+      ->type_name("P");
+  c.add_flag("--rows", o.rows, "Of a table, each row as well")->disable_flag_override();
+  c.add_flag("--json", o.json, "Answer in JSON")->disable_flag_override();
+}
+
+void add_fit(CLI::App& app, CommandLine& line) {
+  FitCommandOptions& o = line.fit;
+  CLI::App& c = add_command(app, line, "fit", "Samples of a GPU's operators become a profile",
+                            "foretrain fit samples --gpu a100-80gb-sxm -o my-profile");
+  c.add_option("SAMPLES", o.samples, "A table of samples, or a folder of them")->type_name("");
+  c.add_option("--gpu", o.gpu, "The GPU that was sampled: a name (foretrain list gpus) or a YAML file")
+      ->type_name("G");
+  c.add_option("-o,--out", o.out, "The folder to write the profile into")->type_name("FOLDER");
+  c.add_option("--name", o.name, "The profile's name; without it, the folder's")->type_name("N");
+  c.add_option("--source", o.source, "Where the samples come from, in words")->type_name("TEXT");
+  c.add_option("--derive-from", o.derive_from, "A profile for operators that this one lacks")->type_name("P");
+  c.add_flag("--study", o.study, "Errors on samples held out in three ways")->disable_flag_override();
+  c.add_flag("--learning-curve", o.learning_curve, "Errors by the number of samples")
+      ->disable_flag_override();
+  c.add_option("--html", o.html, "Also pictures: predicted against measured")->type_name("F.html");
+  c.add_flag("--force", o.force, "Also where that folder holds a profile")->disable_flag_override();
+  c.add_flag("--json", o.json, "Answer in JSON")->disable_flag_override();
+}
+
 void add_import(CLI::App& app, CommandLine& line) {
   ImportOptions& o = line.import;
   CLI::App& c = add_command(app, line, "import", "Samples published by others, in our format",
@@ -88,15 +131,19 @@ void add_list(CLI::App& app, CommandLine& line) {
 
 void add_show(CLI::App& app, CommandLine& line) {
   ShowOptions& o = line.show;
-  CLI::App& c = add_command(app, line, "show", "A preset's YAML, with the origin of each figure",
-                            "foretrain show cluster perlmutter");
-  c.add_option("KIND", o.kind, "model, gpu, cluster or stack")->type_name("");
-  c.add_option("NAME", o.name, "A name (foretrain list ...) or a YAML file")->type_name("");
+  CLI::App& c =
+      add_command(app, line, "show", "A preset's YAML, with the origin of each figure; a profile's models",
+                  "foretrain show cluster perlmutter");
+  c.add_option("KIND", o.kind, "model, gpu, cluster, stack or profile")->type_name("");
+  c.add_option("NAME", o.name, "A name (foretrain list ...), a YAML file, or a profile's folder")
+      ->type_name("");
 }
 
 int run_command(const std::string& name, const CommandLine& line) {
   if (name == "predict") return run_predict(line.predict, line.presets);
   if (name == "validate") return run_validate(line.validate, line.presets);
+  if (name == "cost") return run_cost(line.cost, line.presets);
+  if (name == "fit") return run_fit(line.fit, line.presets);
   if (name == "import") return run_import(line.import);
   if (name == "list") return run_list(line.list, line.presets);
   return run_show(line.show, line.presets);
@@ -174,6 +221,8 @@ int run(int argc, char** argv) {
       "'foretrain SUBCOMMAND --help' tells more.");
   add_predict(app, line);
   add_validate(app, line);
+  add_cost(app, line);
+  add_fit(app, line);
   add_import(app, line);
   add_list(app, line);
   add_show(app, line);

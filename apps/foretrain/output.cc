@@ -21,10 +21,8 @@ int refuse(const Error& error) {
   return 2;
 }
 
-Result<void> check_profile(std::string_view word) {
-  if (word.empty() || word == "analytic") return {};
-  const std::string known[] = {"analytic"};
-  return fail("--profile: unknown profile " + quoted(word) + suggestion(word, known));
+tl::unexpected<Error> at_option(std::string_view option, Error error) {
+  if (error.at.file.empty()) error.message = std::string(option) + ": " + error.message;
+  return tl::unexpected(std::move(error));
 }
-
 }  // namespace foretrain

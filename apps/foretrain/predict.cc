@@ -4,11 +4,14 @@
 #include <cstdio>
 #include <limits>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "base/yaml.h"
 #include "commands.h"
+#include "cost/profile_store.h"
 #include "predict/evaluator.h"
 #include "report/predict_report.h"
 #include "spec/run.h"
@@ -27,7 +30,7 @@ plan: {tp: 4, pp: 4, zero: 1, micro_batch: 4, recompute: full, precision: fp16, 
 )";
 constexpr std::string_view kExampleNote =
     "foretrain: no RUN.yaml and no --model: starting from the built-in example "
-    "(gpt-neox-20b on perlmutter, 128 GPUs, pp=4 tp=4 dp=8, stack neox)\n";
+    "(gpt-neox-20b on perlmutter, 128 GPUs, pp=4 tp=4 dp=8, stack neox)";
 
 // Empty: not given, 0. The upper limits are the run's to check, for a file states the same figures.
 Result<std::int64_t> count_option(std::string_view option, const std::string& word) {
@@ -65,6 +68,7 @@ Result<RunOptions> run_options(const PredictOptions& options) {
   run.cluster = options.cluster;
   run.stack = options.stack;
   run.plan = options.plan;
+  run.profile = options.profile;
   TRY_ASSIGN(run.gpus, count_option("--gpus", options.gpus));
   TRY_ASSIGN(run.seq, count_option("--seq", options.seq));
   TRY_ASSIGN(run.global_batch, count_option("--global-batch", options.global_batch));
@@ -72,6 +76,21 @@ Result<RunOptions> run_options(const PredictOptions& options) {
 }
 
 bool is_example(const PredictOptions& options) { return options.run_file.empty() && options.model.empty(); }
+
+// Says which of the example's values the options replaced.
+std::string example_note(const PredictOptions& options) {
+  const std::pair<std::string_view, const std::string&> given[] = {
+      {"--cluster", options.cluster}, {"--gpus", options.gpus},
+      {"--seq", options.seq},         {"--stack", options.stack},
+      {"--profile", options.profile}, {"--global-batch", options.global_batch},
+      {"--plan", options.plan}};
+  std::vector<std::string> overridden;
+  for (const auto& [option, word] : given)
+    if (!word.empty()) overridden.push_back(fmt::format("{} {}", option, printable(word)));
+  std::string note(kExampleNote);
+  if (!overridden.empty()) note += ", but for " + join(overridden, ", ");
+  return note + "\n";
+}
 
 Result<Run> run_of(const PredictOptions& options, const Catalog& catalog) {
   TRY_ASSIGN(const RunOptions given, run_options(options));
@@ -86,13 +105,15 @@ Result<Run> run_of(const PredictOptions& options, const Catalog& catalog) {
 }
 
 Result<std::string> predict_report(const PredictOptions& options, const std::string& presets_folder) {
-  TRY(check_profile(options.profile));
   std::optional<double> tokens;
   if (!options.tokens.empty()) {
     TRY_ASSIGN(tokens, parse_tokens(options.tokens));
   }
-  TRY_ASSIGN(const Run run, run_of(options, Catalog(presets_folder)));
-  const Prediction prediction = predict(run);
+  TRY_ASSIGN(Run run, run_of(options, Catalog(presets_folder)));
+  auto costs = ProfileStore(presets_folder).costs_for(run.cluster, run.profile);
+  if (!costs) return fail((options.profile.empty() ? "profile: " : "--profile: ") + costs.error().message);
+  run.profile = costs->profile;
+  const Prediction prediction = predict(run, costs->costs);
   std::optional<Training> whole;
   if (tokens) whole = training(run, prediction, *tokens);
   const Training* told = whole ? &*whole : nullptr;
@@ -104,7 +125,7 @@ Result<std::string> predict_report(const PredictOptions& options, const std::str
 int run_predict(const PredictOptions& options, const std::string& presets_folder) {
   const auto report = predict_report(options, presets_folder);
   if (!report) return refuse(report.error());
-  if (is_example(options)) std::fwrite(kExampleNote.data(), 1, kExampleNote.size(), stderr);
+  if (is_example(options)) std::fputs(example_note(options).c_str(), stderr);
   return answer(*report);
 }
 

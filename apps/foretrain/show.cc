@@ -1,4 +1,5 @@
-// foretrain show: a preset as its file stands, comments and so the origin of each figure included.
+// foretrain show: a preset as its file stands, comments and so the origin of each figure included; of a
+// profile, its models.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,14 +8,38 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "commands.h"
+#include "cost/profile_store.h"
+#include "report/fit_report.h"
 #include "spec/catalog.h"
 
 namespace foretrain {
 namespace {
 
+Result<std::string> profile_text(const ProfileStore& store, const std::string& name) {
+  if (name == kAnalyticProfile)
+    return "name     analytic\nsource   datasheets and formulas (docs/theory.md); nothing measured, for "
+           "every GPU\n";
+  TRY_ASSIGN(const LoadedProfile profile, store.load(name));
+  const ProfileInfo& info = profile.info;
+  const auto& models = profile.models.models();
+  std::int64_t samples = 0;
+  for (const OperatorModelView& model : models) samples += model.facts.samples;
+  std::string text = fmt::format("name     {}\ngpu      {}\n", printable(info.name), printable(info.gpu));
+  if (!info.source.empty()) text += "source   " + printable(info.source) + "\n";
+  if (!info.derive_from.empty())
+    text +=
+        fmt::format("derives  from {}: operators that have no model here, by the ratio of the GPUs' rates\n",
+                    printable(info.derive_from));
+  text += fmt::format("models   {}, of {} samples\n", models.size(), with_commas(samples));
+  if (models.empty()) return text;
+  return text +
+         "\nerror: mean absolute, on shapes a model has not seen; outside: beyond the sampled sizes\n" +
+         models_text(models);
+}
+
 // Read as well as shown, so that what is shown is known to be good. For a model, the exact count too.
-Result<std::string> shown(const ShowOptions& options, const Catalog& catalog) {
-  const std::string kinds[] = {"model", "gpu", "cluster", "stack"};
+Result<std::string> shown(const ShowOptions& options, const std::string& presets_folder) {
+  const std::string kinds[] = {"model", "gpu", "cluster", "stack", "profile"};
   if (std::find(std::begin(kinds), std::end(kinds), options.kind) == std::end(kinds))
     return fail(fmt::format(
         "show: {}{}",
@@ -23,6 +48,8 @@ Result<std::string> shown(const ShowOptions& options, const Catalog& catalog) {
   if (options.name.empty())
     return fail(fmt::format("show {0}: no name given; 'foretrain list {0}s' tells them", options.kind));
 
+  if (options.kind == "profile") return profile_text(ProfileStore(presets_folder), options.name);
+  const Catalog catalog(presets_folder);
   std::string footer;
   if (options.kind == "model") {
     TRY_ASSIGN(const Model model, catalog.model(options.name));
@@ -42,7 +69,7 @@ Result<std::string> shown(const ShowOptions& options, const Catalog& catalog) {
 }  // namespace
 
 int run_show(const ShowOptions& options, const std::string& presets_folder) {
-  const auto text = shown(options, Catalog(presets_folder));
+  const auto text = shown(options, presets_folder);
   return text ? answer(*text) : refuse(text.error());
 }
 

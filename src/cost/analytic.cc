@@ -24,6 +24,8 @@ constexpr Tile kTiles[] = {
 // with arXiv 2509.22832) put residual adds at 1, gelu at 0.7 to 0.85, layer norms at 0.6.
 double stream_share(OperatorKind kind, Impl impl) {
   if (impl == Impl::kEager) return 1.0;  // counted as measured, kernel by kernel
+  const bool chain = kind == OperatorKind::kRmsnorm || kind == OperatorKind::kRope;
+  if (impl == Impl::kAten && chain) return 0.95;  // plain library kernels in a row
   switch (kind) {
     case OperatorKind::kBatchedProduct:
       return 0.75;  // scores of many small products

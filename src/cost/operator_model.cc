@@ -23,6 +23,7 @@ OperatorCost evaluate(const OperatorModelView& model, const Operator& op, const 
   }
   cost.spread = inside ? model.facts.spread : model.facts.spread_outside;
   cost.origin = model.facts.origin;
+  cost.host = Seconds(model.facts.seconds_per_launch_host * op.launches);
   if (!inside && cost.origin <= Origin::kInterpolated) cost.origin = Origin::kExtrapolated;
   return cost;
 }

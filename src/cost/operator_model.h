@@ -42,7 +42,7 @@ struct OperatorModelView {
   ForestView residual;
 };
 
-// Seconds, spread and origin of `op`, whose key is the model's.
+// Seconds, spread and origin of `op`, whose key is the model's; host seconds are 0 where none were sampled.
 OperatorCost evaluate(const OperatorModelView& model, const Operator& op, const Gpu& gpu);
 
 // The base alone.

@@ -78,6 +78,19 @@ std::array<std::string_view, kOriginCount> origin_names() {
   return names;
 }
 
+// How many features the residual of such an operator has.
+std::int32_t feature_count(const ModelKey& key) {
+  Operator op;
+  op.kind = key.kind;
+  op.impl = key.impl;
+  op.pass = key.pass;
+  op.dtype = key.dtype;
+  op.sizes.fill(1);
+  Gpu any;
+  any.sms = 1;
+  return static_cast<std::int32_t>(residual_features(op, any).count);
+}
+
 Result<OperatorModelView> read_record(const Record& r, std::string_view bytes, const std::string& file) {
   const Position at{file, 0, 0};
   OperatorModelView m;
@@ -107,6 +120,7 @@ Result<OperatorModelView> read_record(const Record& r, std::string_view bytes, c
                 array_at<std::uint8_t>(bytes, r.split_offset, r.trees * inner_nodes(r.depth)),
                 array_at<float>(bytes, r.threshold_offset, r.trees * inner_nodes(r.depth)),
                 array_at<float>(bytes, r.leaf_offset, r.trees * leaves(r.depth))};
+  if (r.features != feature_count(m.key)) return fail("fitted with other features than this version's", at);
   if (!well_formed(m.residual)) return fail("damaged: a forest is not well formed", at);
   return m;
 }

@@ -75,6 +75,7 @@ OperatorCost ProfileCost::cost(const Operator& op) const {
   }
   if (!found) return physics;
   physics.gpu = found->gpu;
+  if (found->host > Seconds(0)) physics.host = found->host;
   physics.spread = found->spread;
   physics.origin = found->origin;
   return physics;

@@ -116,12 +116,14 @@ Features residual_features(const Operator& op, const Gpu& gpu) {
   for (std::size_t i = 0; i < sizes; ++i) f.add(log2_of(static_cast<double>(op.sizes[i])));
   const Products products = products_of(op);
   if (products.count > 0) {
-    for (const TileShape tile : kTileShapes) {
-      const double waves = tiles(products.list[0], tile) / sms;
-      f.add(waves / std::ceil(waves));
+    for (std::size_t i = 0; i < products.count; ++i) {
+      for (const TileShape tile : kTileShapes) {
+        const double waves = tiles(products.list[i], tile) / sms;
+        f.add(waves / std::ceil(waves));
+      }
+      f.add(log2_of(std::ceil(tiles(products.list[i], kTileShapes[0]) / sms)));
     }
-    f.add(log2_of(tiles(products.list[0], kTileShapes[0])));
-    for (std::size_t i = 0; i < sizes; ++i) f.add(alignment(op.sizes[i]));
+    for (std::size_t i = sizes - 3; i < sizes; ++i) f.add(alignment(op.sizes[i]));
   } else if (op.kind == OperatorKind::kAttention) {
     const double blocks =
         static_cast<double>(op.sizes[0] * op.sizes[1]) * std::ceil(static_cast<double>(op.sizes[3]) / 128);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "base/check.h"
 #include "fit/least_squares.h"
 
 namespace foretrain {
@@ -52,6 +53,17 @@ std::array<double, kMaxTerms> fit_base(std::span<const Shape> shapes, const Gpu&
   return coefficients;
 }
 
+// Median over the samples that say; 0 where none does.
+double host_per_launch(std::span<const Sample* const> samples) {
+  std::vector<double> host;
+  for (const Sample* sample : samples)
+    if (sample->host_us) host.push_back(*sample->host_us * 1e-6 / std::max(sample->op.launches, 1));
+  if (host.empty()) return 0;
+  const auto middle = host.begin() + static_cast<std::ptrdiff_t>(host.size() / 2);
+  std::nth_element(host.begin(), middle, host.end());
+  return *middle;
+}
+
 // Half the width of the interval that holds 80 % of the log errors, as a deviation.
 double spread_of(std::vector<double> ratios) {
   if (ratios.empty()) return 0;
@@ -79,8 +91,9 @@ double mean_error(std::span<const double> ratios) {
 }
 
 Result<FittedOperator> fit_model(std::span<const Sample* const> samples, const Gpu& gpu,
-                                 const FitOptions& options) {
+                                 const BoostOptions& options) {
   FittedOperator fitted;
+  fitted.boost = options;
   fitted.key = key_of(samples.front()->op);
   fitted.facts.samples = static_cast<std::int64_t>(samples.size());
   fitted.facts.size_low.fill(HUGE_VAL);
@@ -90,6 +103,7 @@ Result<FittedOperator> fit_model(std::span<const Sample* const> samples, const G
       fitted.facts.size_low[i] = std::min(fitted.facts.size_low[i], size);
       fitted.facts.size_high[i] = std::max(fitted.facts.size_high[i], size);
     }
+  fitted.facts.seconds_per_launch_host = host_per_launch(samples);
   const std::vector<Shape> shapes = distinct_shapes(samples);
   fitted.coefficients = fit_base(shapes, gpu);
   if (shapes.size() < kFewForTrees) return fitted;
@@ -104,7 +118,7 @@ Result<FittedOperator> fit_model(std::span<const Sample* const> samples, const G
     const double base = base_seconds(fitted.coefficients, physical_terms(shape.op, gpu));
     y.push_back(static_cast<float>(std::log(shape.seconds / base)));
   }
-  TRY_ASSIGN(fitted.residual, boost(x, columns, y, {}, options.boost));
+  TRY_ASSIGN(fitted.residual, boost(x, columns, y, {}, options));
   return fitted;
 }
 
@@ -117,8 +131,11 @@ std::vector<double> ratios(const FittedOperator& model, std::span<const Sample* 
   return out;
 }
 
-Result<FittedOperator> fit_operator(std::span<const Sample* const> samples, const Gpu& gpu,
-                                    const FitOptions& options) {
+namespace {
+
+// Ratios of every sample by a model that has not seen its shape.
+Result<std::vector<double>> cross_validate(std::span<const Sample* const> samples, const Gpu& gpu,
+                                           const FitOptions& options, const BoostOptions& boost) {
   std::vector<double> held_out;
   const auto folds = static_cast<std::uint64_t>(options.folds);
   for (std::uint64_t fold = 0; fold < folds; ++fold) {
@@ -126,13 +143,29 @@ Result<FittedOperator> fit_operator(std::span<const Sample* const> samples, cons
     for (const Sample* sample : samples)
       (shape_hash(sample->op, options.seed) % folds == fold ? test : train).push_back(sample);
     if (train.empty() || test.empty()) continue;
-    TRY_ASSIGN(const FittedOperator model, fit_model(train, gpu, options));
+    TRY_ASSIGN(const FittedOperator model, fit_model(train, gpu, boost));
     const std::vector<double> fold_ratios = ratios(model, test, gpu);
     held_out.insert(held_out.end(), fold_ratios.begin(), fold_ratios.end());
   }
-  TRY_ASSIGN(FittedOperator fitted, fit_model(samples, gpu, options));
-  fitted.facts.error = mean_error(held_out);
-  fitted.facts.spread = spread_of(held_out);
+  return held_out;
+}
+
+}  // namespace
+
+Result<FittedOperator> fit_operator(std::span<const Sample* const> samples, const Gpu& gpu,
+                                    const FitOptions& options) {
+  std::vector<double> best;
+  const BoostOptions* chosen = nullptr;
+  for (const BoostOptions& candidate : options.candidates) {
+    TRY_ASSIGN(std::vector<double> held_out, cross_validate(samples, gpu, options, candidate));
+    if (chosen != nullptr && mean_error(held_out) >= mean_error(best)) continue;
+    best = std::move(held_out);
+    chosen = &candidate;
+  }
+  CHECK_THAT(chosen != nullptr);
+  TRY_ASSIGN(FittedOperator fitted, fit_model(samples, gpu, *chosen));
+  fitted.facts.error = mean_error(best);
+  fitted.facts.spread = spread_of(best);
   fitted.facts.spread_outside = std::max(2 * fitted.facts.spread, 0.1);
   return fitted;
 }

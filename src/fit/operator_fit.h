@@ -20,24 +20,29 @@ struct FittedOperator {
   ModelFacts facts;
   std::array<double, kMaxTerms> coefficients{};
   Forest residual;
+  BoostOptions boost;  // as chosen
 
   OperatorModelView view() const { return {key, facts, coefficients, residual.view()}; }
 };
 
 struct FitOptions {
-  BoostOptions boost;
+  // The one with the least cross-validated error is taken, operator by operator: deep trees where labels are
+  // clean, few and shallow ones where noise is all that is left.
+  std::vector<BoostOptions> candidates = {
+      {.trees = 300, .depth = 6, .learning_rate = 0.05, .min_child_weight = 4, .subsample = 0.6},
+      {.trees = 150, .depth = 4, .learning_rate = 0.05, .min_child_weight = 8, .subsample = 0.6}};
   int folds = 5;
   std::uint64_t seed = 1;
 };
 
 // Base and residual alone.
 Result<FittedOperator> fit_model(std::span<const Sample* const> samples, const Gpu& gpu,
-                                 const FitOptions& options);
+                                 const BoostOptions& boost);
 
 // Predicted over measured seconds, one a test sample.
 std::vector<double> ratios(const FittedOperator& model, std::span<const Sample* const> test, const Gpu& gpu);
 
-// fit_model on everything, with facts from grouped cross-validation.
+// fit_model on everything with the best candidate, and facts from grouped cross-validation.
 Result<FittedOperator> fit_operator(std::span<const Sample* const> samples, const Gpu& gpu,
                                     const FitOptions& options);
 

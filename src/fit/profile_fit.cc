@@ -1,10 +1,13 @@
 #include "fit/profile_fit.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <tuple>
 
 #include "base/file.h"
+#include "base/text.h"
 
 namespace foretrain {
 namespace {
@@ -56,26 +59,46 @@ Result<FittedProfile> fit_profile(std::vector<Sample> samples, const Gpu& gpu, c
   return profile;
 }
 
+Result<void> check_profile_folder(const std::string& folder, bool force) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (!fs::exists(fs::symlink_status(folder, ignored))) {
+    const std::string parent = fs::path(folder).parent_path().string();
+    if (!parent.empty() && !is_folder(parent))
+      return fail("-o: found no folder " + foretrain::quoted(parent) + " to write into");
+    return {};
+  }
+  if (!is_folder(folder)) return fail("-o: " + foretrain::quoted(folder) + " is not a folder");
+  if (!force)
+    return fail("-o: " + foretrain::quoted(folder) + " exists; give --force to replace the profile in it");
+  if (!is_file(folder + "/profile.yaml"))
+    return fail("-o: " + foretrain::quoted(folder) +
+                " holds no profile.yaml; --force replaces profiles only");
+  return {};
+}
+
 Result<void> write_profile(const std::string& folder, const ProfileInfo& info,
                            const std::vector<FittedOperator>& models, bool force) {
   namespace fs = std::filesystem;
-  std::error_code error;
-  if (fs::exists(folder, error)) {
-    if (!force) return fail("-o: " + folder + " exists; give --force to replace it");
-    if (!fs::is_directory(folder, error)) return fail("-o: " + folder + " is not a folder");
-  }
-  const std::string partial = folder + ".partial";
-  fs::remove_all(partial, error);
-  if (!fs::create_directories(partial, error))
-    return fail("-o: cannot make " + partial + ": " + error.message());
+  TRY(check_profile_folder(folder, force));
   std::vector<OperatorModelView> views;
   for (const FittedOperator& model : models) views.push_back(model.view());
-  TRY(write_file(partial + "/profile.yaml", to_yaml(info)));
-  TRY(write_file(partial + "/models.bin", to_bytes(views)));
-  fs::remove_all(folder, error);
-  fs::rename(partial, folder, error);
-  if (error) return fail("-o: cannot rename " + partial + ": " + error.message());
-  return {};
+  const auto write_into = [&](const std::string& place) -> Result<void> {
+    TRY(write_file(place + "/models.bin", to_bytes(views)));
+    return write_file(place + "/profile.yaml", to_yaml(info));
+  };
+  if (is_folder(folder)) return write_into(folder);
+  const std::string partial = folder + ".partial." + std::to_string(::getpid());
+  std::error_code error, ignored;
+  if (!fs::create_directory(partial, error))
+    return fail("cannot write: " + error.message(), Position{folder});
+  Result<void> written = write_into(partial);
+  if (written) {
+    fs::rename(partial, folder, error);
+    if (error) written = fail("cannot write: " + error.message(), Position{folder});
+  }
+  if (!written) fs::remove_all(partial, ignored);
+  return written;
 }
 
 }  // namespace foretrain

@@ -36,7 +36,12 @@ inline constexpr std::size_t kFewestSamples = 8;
 Result<FittedProfile> fit_profile(std::vector<Sample> samples, const Gpu& gpu, const FitOptions& options,
                                   const Progress& progress = {});
 
-// profile.yaml and models.bin, written beside and renamed; an existing folder needs `force`.
+// Whether write_profile() may write there: a folder that is not there yet or, with `force`, one that holds a
+// profile. Asked before the work begins.
+Result<void> check_profile_folder(const std::string& folder, bool force);
+
+// profile.yaml and models.bin. A new folder appears with both in it or not at all; in one that is there each
+// file is replaced by renaming, and what else lies in it stays.
 Result<void> write_profile(const std::string& folder, const ProfileInfo& info,
                            const std::vector<FittedOperator>& models, bool force);
 

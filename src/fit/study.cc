@@ -21,8 +21,8 @@ bool hidden_held_out(const Sample& sample) {
 }
 
 Result<double> error_on(const Samples& train, const Samples& test, const Gpu& gpu,
-                        const FitOptions& options) {
-  TRY_ASSIGN(const FittedOperator model, fit_model(train, gpu, options));
+                        const BoostOptions& boost) {
+  TRY_ASSIGN(const FittedOperator model, fit_model(train, gpu, boost));
   return mean_error(ratios(model, test, gpu));
 }
 
@@ -42,7 +42,7 @@ Result<std::vector<StudyRow>> study(const std::vector<Sample>& samples, const Gp
     Samples train, test;
     for (const Sample* s : group.samples) (hidden_held_out(*s) ? test : train).push_back(s);
     if (train.size() >= kFewestSamples && test.size() >= kFewestSamples) {
-      TRY_ASSIGN(row.hidden, error_on(train, test, gpu, options));
+      TRY_ASSIGN(row.hidden, error_on(train, test, gpu, whole.boost));
     }
     Samples by_work = group.samples;
     std::stable_sort(by_work.begin(), by_work.end(),
@@ -51,10 +51,10 @@ Result<std::vector<StudyRow>> study(const std::vector<Sample>& samples, const Gp
     std::size_t cut = by_work.size() * 4 / 5;
     while (cut < by_work.size() && work_of(by_work[cut]->op) == work_of(by_work[cut - 1]->op)) ++cut;
     if (cut < by_work.size()) {
-      TRY_ASSIGN(
-          row.largest,
-          error_on(Samples(by_work.begin(), by_work.begin() + static_cast<std::ptrdiff_t>(cut)),
-                   Samples(by_work.begin() + static_cast<std::ptrdiff_t>(cut), by_work.end()), gpu, options));
+      TRY_ASSIGN(row.largest,
+                 error_on(Samples(by_work.begin(), by_work.begin() + static_cast<std::ptrdiff_t>(cut)),
+                          Samples(by_work.begin() + static_cast<std::ptrdiff_t>(cut), by_work.end()), gpu,
+                          whole.boost));
     }
     rows.push_back(row);
     if (progress) progress(done, samples.size());
@@ -73,13 +73,16 @@ Result<std::vector<CurvePoint>> learning_curve(const std::vector<Sample>& sample
       return shape_hash(a->op, options.seed + 7) < shape_hash(b->op, options.seed + 7);
     });
     // A fifth of the shapes judges, the rest is drawn from in a fixed random order.
-    const std::size_t judges = order.size() / 5;
+    std::size_t judges = order.size() / 5;
+    while (judges > 0 && judges < order.size() &&
+           order[order.size() - judges]->op == order[order.size() - judges - 1]->op)
+      --judges;  // equal shapes stay on one side
     const Samples test(order.end() - static_cast<std::ptrdiff_t>(judges), order.end());
     for (const std::size_t n : {25, 50, 100, 200, 400, 800, 1600}) {
       if (n > order.size() - judges || judges < kFewestSamples) break;
       TRY_ASSIGN(const double error,
                  error_on(Samples(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n)), test, gpu,
-                          options));
+                          n <= 400 ? options.candidates.back() : options.candidates.front()));
       points.push_back({group.key, n, error});
     }
     if (progress) progress(done, samples.size());

@@ -1,0 +1,33 @@
+#include "base/progress.h"
+
+#include <doctest/doctest.h>
+
+using namespace foretrain;
+
+TEST_CASE("half done after four seconds: as long again to go") {
+  CHECK(progress_line("fitting", "samples", 1200, 2400, Seconds(4)) ==
+        "fitting  [############............]   50 %  1,200 of 2,400 samples, 300/s, 4 s left");
+}
+
+TEST_CASE("at the start nothing is known of the rate, and no work is not a division by zero") {
+  CHECK(progress_line("fitting", "samples", 0, 10, Seconds(1)) ==
+        "fitting  [........................]    0 %  0 of 10 samples");
+  CHECK(progress_line("fitting", "samples", 0, 0, Seconds(0)) ==
+        "fitting  [........................]    0 %  0 of 0 samples");
+}
+
+TEST_CASE("more than all is all") {
+  CHECK(progress_line("fitting", "samples", 12, 10, Seconds(1)).find("100 %") != std::string::npos);
+}
+
+TEST_CASE("a stream that is no terminal stays empty") {
+  std::FILE* file = std::tmpfile();
+  REQUIRE(file != nullptr);
+  {
+    ProgressBar bar("fitting", "samples", file);
+    bar.update(1, 2);
+    bar.update(2, 2);
+  }
+  CHECK(std::ftell(file) == 0);
+  std::fclose(file);
+}

@@ -1,0 +1,204 @@
+#include "cost/profile.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include "cost/memo.h"
+#include "cost/profile_cost.h"
+#include "cost/profile_store.h"
+#include "spec/catalog.h"
+
+using namespace foretrain;
+
+namespace {
+
+// One tree of depth 1: residual log(2) for small products, 0 for large ones.
+Forest step_forest() {
+  Forest forest;
+  forest.depth = 1;
+  Operator product;
+  product.sizes = {1, 1, 1};
+  forest.features =
+      static_cast<std::int32_t>(residual_features(product, Catalog().gpu("h200-141gb-sxm").value()).count);
+  forest.split_feature = {0};
+  forest.threshold = {30.0f};  // log2 of FLOPs
+  forest.leaf = {0.6931472f, 0.0f};
+  return forest;
+}
+
+OperatorModelView linear_model(const Forest& forest, PassKind pass) {
+  OperatorModelView model;
+  model.key = {OperatorKind::kLinear, Impl::kAten, pass, Dtype::kFp16};
+  model.coefficients[1] = 1.25;  // of flops / rate
+  model.facts.samples = 100;
+  model.facts.spread = 0.03;
+  model.facts.spread_outside = 0.1;
+  model.facts.size_low = {1, 1, 1, 0, 0, 0};
+  model.facts.size_high = {10000, 10000, 10000, 0, 0, 0};
+  model.residual = forest.view();
+  return model;
+}
+
+Cluster a100() {
+  Cluster cluster;
+  cluster.name = "test";
+  cluster.gpu = Catalog().gpu("a100-80gb-sxm").value();
+  cluster.host_launch = microseconds(6);
+  return cluster;
+}
+
+Operator linear(std::int64_t m, PassKind pass, Dtype dtype = Dtype::kFp16) {
+  Operator op;
+  op.kind = OperatorKind::kLinear;
+  op.pass = pass;
+  op.dtype = dtype;
+  op.sizes = {m, 4096, 4096};
+  return op;
+}
+
+}  // namespace
+
+TEST_CASE("models read back as written, and the same models give the same bytes") {
+  const Forest forest = step_forest();
+  const std::vector<OperatorModelView> models = {linear_model(forest, PassKind::kForward),
+                                                 linear_model(forest, PassKind::kInput)};
+  const std::string bytes = to_bytes(models);
+  CHECK(bytes == to_bytes(models));
+  const auto file = ModelFile::open(bytes, "models.bin");
+  REQUIRE(file.has_value());
+  REQUIRE(file->models().size() == 2);
+  CHECK(file->models()[1].key == models[1].key);
+  CHECK(file->models()[1].facts == models[1].facts);
+  CHECK(file->models()[1].coefficients == models[1].coefficients);
+  std::vector<float> x(static_cast<std::size_t>(forest.features), 0.0f);
+  x[0] = 20.0f;
+  CHECK(file->models()[0].residual.predict(x) == forest.leaf[0]);
+  x[0] = 40.0f;
+  CHECK(file->models()[0].residual.predict(x) == forest.leaf[1]);
+  CHECK(to_bytes(file->models()) == bytes);
+}
+
+TEST_CASE("a damaged file is refused, wherever a byte changed or the end is missing") {
+  const Forest forest = step_forest();
+  const std::string bytes = to_bytes({linear_model(forest, PassKind::kForward)});
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0x41);
+    CHECK_FALSE(ModelFile::open(damaged, "models.bin").has_value());
+  }
+  for (std::size_t n = 0; n < bytes.size(); n += 7)
+    CHECK_FALSE(ModelFile::open(bytes.substr(0, n), "models.bin").has_value());
+}
+
+TEST_CASE("an operator's own model answers, for both half formats, and widens outside its samples") {
+  const Forest forest = step_forest();
+  const ProfileCost costs(ModelFile::open(to_bytes({linear_model(forest, PassKind::kForward)}), "m").value(),
+                          a100());
+  const Operator inside = linear(4096, PassKind::kForward);
+  const OperatorCost cost = costs.cost(inside);
+  CHECK(cost.gpu.value == doctest::Approx(1.25 * flops(inside).value / 312e12));
+  CHECK(cost.origin == Origin::kInterpolated);
+  CHECK(cost.spread == doctest::Approx(0.03));
+  CHECK(cost.host == microseconds(6));  // not sampled: the cluster's
+  CHECK(costs.cost(linear(4096, PassKind::kForward, Dtype::kBf16)).gpu == cost.gpu);
+  const OperatorCost outside = costs.cost(linear(20000, PassKind::kForward));
+  CHECK(outside.origin == Origin::kExtrapolated);
+  CHECK(outside.spread == doctest::Approx(0.1));
+}
+
+TEST_CASE("a backward in two parts adds up to the model of both at once") {
+  const Forest forest = step_forest();
+  OperatorModelView whole = linear_model(forest, PassKind::kBackward);
+  whole.residual = {};  // two products have more features than one
+  const ProfileCost costs(ModelFile::open(to_bytes({whole}), "m").value(), a100());
+  const Seconds both = costs.cost(linear(4096, PassKind::kBackward)).gpu;
+  const OperatorCost input = costs.cost(linear(4096, PassKind::kInput));
+  const OperatorCost weight = costs.cost(linear(4096, PassKind::kWeight));
+  CHECK((input.gpu + weight.gpu).value == doctest::Approx(both.value).epsilon(0.01));
+  CHECK(input.origin == Origin::kDerived);
+  CHECK(input.spread > 0.03);
+}
+
+TEST_CASE(
+    "what a profile lacks comes from the one it derives from, by the ratio of physics, or from physics") {
+  const Forest forest = step_forest();
+  const auto parent = std::make_shared<const ProfileCost>(
+      ModelFile::open(to_bytes({linear_model(forest, PassKind::kForward)}), "m").value(), a100());
+  Cluster slower = a100();
+  slower.gpu.rates[static_cast<std::size_t>(Dtype::kFp16)] *= 0.5;
+  const ProfileCost costs(ModelFile::open(to_bytes({}), "m").value(), slower, parent);
+  const Operator op = linear(4096, PassKind::kForward);
+  const double ratio = costs.cost(op).gpu / parent->cost(op).gpu;
+  CHECK(ratio == doctest::Approx(2).epsilon(0.02));
+  CHECK(costs.cost(op).origin == Origin::kDerived);
+  Operator add;
+  add.kind = OperatorKind::kAdd;
+  add.sizes = {4096, 4096};
+  CHECK(costs.cost(add).origin == Origin::kAnalytic);
+}
+
+TEST_CASE("causal attention costs the blocks on and below the diagonal of a sampled square") {
+  OperatorModelView model;
+  model.key = {OperatorKind::kAttention, Impl::kFlash, PassKind::kForward, Dtype::kFp16};
+  model.coefficients[1] = 2;
+  model.facts.size_high = {100, 100, 100, 100000, 256, 0};
+  const ProfileCost costs(ModelFile::open(to_bytes({model}), "m").value(), a100());
+  Operator op;
+  op.kind = OperatorKind::kAttention;
+  op.impl = Impl::kFlash;
+  op.dtype = Dtype::kFp16;
+  op.sizes = {1, 16, 16, 1024, 128, 0};
+  const Seconds square = costs.cost(op).gpu;
+  op.sizes[5] = 1;
+  // 8 x 8 blocks of 128: 36 of 64.
+  CHECK(costs.cost(op).gpu / square == doctest::Approx(36.0 / 64));
+  CHECK(costs.cost(op).origin == Origin::kDerived);
+  // On a part without a faster kernel the framework's choice is the same kernel.
+  op.impl = Impl::kSdpa;
+  CHECK(costs.cost(op).gpu / square == doctest::Approx(36.0 / 64));
+}
+
+TEST_CASE(
+    "every profile in the program opens, is of a known GPU and prices a product from samples or by "
+    "derivation") {
+  const ProfileStore store;
+  CHECK_FALSE(store.names().empty());
+  for (const std::string& name : store.names()) {
+    INFO(name);
+    const auto loaded = store.load(name);
+    REQUIRE_MESSAGE(loaded.has_value(), (loaded ? "" : loaded.error().text()));
+    Cluster cluster = a100();
+    cluster.gpu = Catalog().gpu(loaded->info.gpu).value();
+    const auto choice = store.costs_for(cluster, "");
+    REQUIRE_MESSAGE(choice.has_value(), (choice ? "" : choice.error().text()));
+    CHECK(choice->profile == name);
+    const Operator op = linear(8192, PassKind::kForward);
+    const OperatorCost cost = choice->costs->cost(op);
+    CHECK(cost.origin != Origin::kAnalytic);
+    CHECK(cost.gpu >= flops(op) / cluster.gpu.rate(Dtype::kFp16));
+  }
+  CHECK(store.costs_for(a100(), "analytic")->profile == "analytic");
+  CHECK_FALSE(store.costs_for(a100(), "gh200-96gb").has_value());
+  CHECK_FALSE(store.costs_for(a100(), "a100-80gb").has_value());
+}
+
+TEST_CASE("a memo answers as its source does and asks once a shape") {
+  class Counting final : public CostSource {
+   public:
+    OperatorCost cost(const Operator& op) const override {
+      ++asked;
+      OperatorCost c;
+      c.gpu = Seconds(static_cast<double>(op.sizes[0]));
+      return c;
+    }
+    mutable int asked = 0;
+  };
+  const auto source = std::make_shared<const Counting>();
+  const MemoCost memo(source);
+  for (int round = 0; round < 3; ++round)
+    for (std::int64_t m = 1; m <= 5000; ++m)
+      REQUIRE(memo.cost(linear(m, PassKind::kForward)).gpu == Seconds(static_cast<double>(m)));
+  CHECK(source->asked == 5000);
+  CHECK(memo.size() == 5000);
+}

@@ -1,0 +1,220 @@
+#include "report/fit_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "report/table.h"
+#include "workload/operator_text.h"
+
+namespace foretrain {
+namespace {
+
+std::string count_text(std::size_t n) { return with_commas(static_cast<std::int64_t>(n)); }
+std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
+
+// An 80 % interval around 1, in percent.
+std::string interval_text(double spread) {
+  return fmt::format("{:+.1f} % to {:+.1f} %", 100 * std::expm1(-kZ80 * spread),
+                     100 * std::expm1(kZ80 * spread));
+}
+
+std::vector<std::string> key_cells(const ModelKey& key) {
+  return {std::string(name(key.kind)), std::string(name(key.impl)), std::string(name(key.pass)),
+          std::string(name(key.dtype))};
+}
+
+std::vector<std::string> joined(std::vector<std::string> cells, const std::vector<std::string>& more) {
+  cells.insert(cells.end(), more.begin(), more.end());
+  return cells;
+}
+
+std::string indented(std::string_view lines) {
+  std::string out;
+  for (const std::string_view line : split(lines, '\n'))
+    if (!line.empty()) out += "  " + std::string(line) + "\n";
+  return out;
+}
+
+constexpr Align kLeft = Align::kLeft, kRight = Align::kRight;
+
+std::string study_text(const std::vector<StudyReportRow>& rows) {
+  Table table({kLeft, kLeft, kLeft, kLeft, kRight, kRight, kRight, kRight});
+  table.add(
+      {"operator", "impl", "pass", "dtype", "samples", "unseen shapes", "unseen hidden", "largest fifth"});
+  double shapes = 0, hidden = 0, largest = 0;
+  std::size_t samples = 0, with_hidden = 0;
+  for (const StudyReportRow& row : rows) {
+    const bool has_hidden = row.hidden >= 0;
+    table.add(joined(key_cells(row.key), {count_text(row.samples), percent(row.shapes),
+                                          has_hidden ? percent(row.hidden) : "-", percent(row.largest)}));
+    samples += row.samples;
+    shapes += row.shapes;
+    largest += row.largest;
+    if (!has_hidden) continue;
+    hidden += row.hidden;
+    ++with_hidden;
+  }
+  const auto n = static_cast<double>(rows.size());
+  table.add({"mean", "", "", "", count_text(samples), percent(shapes / n),
+             with_hidden > 0 ? percent(hidden / static_cast<double>(with_hidden)) : "-",
+             percent(largest / n)});
+  return "mean absolute error on samples held out\n" + table.text();
+}
+
+std::vector<std::size_t> curve_sizes(const std::vector<CurveReportPoint>& points) {
+  std::vector<std::size_t> sizes;
+  for (const CurveReportPoint& point : points) sizes.push_back(point.samples);
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+std::string curve_text(const std::vector<CurveReportPoint>& points) {
+  const std::vector<std::size_t> sizes = curve_sizes(points);
+  std::vector<Align> columns(4, kLeft);
+  columns.resize(4 + sizes.size(), kRight);
+  Table table(columns);
+  std::vector<std::string> row = {"operator", "impl", "pass", "dtype"};
+  for (const std::size_t size : sizes) row.push_back(count_text(size));
+  table.add(row);
+  for (auto point = points.begin(); point != points.end();) {
+    const ModelKey key = point->key;
+    row = key_cells(key);
+    row.resize(columns.size(), "-");
+    for (; point != points.end() && point->key == key; ++point) {
+      const auto at = std::lower_bound(sizes.begin(), sizes.end(), point->samples) - sizes.begin();
+      row[4 + static_cast<std::size_t>(at)] = percent(point->error);
+    }
+    table.add(row);
+  }
+  return "mean absolute error on unseen shapes, by samples fitted on\n" + table.text();
+}
+
+void add_key(JsonWriter& w, const ModelKey& key) {
+  w.key("operator").value(name(key.kind));
+  w.key("impl").value(name(key.impl));
+  w.key("pass").value(name(key.pass));
+  w.key("dtype").value(name(key.dtype));
+}
+
+void add_model(JsonWriter& w, const OperatorModelView& model) {
+  w.begin_object();
+  add_key(w, model.key);
+  w.key("samples").value(model.facts.samples);
+  w.key("error").value(model.facts.error);
+  w.key("spread").value(model.facts.spread);
+  w.key("spread_outside").value(model.facts.spread_outside);
+  w.key("origin").value(name(model.facts.origin));
+  w.key("sizes").begin_object();
+  const auto names = size_names(model.key.kind);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    w.key(names[i]).begin_array().value(model.facts.size_low[i]).value(model.facts.size_high[i]).end_array();
+  w.end_object().end_object();
+}
+
+void add_study(JsonWriter& w, const std::vector<StudyReportRow>& rows) {
+  w.key("study").begin_array();
+  for (const StudyReportRow& row : rows) {
+    w.begin_object();
+    add_key(w, row.key);
+    w.key("samples").value(row.samples);
+    w.key("shapes").value(row.shapes);
+    w.key("hidden");
+    row.hidden >= 0 ? w.value(row.hidden) : w.null();
+    w.key("largest").value(row.largest).end_object();
+  }
+  w.end_array();
+}
+
+void add_curve(JsonWriter& w, const std::vector<CurveReportPoint>& points) {
+  w.key("learning_curve").begin_array();
+  for (const CurveReportPoint& point : points) {
+    w.begin_object();
+    add_key(w, point.key);
+    w.key("samples").value(point.samples).key("error").value(point.error).end_object();
+  }
+  w.end_array();
+}
+
+}  // namespace
+
+std::string range_text(const OperatorModelView& model) {
+  std::string text;
+  const auto names = size_names(model.key.kind);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const double low = model.facts.size_low[i], high = model.facts.size_high[i];
+    text += fmt::format("{}{}={:.0f}", i == 0 ? "" : " ", names[i], low);
+    if (high != low) text += fmt::format("..{:.0f}", high);
+  }
+  return text;
+}
+
+std::string models_text(std::span<const OperatorModelView> models) {
+  Table table({kLeft, kLeft, kLeft, kLeft, kRight, kRight, kLeft, kLeft, kLeft, kLeft});
+  table.add({"operator", "impl", "pass", "dtype", "samples", "error", "80 % interval", "outside", "origin",
+             "sampled sizes"});
+  for (const OperatorModelView& model : models)
+    table.add(joined(key_cells(model.key),
+                     {with_commas(model.facts.samples), percent(model.facts.error),
+                      interval_text(model.facts.spread), interval_text(model.facts.spread_outside),
+                      std::string(name(model.facts.origin)), range_text(model)}));
+  return table.text();
+}
+
+std::string fit_text(const FitReport& report) {
+  std::string text = fmt::format("samples   {} read, {} used, {} rejected\n", count_text(report.read),
+                                 count_text(report.used), count_text(report.read - report.used));
+  if (!report.rejections.empty()) text += "\nrejected\n" + indented(rejections_text(report.rejections));
+  if (!report.models.empty())
+    text += "\nfitted (error: mean absolute, on shapes a model has not seen)\n" + models_text(report.models);
+  if (!report.too_few.empty()) {
+    text += "\ntoo few samples, left to physics\n";
+    for (const std::string& group : report.too_few) text += "  " + group + "\n";
+  }
+  if (!report.study.empty()) text += "\n" + study_text(report.study);
+  if (!report.curve.empty()) text += "\n" + curve_text(report.curve);
+  if (!report.written.empty()) text += "\nwritten: " + printable(report.written) + "\n";
+  return text;
+}
+
+std::string fit_json(const FitReport& report) {
+  JsonWriter w;
+  w.begin_object();
+  w.key("gpu").value(report.gpu);
+  w.key("samples").begin_object();
+  w.key("read").value(report.read);
+  w.key("used").value(report.used);
+  w.key("rejected").value(report.read - report.used).end_object();
+  w.key("rejections").begin_array();
+  for (const Rejection& r : report.rejections)
+    w.begin_object()
+        .key("operator")
+        .value(r.operator_name)
+        .key("reason")
+        .value(r.reason)
+        .key("count")
+        .value(r.count)
+        .key("of")
+        .value(r.group)
+        .key("example")
+        .value(r.example)
+        .end_object();
+  w.end_array();
+  w.key("operators").begin_array();
+  for (const OperatorModelView& model : report.models) add_model(w, model);
+  w.end_array();
+  w.key("too_few").begin_array();
+  for (const std::string& group : report.too_few) w.value(group);
+  w.end_array();
+  if (!report.study.empty()) add_study(w, report.study);
+  if (!report.curve.empty()) add_curve(w, report.curve);
+  if (!report.written.empty()) w.key("written").value(report.written);
+  w.end_object();
+  return w.text();
+}
+
+}  // namespace foretrain

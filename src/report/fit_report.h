@@ -1,0 +1,70 @@
+// What became of samples: the models that were fitted, how good they are on what they have not seen, and
+// pictures of it. Works on the models themselves and on plain values, for nobody here sees fit.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cost/operator_model.h"
+#include "samples/clean.h"
+
+namespace foretrain {
+
+// Mean absolute relative errors on samples held out in three ways (fit/study.h says which).
+struct StudyReportRow {
+  ModelKey key;
+  std::size_t samples = 0;
+  double shapes = 0;
+  double hidden = -1;  // negative: no such samples
+  double largest = 0;
+};
+
+// The error on unseen shapes after fitting on so many samples.
+struct CurveReportPoint {
+  ModelKey key;
+  std::size_t samples = 0;
+  double error = 0;
+};
+
+// A sample beside what its model says, both in microseconds.
+struct ScatterPoint {
+  double measured = 0;
+  double predicted = 0;
+};
+struct Scatter {
+  ModelKey key;
+  std::vector<ScatterPoint> points;
+};
+
+struct FitReport {
+  std::string gpu;
+  std::string samples_name;  // file or folder
+  std::size_t read = 0, used = 0;
+  std::vector<Rejection> rejections;
+  std::vector<OperatorModelView> models;  // of which only key and facts are told
+  std::vector<std::string> too_few;       // groups left to physics
+  std::vector<StudyReportRow> study;
+  std::vector<CurveReportPoint> curve;
+  std::vector<Scatter> scatters;  // for HTML
+  std::string written;            // the profile's folder; empty: none
+};
+
+// "m=128..8192 k=4096": the sampled range, size by size.
+std::string range_text(const OperatorModelView& model);
+
+// A line a model:
+//   operator  impl  pass  dtype  samples  error  80 % interval      outside  origin        sampled sizes
+//   linear    aten  fwd   bf16     1,240  2.1 %  -3.1 % to +3.2 %  ...
+// `error` is that on unseen shapes.
+std::string models_text(std::span<const OperatorModelView> models);
+
+std::string fit_text(const FitReport& report);
+std::string fit_json(const FitReport& report);
+
+// One file that needs nothing else: per model predicted against measured (log-log) and the distribution of
+// their ratio, in SVG. At most kMaxPointsDrawn points a model, evenly picked.
+inline constexpr std::size_t kMaxPointsDrawn = 2000;
+std::string fit_html(const FitReport& report);
+
+}  // namespace foretrain
