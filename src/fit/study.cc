@@ -32,11 +32,13 @@ Result<std::vector<StudyRow>> study(const std::vector<Sample>& samples, const Gp
                                     const FitOptions& options, const Progress& progress) {
   std::vector<StudyRow> rows;
   std::size_t done = 0;
+  FitOptions ten = options;
+  ten.folds = 10;
   for (const SampleGroup& group : group_samples(samples)) {
     done += group.samples.size();
     if (group.samples.size() < kFewestSamples) continue;
     StudyRow row{group.key, group.samples.size()};
-    TRY_ASSIGN(const FittedOperator whole, fit_operator(group.samples, gpu, options));
+    TRY_ASSIGN(const FittedOperator whole, fit_operator(group.samples, gpu, ten));
     row.shapes = whole.facts.error;
 
     Samples train, test;

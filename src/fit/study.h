@@ -1,5 +1,5 @@
 // How good fitted models are on what they have not seen, operator by operator and pass by pass.
-//   shapes   five folds of shapes, equal shapes kept together
+//   shapes   ten folds of shapes, equal shapes kept together
 //   hidden   samples of hidden sizes 3072, 4096, 5120 and 8192 held out (by the samples' group label)
 //   largest  the fifth with the most work (FLOPs, or bytes where there are none) held out
 // and the learning curve: errors on held-out shapes after fitting on 25, 50, ... samples.
