@@ -51,7 +51,9 @@ void add_predict(CLI::App& app, CommandLine& line) {
   c.add_option("--global-batch", o.global_batch, "Sequences a step")->type_name("B");
   c.add_option("--seq", o.seq, "Tokens a sequence")->type_name("S");
   c.add_option("--stack", o.stack, "A name (foretrain list stacks) or a YAML file")->type_name("K");
-  c.add_option("--profile", o.profile, "Where seconds come from: analytic")->type_name("P");
+  c.add_option("--profile", o.profile,
+               "Where operators' seconds come from: a profile, or analytic; without it, the GPU's own")
+      ->type_name("P");
   c.add_option("--tokens", o.tokens, "Also what training on this many costs: 300e9, 300B, 1.5T")
       ->type_name("T");
   c.add_flag("--json", o.json, "Answer in JSON")->disable_flag_override();
@@ -62,7 +64,9 @@ void add_validate(CLI::App& app, CommandLine& line) {
   CLI::App& c = add_command(app, line, "validate", "Predictions against measured runs",
                             "foretrain validate runs.csv --by source");
   c.add_option("FILE.csv|FOLDER", o.inputs, "Measured runs")->type_name("");
-  c.add_option("--profile", o.profile, "Where seconds come from: analytic")->type_name("P");
+  c.add_option("--profile", o.profile,
+               "Where operators' seconds come from: a profile, or analytic; without it, the GPU's own")
+      ->type_name("P");
   c.add_option("--against", o.against, "Which measured step to compare with: fastest or median")
       ->type_name("A");
   c.add_option("--by", o.by, "Group by source, gpu, stack or cluster")->type_name("KEY");
