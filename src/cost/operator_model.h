@@ -31,6 +31,7 @@ struct ModelFacts {
   double seconds_per_launch_host = 0;  // 0: not sampled
   std::array<double, 6> size_low{};    // sampled range, by size
   std::array<double, 6> size_high{};
+  double group_high = 0;  // most query heads to one of keys and values
 
   bool operator==(const ModelFacts&) const = default;
 };
@@ -44,6 +45,11 @@ struct OperatorModelView {
 
 // Seconds, spread and origin of `op`, whose key is the model's; host seconds are 0 where none were sampled.
 OperatorCost evaluate(const OperatorModelView& model, const Operator& op, const Gpu& gpu);
+
+// Query heads that share one head of keys and values.
+inline double query_groups(const Operator& attention) {
+  return static_cast<double>(attention.sizes[1]) / static_cast<double>(attention.sizes[2]);
+}
 
 // The base alone.
 double base_seconds(const std::array<double, kMaxTerms>& coefficients, const Terms& terms);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include "base/check.h"
@@ -11,7 +12,7 @@
 namespace foretrain {
 namespace {
 
-constexpr std::string_view kMagic = "FORETRN1";  // the digit is the version
+constexpr std::string_view kMagic = "FORETRN2";  // the digit is the version
 
 // Fixed layout, little-endian, eight-byte aligned; words of the vocabulary are written out, so that a file
 // outlives a change of their order.
@@ -29,6 +30,7 @@ struct Record {
   std::int64_t samples;
   double error, spread, spread_outside, host;
   std::array<double, 6> size_low, size_high;
+  double group_high;
   std::array<double, kMaxTerms> coefficients;
   std::int32_t depth, features;
   float base_score;
@@ -106,7 +108,16 @@ Result<OperatorModelView> read_record(const Record& r, std::string_view bytes, c
   m.facts.seconds_per_launch_host = r.host;
   m.facts.size_low = r.size_low;
   m.facts.size_high = r.size_high;
+  m.facts.group_high = r.group_high;
   m.coefficients = r.coefficients;
+  double base = 0;
+  for (const double c : r.coefficients) {
+    if (!std::isfinite(c) || c < 0) return fail("damaged: a coefficient is negative or not a number", at);
+    base += c;
+  }
+  if (base <= 0) return fail("damaged: a model without a base", at);
+  for (const double v : {r.error, r.spread, r.spread_outside, r.host, r.group_high})
+    if (!std::isfinite(v) || v < 0) return fail("damaged: a figure is negative or not a number", at);
   if (r.trees == 0) return m;
   constexpr std::uint64_t kMostTrees = 1'000'000;
   if (r.depth < 1 || r.depth > 12 || r.features < 1 || r.features > static_cast<int>(kMaxFeatures) ||
@@ -193,6 +204,7 @@ std::string to_bytes(const std::vector<OperatorModelView>& models) {
     r.host = m.facts.seconds_per_launch_host;
     r.size_low = m.facts.size_low;
     r.size_high = m.facts.size_high;
+    r.group_high = m.facts.group_high;
     r.coefficients = m.coefficients;
     r.depth = m.residual.depth;
     r.features = m.residual.features;

@@ -41,9 +41,13 @@ std::optional<OperatorCost> ProfileCost::own(const Operator& op) const {
 OperatorCost ProfileCost::causal(const OperatorModelView& squares, const Operator& op) const {
   Operator square = op;
   square.sizes[5] = 0;
-  // Of n x n blocks of 128 queries and keys, n (n + 1) / 2 lie on or below the diagonal.
+  // Of n x n blocks of 128 queries and keys, n (n + 1) / 2 lie on or below the diagonal. Launch and memory
+  // cost what they did: only what halves with the work in the base is compute.
   const double n = std::ceil(static_cast<double>(op.sizes[3]) / 128);
-  return derived(evaluate(squares, square, gpu_), (n + 1) / (2 * n), kCausalSpread);
+  const double whole = base_seconds(squares.coefficients, physical_terms(square, gpu_));
+  const double compute = 2 * (whole - base_seconds(squares.coefficients, physical_terms(op, gpu_)));
+  const double left = whole - compute * (1 - (n + 1) / (2 * n));
+  return derived(evaluate(squares, square, gpu_), left / whole, kCausalSpread);
 }
 
 std::optional<OperatorCost> ProfileCost::part_of_backward(const Operator& op) const {
@@ -53,6 +57,15 @@ std::optional<OperatorCost> ProfileCost::part_of_backward(const Operator& op) co
   auto cost = own(whole);
   if (!cost) return std::nullopt;
   return derived(*cost, analytic_.cost(op).gpu / analytic_.cost(whole).gpu, kSplitSpread);
+}
+
+std::optional<OperatorCost> ProfileCost::backward_of_forward(const Operator& op) const {
+  if (op.pass != PassKind::kBackward || is_product(op.kind)) return std::nullopt;
+  Operator forward = op;
+  forward.pass = PassKind::kForward;
+  const auto cost = own(forward);
+  if (!cost || bytes(forward).value <= 0) return std::nullopt;
+  return derived(*cost, bytes(op) / bytes(forward), kTransferSpread);
 }
 
 std::optional<OperatorCost> ProfileCost::fitted(const Operator& op) const {
@@ -73,6 +86,7 @@ OperatorCost ProfileCost::cost(const Operator& op) const {
     if (there.origin != Origin::kAnalytic)
       found = derived(there, physics.gpu / parent_->analytic_.cost(op).gpu, kTransferSpread);
   }
+  if (!found) found = backward_of_forward(op);
   if (!found) return physics;
   physics.gpu = found->gpu;
   if (found->host > Seconds(0)) physics.host = found->host;

@@ -4,6 +4,7 @@
 //   causal attention from a model of the whole square, by the blocks on and below the diagonal
 //   `sdpa` attention from `flash` on parts without a faster kernel (before Hopper)
 //   the profile that this one derives from, times the ratio of the analytic times on the two GPUs
+//   a pointwise backward from the model of its forward, by the bytes that each moves
 //   the analytic cost
 // All but the first are marked derived (the last analytic) and widen the spread.
 #pragma once
@@ -18,7 +19,7 @@ namespace foretrain {
 
 class ProfileCost final : public CostSource {
  public:
-  // `parent` prices for `parent_gpu`; null: none.
+  // `parent` prices operators that this profile lacks, on its own GPU; null: none.
   ProfileCost(ModelFile models, const Cluster& cluster, std::shared_ptr<const ProfileCost> parent = nullptr);
 
   OperatorCost cost(const Operator& op) const override;
@@ -27,6 +28,7 @@ class ProfileCost final : public CostSource {
   std::optional<OperatorCost> fitted(const Operator& op) const;
   std::optional<OperatorCost> own(const Operator& op) const;
   std::optional<OperatorCost> part_of_backward(const Operator& op) const;
+  std::optional<OperatorCost> backward_of_forward(const Operator& op) const;
   OperatorCost causal(const OperatorModelView& squares, const Operator& op) const;
 
   ModelFile models_;

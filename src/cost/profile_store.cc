@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "base/file.h"
 #include "base/nearest.h"
@@ -20,20 +21,30 @@ std::string_view embedded(std::string_view path) {
   return {};
 }
 
-Result<LoadedProfile> parse(std::string_view yaml, std::string bytes, const std::string& folder) {
+std::optional<std::string> embedded_bytes(std::string_view path) {
+  for (const EmbeddedFile& file : embedded_files())
+    if (file.path == path) return std::string(file.content);
+  return std::nullopt;
+}
+
+Result<LoadedProfile> parse(std::string_view yaml, std::optional<std::string> bytes,
+                            const std::string& folder) {
   TRY_ASSIGN(const Node node, parse_yaml(yaml, folder + "/profile.yaml"));
   LoadedProfile loaded;
   TRY_ASSIGN(loaded.info, parse_profile_info(node));
-  if (!bytes.empty()) {
-    TRY_ASSIGN(loaded.models, ModelFile::open(std::move(bytes), folder + "/models.bin"));
+  if (bytes) {
+    TRY_ASSIGN(loaded.models, ModelFile::open(*std::move(bytes), folder + "/models.bin"));
+  } else if (loaded.info.derive_from.empty()) {
+    return fail("found no models.bin, which only a profile that derives from another can lack",
+                Position{folder + "/profile.yaml", 0, 0});
   }
   return loaded;
 }
 
 Result<LoadedProfile> load_folder(const std::string& folder) {
   TRY_ASSIGN(const std::string yaml, read_file(folder + "/profile.yaml", kMaxYamlBytes));
-  std::string bytes;
-  if (is_file(folder + "/models.bin")) {  // a profile may only derive from another
+  std::optional<std::string> bytes;
+  if (is_file(folder + "/models.bin")) {
     TRY_ASSIGN(bytes, read_file(folder + "/models.bin", kMaxModelBytes));
   }
   return parse(yaml, std::move(bytes), folder);
@@ -64,7 +75,7 @@ Result<LoadedProfile> ProfileStore::load(std::string_view name_or_folder) const 
     return load_folder(folder_ + "/profiles/" + word);
   const std::string path = std::string(kEmbeddedFolder) + word;
   if (const std::string_view yaml = embedded(path + "/profile.yaml"); !yaml.empty())
-    return parse(yaml, std::string(embedded(path + "/models.bin")), path);
+    return parse(yaml, embedded_bytes(path + "/models.bin"), path);
   if (is_folder(word)) return load_folder(word);
   std::vector<std::string> known = names();
   known.emplace_back(kAnalyticProfile);
@@ -73,7 +84,9 @@ Result<LoadedProfile> ProfileStore::load(std::string_view name_or_folder) const 
 
 Result<std::shared_ptr<const ProfileCost>> ProfileStore::open(std::string_view name, const Cluster& cluster,
                                                               int depth) const {
-  if (depth > 4) return fail("profile " + foretrain::quoted(name) + " derives from itself");
+  if (depth > 4)
+    return fail("profile " + foretrain::quoted(name) +
+                " derives from others in a circle, or more than four deep");
   TRY_ASSIGN(LoadedProfile loaded, load(name));
   std::shared_ptr<const ProfileCost> parent;
   if (!loaded.info.derive_from.empty()) {

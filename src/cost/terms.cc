@@ -125,8 +125,8 @@ Features residual_features(const Operator& op, const Gpu& gpu) {
     }
     for (std::size_t i = sizes - 3; i < sizes; ++i) f.add(alignment(op.sizes[i]));
   } else if (op.kind == OperatorKind::kAttention) {
-    const double blocks =
-        static_cast<double>(op.sizes[0] * op.sizes[1]) * std::ceil(static_cast<double>(op.sizes[3]) / 128);
+    const double blocks = static_cast<double>(op.sizes[0]) * static_cast<double>(op.sizes[1]) *
+                          std::ceil(static_cast<double>(op.sizes[3]) / 128);
     f.add(static_cast<double>(op.sizes[4]) / static_cast<double>(padded_head_dim(op.sizes[4])));
     f.add(static_cast<double>(padded_head_dim(op.sizes[4])));
     f.add(blocks / sms / std::ceil(blocks / sms));

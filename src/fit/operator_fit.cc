@@ -4,7 +4,6 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "base/check.h"
 #include "fit/least_squares.h"
 
 namespace foretrain {
@@ -105,6 +104,9 @@ Result<FittedOperator> fit_model(std::span<const Sample* const> samples, const G
     }
   fitted.facts.seconds_per_launch_host = host_per_launch(samples);
   const std::vector<Shape> shapes = distinct_shapes(samples);
+  if (fitted.key.kind == OperatorKind::kAttention)
+    for (const Shape& shape : shapes)
+      fitted.facts.group_high = std::max(fitted.facts.group_high, query_groups(shape.op));
   fitted.coefficients = fit_base(shapes, gpu);
   if (shapes.size() < kFewForTrees) return fitted;
 
@@ -133,41 +135,58 @@ std::vector<double> ratios(const FittedOperator& model, std::span<const Sample* 
 
 namespace {
 
-// Ratios of every sample by a model that has not seen its shape.
-Result<std::vector<double>> cross_validate(std::span<const Sample* const> samples, const Gpu& gpu,
-                                           const FitOptions& options, const BoostOptions& boost) {
-  std::vector<double> held_out;
-  const auto folds = static_cast<std::uint64_t>(options.folds);
-  for (std::uint64_t fold = 0; fold < folds; ++fold) {
-    std::vector<const Sample*> train, test;
-    for (const Sample* sample : samples)
-      (shape_hash(sample->op, options.seed) % folds == fold ? test : train).push_back(sample);
-    if (train.empty() || test.empty()) continue;
-    TRY_ASSIGN(const FittedOperator model, fit_model(train, gpu, boost));
-    const std::vector<double> fold_ratios = ratios(model, test, gpu);
-    held_out.insert(held_out.end(), fold_ratios.begin(), fold_ratios.end());
-  }
-  return held_out;
+using Samples = std::vector<const Sample*>;
+
+// Shapes whose hash falls into `fold` judge, the others are fitted on.
+std::pair<Samples, Samples> split(std::span<const Sample* const> samples, std::uint64_t seed,
+                                  std::uint64_t folds, std::uint64_t fold) {
+  Samples train, test;
+  for (const Sample* sample : samples)
+    (shape_hash(sample->op, seed) % folds == fold ? test : train).push_back(sample);
+  return {std::move(train), std::move(test)};
 }
 
 }  // namespace
 
+Result<BoostOptions> choose_boost(std::span<const Sample* const> samples, const Gpu& gpu,
+                                  const FitOptions& options) {
+  const BoostOptions* best = &options.candidates.front();
+  if (options.candidates.size() == 1) return *best;
+  constexpr std::uint64_t kInnerFolds = 4;
+  const auto [train, test] = split(samples, options.seed + 1, kInnerFolds, 0);
+  if (train.empty() || test.empty()) return *best;
+  double least = HUGE_VAL;
+  for (const BoostOptions& candidate : options.candidates) {
+    TRY_ASSIGN(const FittedOperator model, fit_model(train, gpu, candidate));
+    const double error = mean_error(ratios(model, test, gpu));
+    if (error < least) least = error, best = &candidate;
+  }
+  return *best;
+}
+
 Result<FittedOperator> fit_operator(std::span<const Sample* const> samples, const Gpu& gpu,
                                     const FitOptions& options) {
-  std::vector<double> best;
-  const BoostOptions* chosen = nullptr;
-  for (const BoostOptions& candidate : options.candidates) {
-    TRY_ASSIGN(std::vector<double> held_out, cross_validate(samples, gpu, options, candidate));
-    if (chosen != nullptr && mean_error(held_out) >= mean_error(best)) continue;
-    best = std::move(held_out);
-    chosen = &candidate;
+  std::vector<double> held_out;
+  const auto folds = static_cast<std::uint64_t>(options.folds);
+  for (std::uint64_t fold = 0; fold < folds; ++fold) {
+    const auto [train, test] = split(samples, options.seed, folds, fold);
+    if (train.empty() || test.empty()) continue;
+    TRY_ASSIGN(const BoostOptions boost, choose_boost(train, gpu, options));
+    TRY_ASSIGN(const FittedOperator model, fit_model(train, gpu, boost));
+    const std::vector<double> fold_ratios = ratios(model, test, gpu);
+    held_out.insert(held_out.end(), fold_ratios.begin(), fold_ratios.end());
   }
-  CHECK_THAT(chosen != nullptr);
-  TRY_ASSIGN(FittedOperator fitted, fit_model(samples, gpu, *chosen));
-  fitted.facts.error = mean_error(best);
-  fitted.facts.spread = spread_of(best);
+  TRY_ASSIGN(const BoostOptions boost, choose_boost(samples, gpu, options));
+  TRY_ASSIGN(FittedOperator fitted, fit_model(samples, gpu, boost));
+  constexpr double kLeastSpread = 0.003;  // clocks and counters are no better
+  fitted.facts.error = mean_error(held_out);
+  fitted.facts.spread = std::max(spread_of(held_out), kLeastSpread);
   fitted.facts.spread_outside = std::max(2 * fitted.facts.spread, 0.1);
   return fitted;
+}
+
+std::size_t distinct_shape_count(std::span<const Sample* const> samples) {
+  return distinct_shapes(samples).size();
 }
 
 }  // namespace foretrain

@@ -26,8 +26,9 @@ struct FittedOperator {
 };
 
 struct FitOptions {
-  // The one with the least cross-validated error is taken, operator by operator: deep trees where labels are
-  // clean, few and shallow ones where noise is all that is left.
+  // The one with the least error on a held-out quarter of the shapes is taken, operator by operator: deep
+  // trees where labels are clean, few and shallow ones where noise is all that is left. The choice never sees
+  // the samples that judge.
   std::vector<BoostOptions> candidates = {
       {.trees = 300, .depth = 6, .learning_rate = 0.05, .min_child_weight = 4, .subsample = 0.6},
       {.trees = 150, .depth = 4, .learning_rate = 0.05, .min_child_weight = 8, .subsample = 0.6}};
@@ -42,7 +43,13 @@ Result<FittedOperator> fit_model(std::span<const Sample* const> samples, const G
 // Predicted over measured seconds, one a test sample.
 std::vector<double> ratios(const FittedOperator& model, std::span<const Sample* const> test, const Gpu& gpu);
 
-// fit_model on everything with the best candidate, and facts from grouped cross-validation.
+// The candidate that does best on a quarter of these samples' shapes after fitting on the rest.
+Result<BoostOptions> choose_boost(std::span<const Sample* const> samples, const Gpu& gpu,
+                                  const FitOptions& options);
+
+std::size_t distinct_shape_count(std::span<const Sample* const> samples);
+
+// fit_model on everything with the candidate chosen on it, and facts from grouped cross-validation.
 Result<FittedOperator> fit_operator(std::span<const Sample* const> samples, const Gpu& gpu,
                                     const FitOptions& options);
 

@@ -44,7 +44,7 @@ Result<FittedProfile> fit_profile(std::vector<Sample> samples, const Gpu& gpu, c
   profile.rejections = std::move(cleaned.rejections);
   std::size_t done = 0;
   for (const SampleGroup& group : group_samples(cleaned.kept)) {
-    if (group.samples.size() < kFewestSamples) {
+    if (distinct_shape_count(group.samples) < kFewestSamples) {
       profile.too_few.push_back(text_of(group.key));
     } else {
       TRY_ASSIGN(FittedOperator model, fit_operator(group.samples, gpu, options));

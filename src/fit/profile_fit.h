@@ -29,7 +29,7 @@ struct FittedProfile {
   std::vector<Rejection> rejections;
   std::size_t used = 0;
   std::size_t rejected = 0;
-  std::vector<std::string> too_few;  // groups with fewer than kFewestSamples rows, left to physics
+  std::vector<std::string> too_few;  // groups with fewer than kFewestSamples shapes, left to physics
 };
 inline constexpr std::size_t kFewestSamples = 8;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <unordered_set>
 
 namespace foretrain {
 namespace {
@@ -20,8 +21,13 @@ bool hidden_held_out(const Sample& sample) {
   return std::find(kSizes.begin(), kSizes.end(), sample.group) != kSizes.end();
 }
 
-Result<double> error_on(const Samples& train, const Samples& test, const Gpu& gpu,
-                        const BoostOptions& boost) {
+// Shapes that judge are not fitted on, whatever label they carry; negative where too little is left.
+Result<double> error_on(Samples train, const Samples& test, const Gpu& gpu, const FitOptions& options) {
+  std::unordered_set<Operator> judged;
+  for (const Sample* sample : test) judged.insert(sample->op);
+  std::erase_if(train, [&](const Sample* sample) { return judged.contains(sample->op); });
+  if (train.size() < kFewestSamples || test.size() < kFewestSamples) return -1.0;
+  TRY_ASSIGN(const BoostOptions boost, choose_boost(train, gpu, options));
   TRY_ASSIGN(const FittedOperator model, fit_model(train, gpu, boost));
   return mean_error(ratios(model, test, gpu));
 }
@@ -43,9 +49,7 @@ Result<std::vector<StudyRow>> study(const std::vector<Sample>& samples, const Gp
 
     Samples train, test;
     for (const Sample* s : group.samples) (hidden_held_out(*s) ? test : train).push_back(s);
-    if (train.size() >= kFewestSamples && test.size() >= kFewestSamples) {
-      TRY_ASSIGN(row.hidden, error_on(train, test, gpu, whole.boost));
-    }
+    TRY_ASSIGN(row.hidden, error_on(train, test, gpu, options));
     Samples by_work = group.samples;
     std::stable_sort(by_work.begin(), by_work.end(),
                      [](const Sample* a, const Sample* b) { return work_of(a->op) < work_of(b->op); });
@@ -53,10 +57,10 @@ Result<std::vector<StudyRow>> study(const std::vector<Sample>& samples, const Gp
     std::size_t cut = by_work.size() * 4 / 5;
     while (cut < by_work.size() && work_of(by_work[cut]->op) == work_of(by_work[cut - 1]->op)) ++cut;
     if (cut < by_work.size()) {
-      TRY_ASSIGN(row.largest,
-                 error_on(Samples(by_work.begin(), by_work.begin() + static_cast<std::ptrdiff_t>(cut)),
-                          Samples(by_work.begin() + static_cast<std::ptrdiff_t>(cut), by_work.end()), gpu,
-                          whole.boost));
+      TRY_ASSIGN(
+          row.largest,
+          error_on(Samples(by_work.begin(), by_work.begin() + static_cast<std::ptrdiff_t>(cut)),
+                   Samples(by_work.begin() + static_cast<std::ptrdiff_t>(cut), by_work.end()), gpu, options));
     }
     rows.push_back(row);
     if (progress) progress(done, samples.size());
@@ -84,7 +88,7 @@ Result<std::vector<CurvePoint>> learning_curve(const std::vector<Sample>& sample
       if (n > order.size() - judges || judges < kFewestSamples) break;
       TRY_ASSIGN(const double error,
                  error_on(Samples(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n)), test, gpu,
-                          n <= 400 ? options.candidates.back() : options.candidates.front()));
+                          options));
       points.push_back({group.key, n, error});
     }
     if (progress) progress(done, samples.size());

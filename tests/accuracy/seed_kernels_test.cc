@@ -64,7 +64,7 @@ Sum compute_of(const Pass& pass, const CostSource& costs) {
 
 }  // namespace
 
-// The backward's limit is what it reaches: it is 5.7 to 6.3 % low in all three runs that state it. Every
+// The backward's limit is what it reaches: it is 4.9 to 6.4 % low in the three runs that state it. Every
 // product and attention is within a few per cent forward; the runs do not list the backward's kernels one by
 // one.
 TEST_CASE(
