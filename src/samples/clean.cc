@@ -129,7 +129,7 @@ void mark_duplicates(std::span<Row> rows) {
 }
 
 // Times of a forward group by shape.
-using Times = std::unordered_multimap<Operator, double>;
+using Times = std::unordered_map<Operator, std::unordered_set<double>>;
 
 void mark_copies(std::span<Row> rows, const Times& forward) {
   Rows copies;
@@ -137,10 +137,8 @@ void mark_copies(std::span<Row> rows, const Times& forward) {
     Operator op = row.sample->op;
     if (op.pass != PassKind::kBackward) return;
     op.pass = PassKind::kForward;
-    const auto [begin, end] = forward.equal_range(op);
-    const bool equal =
-        std::any_of(begin, end, [&](const auto& entry) { return entry.second == row.sample->us; });
-    if (equal) copies.push_back(&row);
+    const auto times = forward.find(op);
+    if (times != forward.end() && times->second.contains(row.sample->us)) copies.push_back(&row);
   }
   if (copies.size() < kMinCopies ||
       static_cast<double>(copies.size()) < kCopiedShare * static_cast<double>(rows.size()))
@@ -317,7 +315,7 @@ CleanResult clean(std::vector<Sample> samples, const Gpu& gpu) {
     const auto [entry, added] = index.emplace(operator_label(samples[i].op), groups.size());
     if (added) groups.emplace_back(entry->first, std::vector<std::size_t>{});
     groups[entry->second].second.push_back(i);
-    if (samples[i].op.pass == PassKind::kForward) forward.emplace(samples[i].op, samples[i].us);
+    if (samples[i].op.pass == PassKind::kForward) forward[samples[i].op].insert(samples[i].us);
   }
 
   CleanResult result;

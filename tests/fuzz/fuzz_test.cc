@@ -16,10 +16,12 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "cost/profile_store.h"
 #include "mutate.h"
 #include "predict/evaluator.h"
 #include "report/predict_report.h"
 #include "report/validate_report.h"
+#include "samples/clean.h"
 #include "spec/embedded.h"
 #include "spec/run.h"
 #include "validate/example_table.h"
@@ -140,8 +142,9 @@ const Corpus& corpus() {
     for (const std::string& file : files)
       out.runs.push_back(read_file(FORETRAIN_GOLDEN_INPUTS "/" + file, kMaxYamlBytes).value());
     for (const EmbeddedFile& file : embedded_files())
-      for (std::string& word : words_of(file.content))
-        if (word.size() < 30) out.words.push_back(std::move(word));
+      if (file.path.ends_with(".yaml"))
+        for (std::string& word : words_of(file.content))
+          if (word.size() < 30) out.words.push_back(std::move(word));
     std::sort(out.words.begin(), out.words.end());
     out.words.erase(std::unique(out.words.begin(), out.words.end()), out.words.end());
     return out;
@@ -191,6 +194,7 @@ void try_run(Run run, bool& accepted) {
 
 void try_preset(Random& random, bool& accepted) {
   const EmbeddedFile& file = random.pick(embedded_files());
+  if (file.path.ends_with(".bin")) return;
   current += fmt::format("{}\n", file.path);
   const std::string text = mutated(std::string(file.content), corpus().words, random);
   current += text;
@@ -274,6 +278,32 @@ void try_table(Random& random, bool& accepted) {
   expect(validate_json(*scores, {GroupBy::kStack, true}).starts_with('{'), "a report in JSON");
 }
 
+// Samples of invented times, through cleaning and a price by the profile of the GPU.
+void try_samples(Random& random, bool& accepted) {
+  std::string text = "operator,impl,pass,dtype,dims,us\n";
+  for (std::uint64_t i = 0; i < 12; ++i)
+    text += fmt::format(
+        "linear,aten,fwd,fp16,m={} k=1024 n=4096,{}\nattention,flash,bwd,bf16,batch=2 heads=8 kv_heads=4 "
+        "seq={} "
+        "head_dim=64 causal=1,{}\ngelu,fused,fwd,fp16,tokens={} width=4096,{}\n",
+        128 * (i + 1), 20 + 9 * i, 256 * (i + 1), 50 + 40 * i, 512 * (i + 1), 6 + 3 * i);
+  text = mutated(text, corpus().words, random);
+  current += text;
+  const auto samples = parse_samples(text, "samples.csv");
+  if (!good(samples)) return;
+  static const Cluster cluster = catalog().cluster("perlmutter").value();
+  static const auto costs = ProfileStore().costs_for(cluster, "").value().costs;
+  const CleanResult result = clean(*samples, cluster.gpu);
+  accepted = true;
+  expect(result.kept.size() + result.rejected.size() == samples->size(), "every sample is kept or rejected");
+  for (const Sample& sample : *samples) {
+    if (is_product(sample.op.kind) && cluster.gpu.rate(sample.op.dtype).value == 0) continue;
+    const OperatorCost cost = costs->cost(sample.op);
+    expect_positive(cost.gpu.value, "seconds");
+    expect(std::isfinite(cost.spread), "a spread");
+  }
+}
+
 // Figures from anywhere in their ranges, the ends included, chosen so that most of the rules hold.
 void try_extreme(Random& random, bool& accepted) {
   using Counts = std::vector<std::int64_t>;
@@ -319,11 +349,8 @@ void try_extreme(Random& random, bool& accepted) {
 
 // The cases first .. first + cases - 1, the kinds in turn.
 int run_cases(std::uint64_t cases, std::uint64_t first) {
-  Kind kinds[] = {{"preset", try_preset},
-                  {"run file", try_run_file},
-                  {"plan", try_plan},
-                  {"table", try_table},
-                  {"extreme", try_extreme}};
+  Kind kinds[] = {{"preset", try_preset}, {"run file", try_run_file}, {"plan", try_plan},
+                  {"table", try_table},   {"samples", try_samples},   {"extreme", try_extreme}};
   double slowest = 0;
   std::uint64_t slowest_case = first;
   for (std::uint64_t i = first; i < first + cases; ++i) {
