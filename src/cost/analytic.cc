@@ -6,8 +6,7 @@
 namespace foretrain {
 namespace {
 
-// Between two dependent kernels of one stream: the drain of one and the ramp of the next (A100 and H100
-// micro-benchmarks agree on 1 to 2 us).
+// Between two dependent kernels of one stream: the drain of one and the ramp of the next (assumed).
 constexpr Seconds kKernelGap = microseconds(1.5);
 
 // Depth of a product's pipeline before the first useful multiply-add, in elements of k.
@@ -25,7 +24,7 @@ constexpr Tile kTiles[] = {
 double stream_share(OperatorKind kind, Impl impl) {
   if (impl == Impl::kEager) return 1.0;  // counted as measured, kernel by kernel
   const bool chain = kind == OperatorKind::kRmsnorm || kind == OperatorKind::kRope;
-  if (impl == Impl::kAten && chain) return 0.95;  // plain library kernels in a row
+  if (impl == Impl::kAten && chain) return 0.95;  // plain library kernels in a row; see bytes()
   switch (kind) {
     case OperatorKind::kBatchedProduct:
       return 0.75;  // scores of many small products
@@ -51,7 +50,8 @@ double stream_share(OperatorKind kind, Impl impl) {
   }
 }
 
-// Relative spread of the analytic figure, from its scatter over the public samples.
+// Relative spread of the analytic figure: for products about its scatter over the public samples, else
+// assumed.
 double analytic_spread(OperatorKind kind) {
   switch (kind) {
     case OperatorKind::kLinear:

@@ -14,12 +14,16 @@ constexpr double kIntraSpread = 0.15;
 constexpr double kInterSpread = 0.30;
 constexpr double kAssumedSpread = 0.45;
 
+// Share of the card's power while it only moves data over links: assumed.
+constexpr double kLinkPowerShare = 0.5;
+
 double log2_rounded_up(std::int64_t n) { return std::bit_width(static_cast<std::uint64_t>(n - 1)); }
 
 }  // namespace
 
 Network::Network(const Cluster& cluster, const Layout& layout)
-    : intra_(cluster.intra),
+    : watts_(cluster.gpu.power_cap_w * kLinkPowerShare),
+      intra_(cluster.intra),
       inter_(cluster.inter),
       stage_ranks_(layout.tp * layout.cp * layout.dp),
       domain_(std::max(cluster.nvlink_domain, cluster.gpus_per_node)) {
@@ -61,6 +65,7 @@ CollectiveCost Network::priced(CollectiveKind kind, Bytes bytes, const Group& gr
                     : crosses ? kInterSpread
                               : kIntraSpread,
           .origin = Origin::kAnalytic,
+          .watts = watts_,
           .crosses_nodes = crosses};
 }
 

@@ -34,6 +34,8 @@ struct CollectiveCost {
   Seconds seconds;
   double spread = 0.0;
   Origin origin = Origin::kAnalytic;
+  double watts = 0.0;          // board power while it runs
+  double clocked_share = 0.0;  // of seconds: links do not follow the SM clock
   bool crosses_nodes = false;  // uses the NICs, otherwise NVLink alone
 
   bool operator==(const CollectiveCost&) const = default;
@@ -63,6 +65,7 @@ class Network {
   Seconds inside(CollectiveKind kind, Bytes bytes, const Group& group) const;
   Seconds across(CollectiveKind kind, Bytes bytes, const Group& group) const;
 
+  double watts_ = 0;
   Link intra_;  // copies, so that a Network outlives what it was made from
   Link inter_;
   std::int64_t stage_ranks_;

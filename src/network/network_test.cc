@@ -173,4 +173,15 @@ TEST_CASE("without a switch two of four GPUs have a third of the links") {
         doctest::Approx(0.01));
 }
 
+TEST_CASE("a collective draws half the card's power and does not follow its clock") {
+  Cluster cluster;
+  cluster.gpus_per_node = cluster.nvlink_domain = 4;
+  cluster.intra.bandwidth = cluster.inter.bandwidth = gigabytes_per_second(300);
+  cluster.gpu.power_cap_w = 400;
+  const CollectiveCost cost =
+      Network(cluster, Layout{4, 1, 1, 1}).cost({CollectiveKind::kAllReduce, GroupKind::kTensor, Bytes(1e6)});
+  CHECK(cost.watts == 200);
+  CHECK(cost.clocked_share == 0);
+}
+
 }  // namespace foretrain

@@ -1,6 +1,7 @@
 // How sure a step is. Errors of one kind of operator go together (a product model that is 5 % low is low
-// everywhere), errors of different kinds do not; and the composition itself is off by some share, calibrated
-// on measured runs with whole sources left out (docs/accuracy.md).
+// everywhere), errors of different kinds do not; and the composition itself is off by some share. The two
+// shares below are stated guesses, not calibrated yet: docs/accuracy.md shows what they cover, source by
+// source.
 //   sigma^2 = sum over kinds (sum of seconds * spread)^2 + (kComposition * step)^2
 #pragma once
 
@@ -11,8 +12,7 @@
 namespace foretrain {
 
 inline constexpr double kComposition = 0.08;
-inline constexpr double kLaunchSpread =
-    0.25;  // of waits for the host: its speed differs from machine to machine
+inline constexpr double kLaunchSpread = 0.25;  // of waits for the host, whose speed differs by machine
 
 class SpreadSum {
  public:
@@ -26,7 +26,7 @@ class SpreadSum {
   double square_ = 0;
 };
 
-// The chance that a predicted peak stays under the limit, its error log-normal with this deviation.
+// The chance that a predicted peak stays under the limit, its error log-normal with this deviation (a guess).
 inline constexpr double kMemorySpread = 0.10;
 inline double fit_probability(Bytes peak, Bytes limit) {
   if (peak <= Bytes(0)) return 1.0;

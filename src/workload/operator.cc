@@ -24,14 +24,15 @@ Traffic pointwise_traffic(OperatorKind kind, Impl impl, double a) {
       return {2 * a, 7 * a};
     case OperatorKind::kRmsnorm:
       // Eager (Hugging Face): to fp32, square, mean, scale, back, times weight; 0.441 and 0.967 ms for 8192 x
-      // 4096 on our H200. Library kernels (NeoX): norm, division, scale with an fp32 pass between; its
-      // backward takes 4.5 times its forward in public A100 samples, whose fp32 scale makes both too slow.
+      // 4096 on our H200. Library kernels (NeoX): norm, division, scale. The forward is set to what
+      // the kernels took inside a measured run (731 us, LLaMA-7B layer, A100), for want of usable samples;
+      // the backward is 4.5 times that, the ratio in public A100 samples.
       if (eager) return {28 * a, 62 * a};
       return impl == Impl::kAten ? Traffic{9 * a, 41 * a} : Traffic{2 * a, 7 * a};
     case OperatorKind::kRope:
       // Eager: x cos + rotate_half(x) sin in neg, cat, products and sums over strided heads; 1.224 and 0.878
-      // ms for 8192 x (4096 + 4096) on our H200. Scripted (NeoX): the same in few kernels, the backward 1.8
-      // times the forward as in public samples.
+      // ms for 8192 x (4096 + 4096) on our H200. Scripted (NeoX): the forward as inside a measured
+      // run (597 us, LLaMA-7B layer, A100), the backward 1.8 times that, the ratio in public samples.
       if (eager) return {39 * a, 28 * a};
       return impl == Impl::kAten ? Traffic{8 * a, 14 * a} : Traffic{2 * a, 2 * a};
     case OperatorKind::kGelu:
