@@ -39,16 +39,19 @@ struct ValidateOptions {
 int run_validate(const ValidateOptions& options, const std::string& presets_folder);
 
 struct ImportOptions {
-  std::string what, folder, out;
+  std::string what, out, collective;
+  std::vector<std::string> paths;  // a folder, or logs
+  std::int64_t ranks = 0, ranks_per_node = 0;
   bool force = false;
 };
 int run_import(const ImportOptions& options);
 
 struct FitCommandOptions {
-  std::string samples, gpu, out, name, source, derive_from, html;
+  std::string samples, gpu, cluster, out, name, source, derive_from, html;
   bool study = false, learning_curve = false, force = false, json = false;
 };
 int run_fit(const FitCommandOptions& options, const std::string& presets_folder);
+int run_fit_cluster(const FitCommandOptions& options, const std::string& presets_folder);  // with --cluster
 
 struct CostOptions {
   std::vector<std::string> words;  // a table of samples, or an operator and its sizes

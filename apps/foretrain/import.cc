@@ -1,4 +1,4 @@
-// foretrain import: samples published by others, in our format.
+// foretrain import: samples that others took, in our formats.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,7 +8,10 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "commands.h"
+#include "samples/nccl_tests.h"
 #include "samples/published.h"
+#include "samples/published_collectives.h"
+#include "spec/choice.h"
 
 namespace foretrain {
 
@@ -20,14 +23,23 @@ tl::unexpected<Error> cannot_write(const std::string& folder, const std::error_c
   return fail("cannot write: " + error.message(), Position{folder});
 }
 
-// A folder that is not there yet appears with its file in it or not at all; in one that is there (--force)
-// the file is replaced, what else lies in it stays.
-Result<void> write_into_folder(const std::string& folder, const std::string& file, std::string_view content) {
-  if (is_folder(folder)) return write_file(folder + "/" + file, content);
+struct OutputFile {
+  std::string name, content;
+};
+
+Result<void> write_files(const std::string& folder, const std::vector<OutputFile>& files) {
+  for (const OutputFile& file : files) TRY(write_file(folder + "/" + file.name, file.content));
+  return {};
+}
+
+// A folder that is not there yet appears with its files in it or not at all; in one that is there (--force)
+// the files are replaced, what else lies in it stays.
+Result<void> write_into_folder(const std::string& folder, const std::vector<OutputFile>& files) {
+  if (is_folder(folder)) return write_files(folder, files);
   const std::string partial = fmt::format("{}.partial.{}", folder, ::getpid());
   std::error_code error, ignored;
   if (!fs::create_directory(partial, error)) return cannot_write(folder, error);
-  auto written = write_file(partial + "/" + file, content);
+  auto written = write_files(partial, files);
   if (written) {
     fs::rename(partial, folder, error);
     if (error) written = cannot_write(folder, error);
@@ -42,23 +54,61 @@ Result<std::string> without_slashes(std::string_view folder) {
   return std::string(folder);
 }
 
+struct Imported {
+  std::vector<OutputFile> files;
+  std::string text;
+};
+
+Result<Imported> published_samples(const ImportOptions& options) {
+  if (options.paths.size() != 1)
+    return fail(fmt::format("import: found {} paths, expected the folder of one site", options.paths.size()));
+  const std::string& folder = options.paths.front();
+  TRY_ASSIGN(const PublishedImport operators, import_published_samples(folder));
+  TRY_ASSIGN(const PublishedCollectives collectives, import_published_collectives(folder));
+  Imported result{{{"operators.csv", to_csv(operators.samples)}},
+                  import_text(operators) + import_text(collectives)};
+  if (!collectives.samples.empty()) result.files.push_back({"collectives.csv", to_csv(collectives.samples)});
+  return result;
+}
+
+Result<Imported> nccl_tests(const ImportOptions& options) {
+  if (options.paths.empty()) return fail("import: found no logs, expected what nccl-tests printed");
+  NcclTestsOptions tests{std::nullopt, options.ranks, options.ranks_per_node};
+  if (!options.collective.empty()) {
+    const auto kind = parse_choice<CollectiveKind>(options.collective, kCollectiveNames);
+    if (!kind) return fail("--collective: " + kind.error().message);
+    tests.collective = *kind;
+  }
+  if (options.ranks != 0 && (options.ranks < 2 || options.ranks > 1'000'000))
+    return fail(fmt::format("--ranks: found {}, expected 2 to 10^6", options.ranks));
+  if (options.ranks_per_node < 0 ||
+      (options.ranks_per_node > 0 && (options.ranks == 0 || options.ranks % options.ranks_per_node != 0)))
+    return fail(fmt::format("--ranks-per-node: found {}, expected a divisor of --ranks {}",
+                            options.ranks_per_node, options.ranks));
+  TRY_ASSIGN(const NcclTestsImport result, import_nccl_tests(options.paths, tests));
+  return Imported{{{"collectives.csv", to_csv(result.samples)}}, import_text(result)};
+}
+
 Result<std::string> imported(const ImportOptions& options) {
-  const std::string known[] = {"published-samples"};
+  const std::string known[] = {"nccl-tests", "published-samples"};
   if (options.what.empty()) return fail("import: found nothing" + suggestion("", known));
-  if (options.what != known[0])
+  const bool is_tests = options.what == known[0];
+  if (!is_tests && options.what != known[1])
     return fail("import: unknown format " + foretrain::quoted(options.what) +
                 suggestion(options.what, known));
-  if (options.folder.empty()) return fail("import: found no folder, expected one with samples");
+  if (!is_tests && (!options.collective.empty() || options.ranks != 0 || options.ranks_per_node != 0))
+    return fail("--collective, --ranks and --ranks-per-node: expected with nccl-tests only");
   TRY_ASSIGN(const std::string out, without_slashes(options.out));
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(out, ignored))) {
     if (!is_folder(out)) return fail("-o: " + foretrain::quoted(out) + " is not a folder");
     if (!options.force)
-      return fail("-o: " + foretrain::quoted(out) + " exists; give --force to replace its operators.csv");
+      return fail("-o: " + foretrain::quoted(out) + " exists; give --force to replace its samples");
   }
-  TRY_ASSIGN(const PublishedImport result, import_published_samples(options.folder));
-  TRY(write_into_folder(out, "operators.csv", to_csv(result.samples)));
-  return import_text(result) + fmt::format("written: {}/operators.csv\n", out);
+  TRY_ASSIGN(Imported result, is_tests ? nccl_tests(options) : published_samples(options));
+  TRY(write_into_folder(out, result.files));
+  for (const OutputFile& file : result.files) result.text += fmt::format("written: {}/{}\n", out, file.name);
+  return result.text;
 }
 
 }  // namespace

@@ -261,7 +261,7 @@ std::string import_text(const PublishedImport& imported) {
   }
   text += fmt::format("{} samples, {} tables\n", count(imported.samples.size()), imported.files.size());
   for (const std::string& file : imported.ignored) text += fmt::format("ignored: {}\n", file);
-  return text + "collectives (nccl) are not imported yet\n";
+  return text;
 }
 
 }  // namespace foretrain

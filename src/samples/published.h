@@ -37,7 +37,8 @@ struct PublishedImport {
   std::vector<std::string> ignored;  // tables that hold no operator samples that we know
 };
 
-// `folder` is that of one site, with a folder `operator` in it. Collectives (folder `nccl`) are not read.
+// `folder` is that of one site, with a folder `operator` in it; its collectives are read by
+// samples/published_collectives.h.
 Result<PublishedImport> import_published_samples(const std::string& folder);
 
 // "linear1_fp16.csv ... 1,755 rows 3,510 samples", a line a file, and what was left out.

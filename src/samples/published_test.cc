@@ -119,8 +119,7 @@ TEST_CASE("rows whose sizes are not whole are skipped and counted, other files i
   CHECK(import_text(*imported) ==
         "NVIDIAX1_flash_atten_fp16.csv       2 rows       2 samples  1 skipped: sizes not whole\n"
         "2 samples, 1 tables\n"
-        "ignored: NVIDIAX1_mystery_fp16.csv\n"
-        "collectives (nccl) are not imported yet\n");
+        "ignored: NVIDIAX1_mystery_fp16.csv\n");
 }
 
 TEST_CASE("bad tables are refused with their place") {

@@ -28,9 +28,8 @@ struct Sample {
   bool operator==(const Sample&) const = default;
 };
 
-inline constexpr std::size_t kMaxSamples = 5'000'000;
-
-// A file, or every *.csv of a folder, in order of name; at most kMaxSamples in all. Bad cells are errors with
+// A file, or every *.csv of a folder, in order of name, tables of collectives left out; at most kMaxSamples
+// (samples/sample_table.h) in all. Bad cells are errors with
 // their position; an empty set is an error.
 Result<std::vector<Sample>> read_samples(const std::string& path);
 Result<std::vector<Sample>> parse_samples(std::string text, const std::string& file_name);

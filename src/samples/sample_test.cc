@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "samples/sample_table.h"
 
 using namespace foretrain;
 
@@ -96,7 +97,7 @@ TEST_CASE("a truncated row and wrong cells are refused with their place") {
   CHECK(error_of("operator,impl,pass,dims,us\ngelu,aten,forth,tokens=1 width=2,5\n")
             .starts_with("s.csv:2:11: error: unknown word 'forth'"));
   CHECK(error_of("operator,impl,pass,dims,us,launches\ngelu,aten,fwd,tokens=1 width=2,5,0\n") ==
-        "s.csv:2:34: error: launches: found '0', expected a whole number from 1 to 10^6");
+        "s.csv:2:34: error: launches: found '0', expected a whole number from 1 to 1000000");
   CHECK(error_of("operator,impl,pass,dims,us,power\ngelu,aten,fwd,tokens=1 width=2,5,-1\n") ==
         "s.csv:2:34: error: power: found '-1', expected a number from 0, at most 100000");
 }

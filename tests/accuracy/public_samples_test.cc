@@ -9,7 +9,9 @@
 #include <string>
 
 #include "samples/clean.h"
+#include "samples/collective_clean.h"
 #include "samples/published.h"
+#include "samples/published_collectives.h"
 #include "spec/catalog.h"
 
 using namespace foretrain;
@@ -105,4 +107,61 @@ TEST_CASE("the known faults of the GH200 samples are found, and little else") {
                       "embedding aten bwd fp16", "add aten bwd fp16", "layernorm fused bwd fp16",
                       "softmax aten bwd fp16", "rope aten fwd fp16", "rope aten bwd fp16",
                       "masked_fill aten fwd fp16", "cross_entropy eager bwd fp16"});
+}
+
+namespace {
+
+struct CollectiveSite {
+  CollectiveCleanResult cleaned;
+  std::map<std::string, std::size_t> all, rejected;  // samples by table, without the GPU's name
+
+  CollectiveSite(const std::string& name, LinkBounds bounds) {
+    const char* folder = std::getenv("FORETRAIN_PUBLIC_SAMPLES");
+    REQUIRE_MESSAGE(folder != nullptr, "start it by tests/accuracy/check");
+    const auto imported = import_published_collectives(std::string(folder) + "/" + name);
+    REQUIRE_MESSAGE(imported.has_value(), (imported ? "" : imported.error().text()));
+    cleaned = clean(imported->samples, bounds);
+    const auto table = [](const std::string& source) { return source.substr(source.find('_') + 1); };
+    for (const CollectiveSample& s : imported->samples) ++all[table(s.source)];
+    for (const CollectiveSample& s : cleaned.rejected) ++rejected[table(s.source)];
+    std::cout << name << "\n" << rejections_text(cleaned.rejections);
+  }
+  void check_others(const std::set<std::string>& named) const {
+    for (const auto& [table, total] : all) {
+      CAPTURE(table);
+      const auto found = rejected.find(table);
+      if (!named.contains(table) && found != rejected.end())
+        CHECK(static_cast<double>(found->second) <= 0.03 * static_cast<double>(total));
+    }
+  }
+  std::size_t count(const std::string& layout, const std::string& reason) const {
+    std::size_t n = 0;
+    for (const CollectiveRejection& r : cleaned.rejections)
+      if (r.layout == layout && r.reason == reason) n += r.count;
+    return n;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("of Perlmutter's collectives the mode without waiting is kept") {
+  // Twelve NVLinks of 25 GB/s a GPU, four NICs of 25 GB/s a node.
+  const CollectiveSite site("Perlmutter", {gigabytes_per_second(300), gigabytes_per_second(100)});
+  CHECK(site.cleaned.kept.size() + site.cleaned.rejected.size() == 28707);
+  CHECK(site.count("all_gather 1x4", "slow mode") > 1400);
+  CHECK(site.count("all_reduce 1x4", "slow mode") > 200);
+  for (const CollectiveSample& s : site.cleaned.kept)
+    if (layout_label(s) == "all_gather 1x4") CHECK(s.bytes.value / s.seconds.value > 150e9);
+  site.check_others({"allgather_large_fp16_1_4.csv", "allreduce_large_fp16_1_4.csv"});
+}
+
+TEST_CASE("of Vista's collectives nothing is kept that the NIC could not carry") {
+  // One NDR400 a node.
+  const CollectiveSite site("Vista", {gigabytes_per_second(450), gigabytes_per_second(50)});
+  CHECK(site.cleaned.kept.size() + site.cleaned.rejected.size() == 9124);
+  CHECK(site.count("all_gather 8x1", "impossible") == 195);
+  CHECK(site.count("all_gather 4x1", "impossible") > 170);
+  CHECK(site.count("all_gather 2x1", "impossible") == 9);  // of 195: above 3 %, but impossible all the same
+  site.check_others(
+      {"allgather_large_fp16_2_1.csv", "allgather_large_fp16_4_1.csv", "allgather_large_fp16_8_1.csv"});
 }

@@ -22,6 +22,8 @@
 #include "report/predict_report.h"
 #include "report/validate_report.h"
 #include "samples/clean.h"
+#include "samples/collective_clean.h"
+#include "samples/nccl_tests.h"
 #include "spec/embedded.h"
 #include "spec/run.h"
 #include "validate/example_table.h"
@@ -132,6 +134,7 @@ const Catalog& catalog() {
 
 struct Corpus {
   std::vector<std::string> runs;
+  std::vector<std::string> logs;
   std::vector<std::string> words;
 };
 
@@ -141,6 +144,10 @@ const Corpus& corpus() {
     const auto files = list_folder(FORETRAIN_GOLDEN_INPUTS, ".yaml").value();
     for (const std::string& file : files)
       out.runs.push_back(read_file(FORETRAIN_GOLDEN_INPUTS "/" + file, kMaxYamlBytes).value());
+    const std::string nccl = FORETRAIN_GOLDEN_INPUTS "/nccl";
+    const auto logs = list_folder(nccl, ".log").value();
+    for (const std::string& file : logs)
+      out.logs.push_back(read_file(nccl + "/" + file, kMaxYamlBytes).value());
     for (const EmbeddedFile& file : embedded_files())
       if (file.path.ends_with(".yaml"))
         for (std::string& word : words_of(file.content))
@@ -304,6 +311,48 @@ void try_samples(Random& random, bool& accepted) {
   }
 }
 
+LinkBounds some_bounds(Random& random) {
+  constexpr double rates[] = {0, 1e-3, 25, 300, 1e6};
+  return {gigabytes_per_second(random.pick(rates)), gigabytes_per_second(random.pick(rates))};
+}
+
+void expect_sorted_out(const std::vector<CollectiveSample>& samples, Random& random) {
+  const auto result = clean(samples, some_bounds(random));
+  expect(result.kept.size() + result.rejected.size() == samples.size(), "every sample is kept or rejected");
+  std::size_t counted = 0;
+  for (const CollectiveRejection& rejection : result.rejections) counted += rejection.count;
+  expect(counted == result.rejected.size(), "every rejected sample has a reason");
+  expect(parse_collective_samples(to_csv(samples), "again.csv").has_value(), "what is written reads back");
+}
+
+// Collectives of invented times, through cleaning.
+void try_collectives(Random& random, bool& accepted) {
+  std::string text = "collective,bytes,ranks,ranks_per_node,us,spread,source\n";
+  for (std::uint64_t i = 0; i < 40; ++i)
+    text +=
+        fmt::format("all_gather,{},8,4,{},,a\nall_reduce,{},16,8,{},0.01,b\n", 100'000 * (i + 8),
+                    50 + 3 * i + (i % 5 == 0 ? 900 : 0), 8ull << (i % 24), 10 + (8ull << (i % 24)) / 100'000);
+  text = mutated(text, corpus().words, random);
+  current += text;
+  const auto samples = parse_collective_samples(text, "collectives.csv");
+  if (!good(samples)) return;
+  accepted = true;
+  expect_sorted_out(*samples, random);
+}
+
+// Logs of nccl-tests with something wrong in them.
+void try_nccl_log(Random& random, bool& accepted) {
+  const std::string text = mutated(random.pick(corpus().logs), corpus().words, random);
+  current += text;
+  NcclTestsOptions options;
+  if (random.one_in(2)) options = {CollectiveKind::kAllReduce, 16, 8};
+  const auto imported = parse_nccl_tests(text, random.one_in(2) ? "sendrecv.log" : "x.log", options);
+  if (!good(imported)) return;
+  accepted = true;
+  expect(!import_text(*imported).empty(), "a report");
+  if (!imported->samples.empty()) expect_sorted_out(imported->samples, random);
+}
+
 // Figures from anywhere in their ranges, the ends included, chosen so that most of the rules hold.
 void try_extreme(Random& random, bool& accepted) {
   using Counts = std::vector<std::int64_t>;
@@ -349,8 +398,14 @@ void try_extreme(Random& random, bool& accepted) {
 
 // The cases first .. first + cases - 1, the kinds in turn.
 int run_cases(std::uint64_t cases, std::uint64_t first) {
-  Kind kinds[] = {{"preset", try_preset}, {"run file", try_run_file}, {"plan", try_plan},
-                  {"table", try_table},   {"samples", try_samples},   {"extreme", try_extreme}};
+  Kind kinds[] = {{"preset", try_preset},
+                  {"run file", try_run_file},
+                  {"plan", try_plan},
+                  {"table", try_table},
+                  {"samples", try_samples},
+                  {"extreme", try_extreme},
+                  {"collectives", try_collectives},
+                  {"nccl log", try_nccl_log}};
   double slowest = 0;
   std::uint64_t slowest_case = first;
   for (std::uint64_t i = first; i < first + cases; ++i) {

@@ -1,0 +1,432 @@
+#include "samples/nccl_tests.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "samples/nccl_line.h"
+#include "samples/nccl_ranks.h"
+#include "samples/sample_table.h"
+
+namespace foretrain {
+namespace {
+
+constexpr std::size_t kMaxLogBytes = std::size_t{256} << 20;
+constexpr std::size_t kMaxRanks = 1'000'000;
+constexpr double kMaxSize = 1e15, kMinUs = 1e-3, kMaxUs = 1e12;
+constexpr double kRounding = 0.01;       // numbers are printed with three digits or more
+constexpr double kShortRounding = 0.06;  // but for those in the form 1.2e+07
+constexpr double kHundredth = 0.006;     // GB/s are printed to a hundredth
+
+constexpr double kTelling = 0.1;  // GB/s from which on they say something
+constexpr std::string_view kBadAlgbw = "algbw is not size / time", kBadBusbw = "busbw does not fit";
+
+// Where the words of a header stand; a time stamp is two words of a row.
+struct Columns {
+  std::size_t count = 0;
+  std::vector<std::string> names;
+  std::size_t size = 0, time = 0, algbw = 0, busbw = 0, wrong = 0,
+              cv = 0;  // cv, wrong: 0 where there is none
+  bool is_host_time = false;
+};
+
+// The words of versions from 2015 on.
+std::string_view plain_column(std::string_view word) {
+  if (word == "bytes") return "size";
+  if (word == "N") return "count";
+  if (word == "op") return "redop";
+  if (word == "#wrong" || word == "res" || word == "delta") return "error";
+  return word;
+}
+
+std::optional<Columns> parse_header(const std::vector<NcclWord>& words) {
+  Columns columns;
+  for (const NcclWord& word : words) columns.names.emplace_back(plain_column(word.text));
+  const auto find = [&](std::string_view name) {
+    const auto found = std::find(columns.names.begin(), columns.names.end(), name);
+    return static_cast<std::size_t>(found - columns.names.begin());
+  };
+  const std::size_t none = columns.names.size();
+  if (none == 0 || columns.names[0] != "size") return std::nullopt;
+  columns.is_host_time = find("cputime") != none;
+  columns.time = columns.is_host_time ? find("cputime") : find("time");
+  columns.algbw = find("algbw"), columns.busbw = find("busbw");
+  if (columns.time == none || columns.algbw == none || columns.busbw == none) return std::nullopt;
+  // Of the first half: the next time begins the second.
+  const auto next = std::find(columns.names.begin() + static_cast<std::ptrdiff_t>(columns.time) + 1,
+                              columns.names.end(), columns.names[columns.time]);
+  const auto half = static_cast<std::size_t>(next - columns.names.begin());
+  if (find("error") < half) columns.wrong = find("error");
+  if (find("i_cv%") < half) columns.cv = find("i_cv%");
+  columns.count = none + (find("timestamp") != none ? 1 : 0);
+  return columns;
+}
+
+double bus_factor(CollectiveKind kind, std::int64_t ranks) {
+  const auto n = static_cast<double>(ranks);
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+      return 2 * (n - 1) / n;
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kAllToAll:
+      return (n - 1) / n;
+    case CollectiveKind::kBroadcast:
+    case CollectiveKind::kSendReceive:
+      break;
+  }
+  return 1;
+}
+
+struct Number {
+  double value = 0;
+  bool is_known = true;  // false: N/A
+  double rounding = kRounding;
+};
+
+// A row's figures, out of place.
+struct Row {
+  double size = 0;
+  Number time, algbw, busbw, wrong, cv;
+};
+
+bool near(double found, double expected, double rounding) {
+  return std::abs(found - expected) <= rounding * expected + kHundredth;
+}
+
+// Why a row is not a sample; empty where it is one.
+std::string reason_against(const Row& row, CollectiveKind kind, std::int64_t ranks) {
+  if (row.size == 0) return "no bytes";
+  if (!row.time.is_known || row.time.value < kMinUs) return "not timed";
+  if (row.wrong.is_known && row.wrong.value > 0) return "wrong results";
+  if (!row.algbw.is_known || !row.busbw.is_known) return "";
+  const double base = row.size / row.time.value / 1e3, factor = bus_factor(kind, ranks);
+  const double rounding = row.time.rounding + row.algbw.rounding;
+  const bool of_parts = kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter;
+  if (of_parts && row.algbw.value == row.busbw.value && near(row.algbw.value, base * factor, rounding))
+    return "";
+  if (!near(row.algbw.value, base, rounding)) return std::string(kBadAlgbw);
+  if (!near(row.busbw.value, base * factor, row.time.rounding + row.busbw.rounding))
+    return std::string(kBadBusbw);
+  return "";
+}
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+class Reader {
+ public:
+  Reader(std::string_view text, const std::string& file, const NcclTestsOptions& options)
+      : text_(text), file_(file), options_(options) {}
+
+  Result<NcclTestsImport> read() {
+    while (!text_.empty()) {
+      const std::size_t end = std::min(text_.find('\n'), text_.size());
+      ++line_;
+      TRY(read_line(nccl_line(text_.substr(0, end))));
+      text_.remove_prefix(std::min(end + 1, text_.size()));
+    }
+    TRY(end_table());
+    if (result_.tables.empty())
+      return fail(
+          "found no table, expected the output of nccl-tests with its header line ('# size count ...')",
+          Position{file_, 1, 1});
+    return std::move(result_);
+  }
+
+ private:
+  Position here(int column = 1) const { return {file_, line_, column}; }
+
+  Result<void> read_line(const NcclLine& line) {
+    if (line.text.empty()) return {};
+    if (!line.is_comment()) {
+      if (columns_) {
+        TRY_ASSIGN(const bool is_row, read_row(line));
+        if (is_row) return {};
+      }
+      // A command that is echoed.
+      if (const auto test = nccl_test_in(line.text)) next_test_ = test;
+      return {};
+    }
+    const std::vector<NcclWord> words = line.words();
+    if (words.empty()) return {};
+    if (line.text.find("Collective test starting") != std::string_view::npos) {
+      TRY(end_table());
+      next_test_ = nccl_test_in(line.text);
+      if (!next_test_) next_test_ = NcclTest{std::string(words.back().text), {}};
+      return {};
+    }
+    if (words[0].text == "nThread") return start_run();
+    if (auto rank = nccl_rank(words)) return add_rank(*std::move(rank), words[1].column);
+    if (auto columns = parse_header(words)) return start_table(*std::move(columns), line.column);
+    if (words[0].text == "Out" || words[0].text == "Avg") return end_table();
+    if (line.text.find("test concluded") != std::string_view::npos) return {};
+    if (const auto test = nccl_test_in(line.text)) next_test_ = test;
+    return {};
+  }
+
+  Result<void> start_run() {
+    TRY(end_table());
+    test_ = std::exchange(next_test_, std::nullopt);
+    ranks_.clear();
+    has_table_ = false;
+    return {};
+  }
+
+  Result<void> add_rank(NcclRank rank, int column) {
+    if (ranks_.size() >= kMaxRanks) return fail("found more than 10^6 ranks, expected fewer", here(column));
+    if (!ranks_.empty() && ranks_.back().rank == rank.rank)
+      return fail(fmt::format("found rank {} twice, on {} and {}, expected one run a table: were the tests "
+                              "built without MPI?",
+                              rank.rank, printable(ranks_.back().host), printable(rank.host)),
+                  here(column));
+    ranks_.push_back(std::move(rank));
+    return {};
+  }
+
+  Result<NcclLayout> find_layout(int column) const {
+    if (!ranks_.empty()) return nccl_layout(ranks_, here(column));
+    if (options_.ranks == 0)
+      return fail(
+          "found no lines '# Rank ... on HOST' before this table, expected them or --ranks and "
+          "--ranks-per-node",
+          here(column));
+    return NcclLayout{options_.ranks, options_.ranks_per_node == 0 ? options_.ranks : options_.ranks_per_node,
+                      ""};
+  }
+
+  Result<void> start_table(Columns columns, int column) {
+    TRY(end_table());
+    NcclTable table;
+    table.file = file_;
+    table.line = line_;
+    TRY_ASSIGN(const NcclLayout layout, find_layout(column));
+    table.skipped = layout.skipped;
+    std::optional<CollectiveKind> kind;
+    // The command may be echoed after the run's first lines, or those be missing.
+    if (next_test_ && (!test_ || has_table_)) test_ = std::exchange(next_test_, std::nullopt);
+    has_table_ = true;
+    if (test_) {
+      table.test = test_->name;
+      kind = test_->kind;
+      if (!kind && table.skipped.empty()) table.skipped = "not a collective of ours";
+    } else {
+      kind = options_.collective ? options_.collective : collective_in_file_name(file_);
+      if (!kind)
+        return fail(
+            "found no name of the test in the log or the file's name, expected one such as "
+            "all_reduce_perf, or --collective NAME",
+            here(column));
+      table.test = name(*kind);
+    }
+    if (columns.is_host_time && table.skipped.empty()) table.skipped = "times of the host (-C)";
+    kind_ = kind.value_or(CollectiveKind::kAllReduce);
+    table.layout = !layout.skipped.empty()
+                       ? fmt::format("{} ranks", layout.ranks)
+                       : fmt::format("{}x{}", layout.ranks / layout.ranks_per_node, layout.ranks_per_node);
+    layout_ = layout;
+    columns_ = std::move(columns);
+    header_column_ = column;
+    telling_ = bad_algbw_ = bad_busbw_ = 0;
+    result_.tables.push_back(std::move(table));
+    return {};
+  }
+
+  // A table that ended: rows it must have, and some that agree.
+  Result<void> end_table() {
+    if (!columns_) return {};
+    columns_.reset();
+    const NcclTable& table = result_.tables.back();
+    const Position at{file_, table.line, header_column_};
+    if (!half_row_.empty())
+      return fail("found a row that other output breaks off, expected its times", half_at_);
+    if (table.rows == 0) return fail("found a header and no rows, expected sizes and times", at);
+    if (2 * (bad_algbw_ + bad_busbw_) <= telling_) return {};
+    if (bad_algbw_ >= bad_busbw_)
+      return fail("found algbw that is not size / time in most rows, expected it to be", at);
+    return fail(
+        fmt::format("found busbw / algbw of {:.3g}, expected {:.3g} for {} of {} ranks: is it another "
+                    "collective, or are ranks missing?",
+                    ratio_, bus_factor(kind_, layout_.ranks), name(kind_), layout_.ranks),
+        at);
+  }
+
+  Result<Number> number(const NcclWord& word, std::string_view column) const {
+    if (word.text == "N/A" || word.text == "n/a") return Number{0, false};
+    const auto value = parse_number(word.text);
+    if (!value || *value < 0)
+      return fail(fmt::format("{}: found {}, expected a number", column, quoted(word.text)),
+                  here(word.column));
+    return Number{*value, true, word.text.find('e') == std::string_view::npos ? kRounding : kShortRounding};
+  }
+
+  // Sizes in front, or as many words as a row has and most of them numbers: one that is garbled is a row,
+  // too.
+  bool is_row(const std::vector<NcclWord>& words) const {
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    const std::string_view first = words[0].text;
+    if (std::all_of(first.begin(), first.end(), is_digit))
+      return words.size() == 1 || is_digit(words[1].text.front());
+    const auto numbers = std::count_if(
+        words.begin(), words.end(), [](const NcclWord& word) { return parse_number(word.text).has_value(); });
+    return words.size() == columns_->count && 2 * static_cast<std::size_t>(numbers) > words.size();
+  }
+
+  Result<bool> read_row(const NcclLine& line) {
+    std::vector<NcclWord> words = line.words();
+    const std::size_t preamble = columns_->time;
+    if (!half_row_.empty()) {
+      // The second part of a row: the times alone.
+      if (words.size() != columns_->count - preamble || !parse_number(words[0].text)) return false;
+      words.insert(words.begin(), half_row_.begin(), half_row_.end());
+      half_row_.clear();
+    } else {
+      if (!is_row(words)) return false;
+      // NCCL writes into the same line, between the first part of a row and its times.
+      if (line.text.find("NCCL ") != std::string_view::npos && words.size() > preamble) {
+        half_row_.assign(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(preamble));
+        half_at_ = here(words[0].column);
+        return true;
+      }
+    }
+    if (words.size() != columns_->count)
+      return fail(fmt::format("found a row of {} words, expected {} as in the header of line {}",
+                              words.size(), columns_->count, result_.tables.back().line),
+                  here(words.size() > columns_->count ? words[columns_->count].column : words[0].column));
+    TRY(add_row(words));
+    return true;
+  }
+
+  Result<void> add_row(const std::vector<NcclWord>& words) {
+    Row row;
+    for (std::size_t i = columns_->time; i < columns_->names.size(); ++i) {
+      const std::string& column = columns_->names[i];
+      if (column == "timestamp") break;
+      TRY_ASSIGN(const Number value, number(words[i], column));
+      if (i == columns_->time) row.time = value;
+      if (i == columns_->algbw) row.algbw = value;
+      if (i == columns_->busbw) row.busbw = value;
+      if (i == columns_->wrong) row.wrong = value;
+      if (i == columns_->cv) row.cv = value;
+    }
+    // An error below 1 is the largest difference of old versions, not a count.
+    if (row.wrong.value < 1) row.wrong.value = 0;
+    TRY_ASSIGN(const Number size, number(words[columns_->size], "size"));
+    row.size = size.value;
+    if (row.size != std::floor(row.size))
+      return fail(fmt::format("size: found {}, expected a whole number", quoted(words[columns_->size].text)),
+                  here(words[columns_->size].column));
+    if (row.size > kMaxSize || row.time.value > kMaxUs)
+      return fail("found a size or time out of range, expected at most 10^15 bytes and 10^12 us",
+                  here(words[0].column));
+    NcclTable& table = result_.tables.back();
+    ++table.rows;
+    if (!table.skipped.empty()) return {};
+    const std::string reason = reason_against(row, kind_, layout_.ranks);
+    if (row.algbw.value >= kTelling) {
+      ++telling_;
+      ratio_ = row.busbw.value / row.algbw.value;
+      bad_algbw_ += reason == kBadAlgbw;
+      bad_busbw_ += reason == kBadBusbw;
+    }
+    if (!reason.empty()) {
+      ++table.rejected[reason];
+      return {};
+    }
+    CollectiveSample sample;
+    sample.kind = kind_;
+    sample.bytes = Bytes(row.size);
+    sample.ranks = layout_.ranks;
+    sample.ranks_per_node = layout_.ranks_per_node;
+    sample.seconds = microseconds(row.time.value);
+    sample.spread = columns_->cv > 0 ? std::min(row.cv.value / 100, 100.0) : 0;
+    sample.source = source_label(base_name(file_));
+    TRY(check_sample_count(result_.samples.size() + 1, file_));
+    result_.samples.push_back(std::move(sample));
+    ++table.samples;
+    return {};
+  }
+
+  std::string_view text_;
+  const std::string& file_;
+  const NcclTestsOptions& options_;
+  int line_ = 0;
+  NcclTestsImport result_;
+
+  // Of the run: the test it names, its ranks; the test that was named since, for the next run.
+  std::optional<NcclTest> test_, next_test_;
+  std::vector<NcclRank> ranks_;
+  bool has_table_ = false;
+
+  // Of the table being read.
+  std::optional<Columns> columns_;
+  CollectiveKind kind_ = CollectiveKind::kAllReduce;
+  NcclLayout layout_;
+  int header_column_ = 1;
+  std::size_t telling_ = 0;  // rows whose GB/s have digits enough
+  std::size_t bad_algbw_ = 0, bad_busbw_ = 0;
+  double ratio_ = 0;  // busbw / algbw of the last telling row
+  std::vector<NcclWord> half_row_;
+  Position half_at_;
+};
+
+}  // namespace
+
+Result<NcclTestsImport> parse_nccl_tests(std::string_view text, const std::string& file_name,
+                                         const NcclTestsOptions& options) {
+  return Reader(text, file_name, options).read();
+}
+
+Result<NcclTestsImport> import_nccl_tests(const std::vector<std::string>& logs,
+                                          const NcclTestsOptions& options) {
+  NcclTestsImport all;
+  std::map<std::string, std::size_t> named;
+  for (const std::string& log : logs) ++named[base_name(log)];
+  for (const std::string& log : logs) {
+    TRY_ASSIGN(const std::string text, read_file(log, kMaxLogBytes));
+    TRY_ASSIGN(NcclTestsImport one, parse_nccl_tests(text, log, options));
+    TRY(check_sample_count(all.samples.size() + one.samples.size(), log));
+    if (named[base_name(log)] > 1)
+      for (CollectiveSample& sample : one.samples) sample.source = source_label(log);
+    std::move(one.samples.begin(), one.samples.end(), std::back_inserter(all.samples));
+    std::move(one.tables.begin(), one.tables.end(), std::back_inserter(all.tables));
+  }
+  if (all.samples.empty()) {
+    const NcclTable& first = all.tables.front();
+    std::string why = first.skipped;
+    if (why.empty())
+      for (const auto& [reason, count] : first.rejected) why += (why.empty() ? "" : ", ") + reason;
+    return fail("found no row that can be a sample: " + why, Position{first.file, first.line, 1});
+  }
+  return all;
+}
+
+std::string import_text(const NcclTestsImport& imported) {
+  std::vector<std::string> places;
+  std::size_t width = 0, test_width = 0, layout_width = 0;
+  for (const NcclTable& table : imported.tables) {
+    places.push_back(fmt::format("{}:{}", printable(table.file), table.line));
+    width = std::max(width, places.back().size());
+    test_width = std::max(test_width, table.test.size());
+    layout_width = std::max(layout_width, table.layout.size());
+  }
+  const auto count = [](std::size_t n) { return with_commas(static_cast<std::int64_t>(n)); };
+  std::string text;
+  for (std::size_t i = 0; i < imported.tables.size(); ++i) {
+    const NcclTable& table = imported.tables[i];
+    text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>5} rows  {:>5} samples", places[i], width,
+                        printable(table.test), test_width, table.layout, layout_width, count(table.rows),
+                        count(table.samples));
+    if (!table.skipped.empty()) text += "  skipped: " + table.skipped;
+    for (const auto& [reason, rows] : table.rejected) text += fmt::format("  {} {}", count(rows), reason);
+    text += '\n';
+  }
+  return text + fmt::format("{} samples of collectives, {} tables\n", count(imported.samples.size()),
+                            imported.tables.size());
+}
+
+}  // namespace foretrain
