@@ -1,15 +1,17 @@
 #include "network/network.h"
 
 #include <algorithm>
-#include <bit>
+#include <cmath>
+#include <limits>
 
 #include "base/check.h"
+#include "network/max_min.h"
 
 namespace foretrain {
 namespace {
 
 // Datasheet figures against measured collectives: links inside a domain are uniform, networks are not
-// (routing, other jobs), and a bandwidth that is itself a guess may be a NIC generation off.
+// (routing, other jobs), and a bandwidth that is itself a guess may be a NIC generation off. Stated guesses.
 constexpr double kIntraSpread = 0.15;
 constexpr double kInterSpread = 0.30;
 constexpr double kAssumedSpread = 0.45;
@@ -17,108 +19,174 @@ constexpr double kAssumedSpread = 0.45;
 // Share of the card's power while it only moves data over links: assumed.
 constexpr double kLinkPowerShare = 0.5;
 
-double log2_rounded_up(std::int64_t n) { return std::bit_width(static_cast<std::uint64_t>(n - 1)); }
+// A mean absolute error as a standard deviation, for a normal error: sqrt(pi / 2).
+constexpr double kDeviationOfMean = 1.2533;
+
+// Below the sampled sizes, where latency takes over, the factor fades to 1 over this many times; above them,
+// where bandwidth is all, it stays. The spread grows by a tenth for each of them either way.
+constexpr double kFade = 1.3862943611198906;  // ln 4
+constexpr double kFadeSpread = 0.10;
+
+const FittedCollective* find(const std::vector<FittedCollective>& fitted, CollectiveKind kind, Tier tier) {
+  for (const FittedCollective& f : fitted)
+    if (f.kind == kind && f.tier == tier) return &f;
+  return nullptr;
+}
+
+const FittedLayout* find(const FittedCollective& fitted, const PlacedGroup& placed, const Cluster& cluster) {
+  for (const FittedLayout& l : fitted.layouts) {
+    const PlacedGroup sampled = placed_alone(l.ranks, l.ranks_per_node, cluster);
+    if (sampled.ranks == placed.ranks && sampled.domains == placed.domains &&
+        sampled.ranks_per_domain == placed.ranks_per_domain &&
+        sampled.fewest_per_domain == placed.fewest_per_domain)
+      return &l;
+  }
+  return nullptr;
+}
+
+struct Factor {
+  double value = 1.0;
+  double outside = 0.0;  // how far beyond the sampled sizes, in kFade
+};
+
+Factor factor_at(const FittedLayout& layout, double bytes) {
+  const std::vector<double>& x = layout.bytes;
+  const std::vector<double>& y = layout.factor;
+  if (bytes < x.front()) {
+    const double outside = std::log(x.front() / std::max(bytes, 1.0)) / kFade;
+    return {1 + (y.front() - 1) * std::max(0.0, 1 - outside), outside};
+  }
+  if (bytes >= x.back()) return {y.back(), std::log(bytes / x.back()) / kFade};
+  const auto after = static_cast<std::size_t>(std::upper_bound(x.begin(), x.end(), bytes) - x.begin());
+  const double share = std::log(bytes / x[after - 1]) / std::log(x[after] / x[after - 1]);
+  return {y[after - 1] + (y[after] - y[after - 1]) * share, 0.0};
+}
 
 }  // namespace
 
+LinkRates link_rates(const PlacedGroup& placed, const Cluster& cluster) {
+  const Link& intra = cluster.intra;
+  const double node = cluster.inter.bandwidth.value;
+  const std::int64_t nics_per_rank = (cluster.nics + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
+  const double rank = node * (static_cast<double>(nics_per_rank) / static_cast<double>(cluster.nics));
+  const auto peers = static_cast<double>(std::max<std::int64_t>(placed.ranks_per_domain - 1, 1));
+  const bool switched = intra.pair == BytesPerSecond(0);
+
+  const Fabric& fabric = cluster.fabric;
+  const bool thin = fabric.oversubscription > 1;  // otherwise what leaves the nodes fits
+  const double uplinks = thin ? node * static_cast<double>(nodes_of_a_leaf(cluster)) / fabric.oversubscription
+                              : std::numeric_limits<double>::infinity();
+  const auto share = [&](double nodes, double limit) {
+    const double capacities[] = {node * nodes, uplinks};
+    const FlowClass flows{limit,
+                          {static_cast<double>(placed.sharers), static_cast<double>(placed.leaf_sharers)}};
+    double rate = 0;
+    max_min(capacities, {&flows, 1}, {&rate, 1});
+    return BytesPerSecond(rate);
+  };
+  return {.nvlink = switched ? intra.bandwidth : std::min(intra.bandwidth, intra.pair * peers),
+          .nvlink_p2p = switched ? intra.bandwidth : intra.pair,
+          .nics = share(static_cast<double>(placed.nodes_per_domain),
+                        rank * static_cast<double>(placed.fewest_per_domain)),
+          .nics_p2p = share(1, rank),
+          .uplinks = BytesPerSecond(
+              thin && placed.leaf_sharers > 0 ? uplinks / static_cast<double>(placed.leaf_sharers) : 0.0)};
+}
+
+PlacedGroup placed_alone(std::int64_t ranks, std::int64_t ranks_per_node, const Cluster& cluster) {
+  CHECK_THAT(ranks >= 1 && ranks_per_node >= 1 && ranks % ranks_per_node == 0);
+  const std::int64_t nodes = ranks / ranks_per_node;
+  const std::int64_t joined = std::max<std::int64_t>(1, cluster.nvlink_domain / cluster.gpus_per_node);
+  PlacedGroup placed{.ranks = ranks, .ranks_per_domain = ranks, .fewest_per_domain = ranks};
+  if (nodes <= joined) return placed;
+  const std::int64_t rest = nodes % joined == 0 ? joined : nodes % joined;
+  placed.domains = (nodes + joined - 1) / joined;
+  placed.ranks_per_domain = joined * ranks_per_node;
+  placed.fewest_per_domain = rest * ranks_per_node;
+  placed.nodes_per_domain = rest;
+  return placed;
+}
+
+CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const PlacedGroup& placed,
+                               const LinkRates& rates, const Cluster& cluster) {
+  const bool message = kind == CollectiveKind::kSendReceive;
+  const bool crosses = placed.crosses_nodes();
+  const auto share = [&](const FittedCollective* fitted, const Link& link) {
+    return fitted ? fitted->bandwidth_share : message ? link.p2p_efficiency : link.collective_efficiency;
+  };
+  const FittedCollective* intra = find(cluster.collectives, kind, Tier::kIntra);
+  const FittedCollective* inter = crosses ? find(cluster.collectives, kind, Tier::kInter) : nullptr;
+  const FittedCollective* fitted = crosses ? inter : intra;
+
+  GroupLinks links{.placed = placed,
+                   .inside = (message ? rates.nvlink_p2p : rates.nvlink) * share(intra, cluster.intra),
+                   .across = (message ? rates.nics_p2p : rates.nics) * share(inter, cluster.inter),
+                   .up = rates.uplinks * share(inter, cluster.inter),
+                   .in_switch = cluster.intra.bandwidth * cluster.intra.nvls_efficiency,
+                   .intra_steps = cluster.intra.latency / kSimpleStepIntra,
+                   .inter_steps = cluster.inter.latency / kSimpleStepInter,
+                   .latency_scale = fitted ? fitted->latency_scale : 1.0};
+  const TimedAlgorithm timed = fastest(kind, bytes, links);
+
+  const bool assumed = crosses ? cluster.inter.assumed : cluster.intra.assumed;
+  CollectiveCost cost{.seconds = timed.seconds,
+                      .spread = assumed   ? kAssumedSpread
+                                : crosses ? kInterSpread
+                                          : kIntraSpread,
+                      .origin = Origin::kAnalytic,
+                      .watts = cluster.gpu.power_cap_w * kLinkPowerShare,
+                      .crosses_nodes = crosses,
+                      .algorithm = timed.algorithm,
+                      .protocol = timed.protocol};
+  if (fitted == nullptr) return cost;
+  const FittedLayout* layout = find(*fitted, placed, cluster);
+  if (layout == nullptr) {
+    cost.spread = fitted->unseen_error * kDeviationOfMean;
+    cost.origin = Origin::kExtrapolated;
+    return cost;
+  }
+  const Factor factor = factor_at(*layout, bytes.value);
+  cost.seconds *= factor.value;
+  cost.spread = layout->spread + kFadeSpread * factor.outside;
+  cost.origin = factor.outside > 0 ? Origin::kExtrapolated : Origin::kInterpolated;
+  return cost;
+}
+
+CollectiveCost in_place_cost(CollectiveKind kind, Bytes bytes, const PlacedGroup& placed,
+                             const LinkRates& rates, const Cluster& cluster) {
+  const Tier tier = placed.crosses_nodes() ? Tier::kInter : Tier::kIntra;
+  const bool is_half = kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter;
+  if (!is_half || find(cluster.collectives, CollectiveKind::kAllReduce, tier) == nullptr)
+    return collective_cost(kind, bytes, placed, rates, cluster);
+  CollectiveCost cost = collective_cost(CollectiveKind::kAllReduce, bytes, placed, rates, cluster);
+  cost.seconds *= 0.5;
+  cost.origin = std::max(cost.origin, Origin::kDerived);
+  return cost;
+}
+
 Network::Network(const Cluster& cluster, const Layout& layout)
-    : watts_(cluster.gpu.power_cap_w * kLinkPowerShare),
-      intra_(cluster.intra),
-      inter_(cluster.inter),
+    : cluster_(cluster),
       stage_ranks_(layout.tp * layout.cp * layout.dp),
       domain_(std::max(cluster.nvlink_domain, cluster.gpus_per_node)) {
   CHECK_THAT(cluster.nics >= 1);
-  const std::int64_t nics_per_rank = (cluster.nics + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
-  const BytesPerSecond node = inter_.bandwidth;
-  const BytesPerSecond rank = node * (static_cast<double>(nics_per_rank) / static_cast<double>(cluster.nics));
   for (std::size_t i = 0; i < groups_.size(); ++i) {
-    Group& group = groups_[i];
-    group.placed = place(static_cast<GroupKind>(i), layout, cluster);
-    const auto sharers = static_cast<double>(group.placed.sharers);
-    const auto nodes = static_cast<double>(group.placed.nodes_per_domain);
-    const auto fewest = static_cast<double>(group.placed.fewest_per_domain);
-    const auto peers = static_cast<double>(std::max<std::int64_t>(group.placed.ranks_per_domain - 1, 1));
-    const bool switched = intra_.pair == BytesPerSecond(0);
-    group.nvlink = (switched ? intra_.bandwidth : std::min(intra_.bandwidth, intra_.pair * peers)) *
-                   intra_.collective_efficiency;
-    group.nvlink_p2p = (switched ? intra_.bandwidth : intra_.pair) * intra_.p2p_efficiency;
-    group.nics = std::min(node * (nodes / sharers), rank * fewest) * inter_.collective_efficiency;
-    group.rank_p2p = std::min(node / sharers, rank) * inter_.p2p_efficiency;
+    groups_[i].placed = place(static_cast<GroupKind>(i), layout, cluster);
+    groups_[i].rates = link_rates(groups_[i].placed, cluster);
   }
 }
 
 CollectiveCost Network::cost(const Collective& collective) const {
   const Group& group = groups_[static_cast<std::size_t>(collective.group)];
   if (group.placed.ranks == 1) return {};
-  return priced(collective.kind, collective.bytes, group, group.placed.crosses_nodes());
+  return (collective.in_place ? in_place_cost : collective_cost)(collective.kind, collective.bytes,
+                                                                 group.placed, group.rates, cluster_);
 }
 
 CollectiveCost Network::send(std::int64_t stage, Bytes bytes) const {
-  const Group& pairs = groups_[static_cast<std::size_t>(GroupKind::kPipeline)];
-  return priced(CollectiveKind::kSendReceive, bytes, pairs, boundary_crosses(stage, stage_ranks_, domain_));
-}
-
-CollectiveCost Network::priced(CollectiveKind kind, Bytes bytes, const Group& group, bool crosses) const {
-  const bool assumed = crosses ? inter_.assumed : intra_.assumed;
-  return {.seconds = crosses ? across(kind, bytes, group) : inside(kind, bytes, group),
-          .spread = assumed   ? kAssumedSpread
-                    : crosses ? kInterSpread
-                              : kIntraSpread,
-          .origin = Origin::kAnalytic,
-          .watts = watts_,
-          .crosses_nodes = crosses};
-}
-
-Seconds Network::inside(CollectiveKind kind, Bytes bytes, const Group& group) const {
-  const auto n = static_cast<double>(group.placed.ranks);
-  const double depth = log2_rounded_up(group.placed.ranks);
-  const Seconds a = intra_.latency;
-  const Seconds whole = bytes / group.nvlink;
-  const Seconds ring = (n - 1) * a + (n - 1) / n * whole;
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return std::min(2 * ring, 2 * depth * a + 2 * whole);
-    case CollectiveKind::kAllGather:
-    case CollectiveKind::kReduceScatter:
-    case CollectiveKind::kAllToAll:
-      return ring;
-    case CollectiveKind::kBroadcast:
-      return depth * a + whole;
-    case CollectiveKind::kSendReceive:
-      return a + bytes / group.nvlink_p2p;
-  }
-  CHECK_THAT(false);
-}
-
-Seconds Network::across(CollectiveKind kind, Bytes bytes, const Group& group) const {
-  const PlacedGroup& placed = group.placed;
-  const auto n = static_cast<double>(placed.ranks);
-  const auto r = static_cast<double>(placed.ranks_per_domain);
-  const auto fewest = static_cast<double>(placed.fewest_per_domain);
-  const Seconds a = intra_.latency;
-  const Seconds between = inter_.latency;
-  const double depth = log2_rounded_up(placed.domains);
-
-  const Seconds whole = bytes / std::min(group.nvlink, group.nics);
-  const auto borders = static_cast<double>(std::min(placed.domains, placed.ranks - 1));
-  const Seconds ring = borders * between + (n - 1 - borders) * a + (n - 1) / n * whole;
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return std::min(2 * ring, 2 * depth * between + 2 * (r - 1) * a + 2 * whole);
-    case CollectiveKind::kAllGather:
-    case CollectiveKind::kReduceScatter:
-      return ring;
-    case CollectiveKind::kBroadcast:
-      return depth * between + log2_rounded_up(placed.ranks_per_domain) * a + whole;
-    case CollectiveKind::kAllToAll: {
-      const double leaving = std::max(r * (n - r), fewest * (n - fewest)) / n;
-      const Seconds latency = (n - fewest) * between + (fewest - 1) * a;
-      return latency + std::max(leaving * bytes / group.nics, (r - 1) / n * bytes / group.nvlink);
-    }
-    case CollectiveKind::kSendReceive:
-      return between + bytes / group.rank_p2p;
-  }
-  CHECK_THAT(false);
+  Group pairs = groups_[static_cast<std::size_t>(GroupKind::kPipeline)];
+  if (!boundary_crosses(stage, stage_ranks_, domain_))
+    pairs.placed = {.ranks = 2, .ranks_per_domain = 2, .fewest_per_domain = 2};
+  return collective_cost(CollectiveKind::kSendReceive, bytes, pairs.placed, pairs.rates, cluster_);
 }
 
 }  // namespace foretrain

@@ -1,32 +1,19 @@
-// What a collective takes on a placed group, from datasheet figures: latency and bandwidth by tier (Hockney's
-// alpha-beta), rings and trees.
+// What a collective takes on a placed group: the algorithm and protocol that NCCL would choose (algorithm.h),
+// over the share of the links that the group has. Rates come from the cluster's figures; where samples of its
+// fabric were fitted, their bandwidth share and latency take the place of the stated ones, and a layout that
+// was sampled follows its samples, within and a little beyond their sizes.
 //
-// n ranks, B bytes in the whole tensor (of an all-to-all: in each rank's buffer), a the latency of one hop,
-// b the bytes a second a rank can send; log2 is rounded up. Inside one NVLink domain:
-//   all-gather, reduce-scatter  ring   (n - 1) a + (n - 1)/n B / b
-//   all-reduce                  ring   2 (n - 1) a + 2 (n - 1)/n B / b     (Patarasuk and Yuan 2009)
-//                               tree   2 log2(n) a + 2 B / b               (double binary tree, Sanders 2009)
-//   broadcast                   tree   log2(n) a + B / b
-//   all-to-all                  pairs  (n - 1) a + (n - 1)/n B / b
-//   send/receive                       a + B / b
-// The faster of ring and tree is taken, as NCCL does.
-//
-// Over d domains with r ranks in each, A and a are the latencies between and inside domains, and b is the
-// slower of NVLink and of what the group can send out of one domain. A ring enters and leaves each domain
-// once whatever r is, so the same B (n - 1)/n passes that border; r ranks bring r ranks' NICs to it:
-//   ring        d hops at A, the others at a
-//   tree        2 log2(d) A + 2 (r - 1) a + 2 B / b    (all-reduce: a chain inside, a tree between)
-//               log2(d) A + log2(r) a + B / b          (broadcast)
-//   all-to-all  (n - r) A + (r - 1) a + the slower of  r (n - r)/n B / (group's NICs), (r - 1)/n B / NVLink
-//   send/receive  A + B / (what one rank can send)
-// The group's NICs: a node's bandwidth over the groups that use it at once (placement's `sharers`), for every
-// node it has in the domain; but never more than its ranks can drive, ceil(NICs / GPUs of a node) each.
+// A ring enters and leaves each NVLink domain once whatever r, the ranks it has there, is: the same
+// B (n - 1)/n passes that border, and r ranks bring r ranks' NICs to it. The group's NICs: a node's bandwidth
+// over the groups that use it at once (placement's `sharers`), for every node it has in the domain; never
+// more than its ranks can drive, ceil(NICs / GPUs of a node) each; nor than its share of a leaf switch's
+// uplinks, where it leaves the leaf. Groups of one kind share these fairly (max_min.h).
 #pragma once
 
 #include <array>
 
 #include "base/estimate.h"
-#include "network/placement.h"
+#include "network/algorithm.h"
 
 namespace foretrain {
 
@@ -37,13 +24,41 @@ struct CollectiveCost {
   double watts = 0.0;          // board power while it runs
   double clocked_share = 0.0;  // of seconds: links do not follow the SM clock
   bool crosses_nodes = false;  // uses the NICs, otherwise NVLink alone
+  Algorithm algorithm = Algorithm::kRing;
+  Protocol protocol = Protocol::kSimple;
 
   bool operator==(const CollectiveCost&) const = default;
 };
 
+// What the links give to a group before any efficiency.
+struct LinkRates {
+  BytesPerSecond nvlink;      // what one of its ranks can send inside its domain, in a collective
+  BytesPerSecond nvlink_p2p;  // likewise one message
+  BytesPerSecond nics;        // what the group can send out of one domain, in a collective
+  BytesPerSecond nics_p2p;    // what one of its ranks can send out of its domain, alone
+  BytesPerSecond uplinks;     // its share of a leaf's links up; zero: they do not bound it
+};
+LinkRates link_rates(const PlacedGroup& placed, const Cluster& cluster);
+
+// A group that has its nodes to itself, as when samples are taken: `ranks_per_node` ranks in each of its
+// nodes.
+PlacedGroup placed_alone(std::int64_t ranks, std::int64_t ranks_per_node, const Cluster& cluster);
+
+// By the cluster's figures, and its fitted collectives where it has some. More than one rank.
+CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const PlacedGroup& placed,
+                               const LinkRates& rates, const Cluster& cluster);
+
+// An all-gather or reduce-scatter in place is one of the two halves of an all-reduce: where that was sampled
+// it takes half its time. Out of place, as samples of gathers are taken, a rank also copies its own share,
+// which costs bandwidth on fast links: in the published LLaMA-7B runs activations (out of place) are gathered
+// at 51 GB/s on one pair of A100s and 38 GB/s between two GH200, weights (in place) at 67 and 46.
+CollectiveCost in_place_cost(CollectiveKind kind, Bytes bytes, const PlacedGroup& placed,
+                             const LinkRates& rates, const Cluster& cluster);
+
 class Network {
  public:
-  Network(const Cluster& cluster, const Layout& layout);
+  Network(const Cluster& cluster, const Layout& layout);  // the cluster must outlive it
+  Network(const Cluster&&, const Layout&) = delete;
 
   // A group of one rank costs nothing. No bytes still cost the latency.
   CollectiveCost cost(const Collective& collective) const;
@@ -55,19 +70,10 @@ class Network {
  private:
   struct Group {
     PlacedGroup placed;
-    BytesPerSecond nvlink;      // what one of its ranks can send inside its domain, in a collective
-    BytesPerSecond nvlink_p2p;  // likewise one message
-    BytesPerSecond nics;        // what the group can send out of one domain, in a collective
-    BytesPerSecond rank_p2p;    // what one of its ranks can send out of its domain, alone
+    LinkRates rates;
   };
 
-  CollectiveCost priced(CollectiveKind kind, Bytes bytes, const Group& group, bool crosses) const;
-  Seconds inside(CollectiveKind kind, Bytes bytes, const Group& group) const;
-  Seconds across(CollectiveKind kind, Bytes bytes, const Group& group) const;
-
-  double watts_ = 0;
-  Link intra_;  // copies, so that a Network outlives what it was made from
-  Link inter_;
+  const Cluster& cluster_;
   std::int64_t stage_ranks_;
   std::int64_t domain_;  // ranks that NVLink joins
   std::array<Group, kGroupKindCount> groups_{};

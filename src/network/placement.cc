@@ -1,143 +1,18 @@
 #include "network/placement.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/check.h"
+#include "network/progression.h"
 
 namespace foretrain {
 namespace {
 
 using std::int64_t;
 
-struct Fabric {
-  int64_t gpus;
-  int64_t domain;
-  int64_t node;
-};
+int64_t domain_of(const Cluster& cluster) { return std::max(cluster.nvlink_domain, cluster.gpus_per_node); }
 
-// Members first + i * stride + j * outer_stride for i < count, j < outer_count. Groups of a kind lie beside
-// and between each other so that together they hold every rank once.
-struct Pattern {
-  int64_t stride;
-  int64_t count;
-  int64_t outer_stride;
-  int64_t outer_count;
-
-  int64_t ranks() const { return count * outer_count; }
-  int64_t inner_reach() const { return (count - 1) * stride; }
-  int64_t reach() const { return inner_reach() + (outer_count - 1) * outer_stride; }
-  int64_t block() const { return outer_stride * outer_count; }  // whole groups fill whole blocks
-};
-
-Pattern progression(int64_t stride, int64_t count) { return {stride, count, stride * count, 1}; }
-
-PlacedGroup inside_one_domain(int64_t ranks) {
-  return {.ranks = ranks, .ranks_per_domain = ranks, .fewest_per_domain = ranks};
-}
-
-bool one_divides_the_other(int64_t a, int64_t b) { return a % b == 0 || b % a == 0; }
-
-// Adds to `worst` how one group lies, which starts at rank `first` and crosses domains.
-void walk(const Pattern& pattern, const Fabric& fabric, int64_t first, PlacedGroup& worst) {
-  int64_t domains = 0, domain_end = 0, members = 0, nodes = 0, node_end = 0;
-  const auto close_domain = [&] {
-    if (domains == 0) return;
-    worst.ranks_per_domain = std::max(worst.ranks_per_domain, members);
-    worst.fewest_per_domain = std::min(worst.fewest_per_domain, members);
-    worst.nodes_per_domain = std::min(worst.nodes_per_domain, nodes);
-  };
-  for (int64_t j = 0; j < pattern.outer_count; ++j) {
-    for (int64_t i = 0; i < pattern.count; ++i) {
-      const int64_t rank = first + i * pattern.stride + j * pattern.outer_stride;
-      if (rank >= domain_end) {
-        close_domain();
-        domain_end = (rank / fabric.domain + 1) * fabric.domain;
-        node_end = 0;
-        ++domains, members = 0, nodes = 0;
-      }
-      if (rank >= node_end) {
-        node_end = (rank / fabric.node + 1) * fabric.node;
-        ++nodes;
-      }
-      ++members;
-    }
-  }
-  close_domain();
-  worst.domains = std::max(worst.domains, domains);
-}
-
-// Looks at every rank, up to where the layout repeats: for sizes that do not divide each other.
-PlacedGroup enumerate(const Pattern& pattern, const Fabric& fabric) {
-  int64_t period = std::lcm(fabric.domain, fabric.node);
-  if (period < fabric.gpus) period = std::min(fabric.gpus, std::lcm(period, pattern.block()));
-  period = std::min(period, fabric.gpus);
-
-  PlacedGroup worst{.ranks = pattern.ranks(),
-                    .ranks_per_domain = 0,
-                    .fewest_per_domain = pattern.ranks(),
-                    .nodes_per_domain = pattern.ranks()};
-  int64_t node_begin = 0, sharers = 0;
-  for (int64_t rank = 0; rank < period; ++rank) {
-    if (rank == node_begin + fabric.node) node_begin = rank, sharers = 0;
-    const int64_t i = rank / pattern.stride % pattern.count;
-    const int64_t j = rank / pattern.outer_stride % pattern.outer_count;
-    const int64_t first = rank - i * pattern.stride - j * pattern.outer_stride;
-    if (first / fabric.domain == (first + pattern.reach()) / fabric.domain) continue;
-    if (rank == first) walk(pattern, fabric, first, worst);
-    const int64_t member_before = i > 0   ? rank - pattern.stride
-                                  : j > 0 ? rank - pattern.outer_stride + pattern.inner_reach()
-                                          : -1;
-    if (member_before < node_begin) worst.sharers = std::max(worst.sharers, ++sharers);
-  }
-  return worst.domains > 1 ? worst : inside_one_domain(pattern.ranks());
-}
-
-PlacedGroup place_progression(int64_t stride, int64_t count, const Fabric& fabric) {
-  const int64_t block = stride * count;
-  if (count == 1) return {};
-  if (fabric.domain % block == 0) return inside_one_domain(count);
-  if (stride >= fabric.domain) return {.ranks = count, .domains = count, .sharers = fabric.node};
-  if (block % fabric.domain == 0 && fabric.domain % stride == 0 && fabric.domain % fabric.node == 0 &&
-      one_divides_the_other(fabric.node, stride)) {
-    const int64_t members = fabric.domain / stride;
-    return {.ranks = count,
-            .domains = block / fabric.domain,
-            .ranks_per_domain = members,
-            .fewest_per_domain = members,
-            .nodes_per_domain = std::min(members, fabric.domain / fabric.node),
-            .sharers = std::min(stride, fabric.node)};
-  }
-  return enumerate(progression(stride, count), fabric);
-}
-
-// tp neighbouring ranks in each of pp stages of `stage` ranks.
-PlacedGroup place_model(int64_t tp, int64_t stage, int64_t pp, const Fabric& fabric) {
-  if (pp == 1) return place_progression(1, tp, fabric);
-  const int64_t ranks = tp * pp;
-  const auto [gpus, domain, node] = fabric;
-  const bool aligned = domain % node == 0 && one_divides_the_other(domain, stage) &&
-                       one_divides_the_other(node, stage) && one_divides_the_other(domain, tp) &&
-                       one_divides_the_other(node, tp);
-  if (!aligned) return enumerate({1, tp, stage, pp}, fabric);
-
-  PlacedGroup placed{.ranks = ranks, .sharers = std::max<int64_t>(1, std::min(node, stage) / tp)};
-  if (stage >= domain) {
-    const int64_t members = std::min(tp, domain);
-    placed.domains = ranks / members;
-    placed.ranks_per_domain = placed.fewest_per_domain = members;
-    placed.nodes_per_domain = std::max<int64_t>(1, members / node);
-    return placed;
-  }
-  const int64_t stages = domain / stage;  // that a domain holds; the last one perhaps fewer
-  const int64_t rest = pp % stages == 0 ? stages : pp % stages;
-  placed.domains = (pp + stages - 1) / stages;
-  placed.ranks_per_domain = tp * stages;
-  placed.fewest_per_domain = tp * rest;
-  placed.nodes_per_domain =
-      stage >= node ? rest * std::max<int64_t>(1, tp / node) : (rest * stage + node - 1) / node;
-  return placed;
-}
+bool is_message(GroupKind kind) { return kind == GroupKind::kPipeline || kind == GroupKind::kEmbedding; }
 
 // Of the ranks begin..end-1, the most that one node holds.
 int64_t fullest_node(int64_t begin, int64_t end, int64_t node) {
@@ -145,47 +20,120 @@ int64_t fullest_node(int64_t begin, int64_t end, int64_t node) {
   return std::max(first_end - begin, std::min(end - first_end, node));
 }
 
-// Pairs (x, x + stride) for x < count, where stride + count is the number of ranks. With a stride below the
-// domain, those that cross are the last before a domain's end; the first domain has as many as any other.
-// NICs work both ways at once, so senders and receivers of one direction are counted apart.
-PlacedGroup place_pairs(int64_t stride, int64_t count, const Fabric& fabric) {
-  const int64_t begin = std::max<int64_t>(0, fabric.domain - stride);
-  const int64_t end = stride >= fabric.domain ? count : std::min(count, fabric.domain);
-  return {.ranks = 2,
-          .domains = 2,
-          .sharers = std::max(fullest_node(begin, end, fabric.node),
-                              fullest_node(begin + stride, end + stride, fabric.node))};
+// Pairs (x, x + stride) for x < count, where stride + count is the number of ranks. NICs work both ways at
+// once, so senders and receivers of one direction are counted apart.
+struct Pairs {
+  int64_t stride;
+  int64_t count;
+
+  // Most that cross domains and use one node. With a stride below the domain, those that cross are the last
+  // before a domain's end; the first domain has as many as any other.
+  int64_t sharers(const Grid& grid) const {
+    const int64_t begin = std::max<int64_t>(0, grid.domain - stride);
+    const int64_t end = stride >= grid.domain ? count : std::min(count, grid.domain);
+    return std::max(fullest_node(begin, end, grid.node),
+                    fullest_node(begin + stride, end + stride, grid.node));
+  }
+
+  // Of those that cross domains, the most that begin, or end, below one leaf.
+  int64_t of_a_leaf(int64_t domain, int64_t leaf) const {
+    const int64_t gpus = stride + count;
+    if (stride >= domain) return std::max(std::min(count, leaf), fullest_node(stride, gpus, leaf));
+    // Senders are the last `stride` ranks of a domain, receivers the first, but for those of the first
+    // domain.
+    const int64_t sending = std::min(count, leaf);
+    const int64_t senders =
+        sending / domain * stride + std::max<int64_t>(0, sending % domain + stride - domain);
+    const auto receivers = [&](int64_t ranks) {
+      return ranks / domain * stride + std::min(stride, ranks % domain);
+    };
+    return std::max({senders, receivers(std::min(gpus, leaf)) - stride,
+                     gpus > leaf ? receivers(std::min(gpus - leaf, leaf)) : 0});
+  }
+};
+
+Pairs pairs_of(GroupKind kind, const Layout& layout) {
+  const int64_t stage = layout.tp * layout.cp * layout.dp;
+  const int64_t stride = kind == GroupKind::kPipeline ? stage : stage * (layout.pp - 1);
+  return {stride, layout.gpus() - stride};
+}
+
+Progression progression_of(GroupKind kind, const Layout& layout) {
+  const auto [tp, cp, dp, pp, ep] = layout;
+  switch (kind) {
+    case GroupKind::kTensor:
+      return {1, tp};
+    case GroupKind::kContext:
+      return {tp, cp};
+    case GroupKind::kData:
+      return {tp, cp * dp};
+    case GroupKind::kExpert:
+      // Experts are tensor parallel as everything else is, where tp leaves room for ep groups beside it.
+      return {cp * dp % ep == 0 ? tp : 1, ep};
+    default:
+      CHECK_THAT(kind == GroupKind::kModel && pp == 1);
+      return {1, tp};
+  }
+}
+
+ModelCopies copies_of(const Layout& layout) {
+  return {layout.tp, layout.tp * layout.cp * layout.dp, layout.pp};
+}
+
+int64_t ranks_of(GroupKind kind, const Layout& layout) {
+  if (is_message(kind)) return layout.pp > 1 ? 2 : 1;
+  if (kind == GroupKind::kModel) return layout.tp * layout.pp;
+  return progression_of(kind, layout).count;
+}
+
+PlacedGroup place_on(const Grid& grid, GroupKind kind, const Layout& layout) {
+  if (is_message(kind)) return {.ranks = 2, .domains = 2, .sharers = pairs_of(kind, layout).sharers(grid)};
+  if (kind == GroupKind::kModel && layout.pp > 1) return copies_of(layout).placed(grid);
+  return progression_of(kind, layout).placed(grid);
+}
+
+// How many groups share the links above one leaf switch. A leaf is to its uplinks what a node is to its NICs.
+int64_t leaf_sharers(GroupKind kind, const Layout& layout, const Cluster& cluster) {
+  const int64_t leaf = nodes_of_a_leaf(cluster) * cluster.gpus_per_node;
+  // Rings keep to their rails (NVLink takes data to the right NIC); a lone message leaves by its own rank's.
+  if (is_message(kind) && cluster.fabric.rail_optimized)
+    if (const Pairs pairs = pairs_of(kind, layout); pairs.stride % cluster.gpus_per_node != 0)
+      return pairs.of_a_leaf(domain_of(cluster), leaf);
+  const Grid grid{layout.gpus(), leaf, leaf};
+  if (grid.gpus <= leaf) return 0;
+  if (is_message(kind)) return pairs_of(kind, layout).sharers(grid);
+  if (kind == GroupKind::kModel && layout.pp > 1) return copies_of(layout).sharers(grid);
+  return progression_of(kind, layout).sharers(grid);
+}
+
+int64_t leaf_ranks(GroupKind kind, const Layout& layout, const Cluster& cluster) {
+  const int64_t leaf = nodes_of_a_leaf(cluster) * cluster.gpus_per_node;
+  if (is_message(kind)) return 1;
+  if (kind == GroupKind::kModel) return std::min(leaf, layout.tp * layout.pp);
+  const Progression groups = progression_of(kind, layout);
+  return std::min(groups.count, (leaf + groups.stride - 1) / groups.stride);
 }
 
 }  // namespace
 
+int64_t nodes_of_a_leaf(const Cluster& cluster) {
+  const int64_t joined = domain_of(cluster) / cluster.gpus_per_node;
+  return (cluster.fabric.leaf_nodes + joined - 1) / joined * joined;
+}
+
 PlacedGroup place(GroupKind kind, const Layout& layout, const Cluster& cluster) {
-  const auto [tp, cp, dp, pp] = layout;
-  CHECK_THAT(tp >= 1 && cp >= 1 && dp >= 1 && pp >= 1);
+  CHECK_THAT(layout.tp >= 1 && layout.cp >= 1 && layout.dp >= 1 && layout.pp >= 1 && layout.ep >= 1);
+  CHECK_THAT(layout.tp * layout.cp * layout.dp % layout.ep == 0);
   CHECK_THAT(cluster.gpus_per_node >= 1);
-  const int64_t stage = tp * cp * dp;
-  const Fabric fabric{.gpus = stage * pp,
-                      .domain = std::max(cluster.nvlink_domain, cluster.gpus_per_node),
-                      .node = cluster.gpus_per_node};
-  const bool one_domain = fabric.gpus <= fabric.domain;
-  switch (kind) {
-    case GroupKind::kTensor:
-      return one_domain ? inside_one_domain(tp) : place_progression(1, tp, fabric);
-    case GroupKind::kContext:
-      return one_domain ? inside_one_domain(cp) : place_progression(tp, cp, fabric);
-    case GroupKind::kData:
-      return one_domain ? inside_one_domain(cp * dp) : place_progression(tp, cp * dp, fabric);
-    case GroupKind::kPipeline:
-      if (pp == 1) return {};
-      return one_domain ? inside_one_domain(2) : place_pairs(stage, stage * (pp - 1), fabric);
-    case GroupKind::kEmbedding:
-      if (pp == 1) return {};
-      return one_domain ? inside_one_domain(2) : place_pairs(stage * (pp - 1), stage, fabric);
-    case GroupKind::kModel:
-      return one_domain ? inside_one_domain(tp * pp) : place_model(tp, stage, pp, fabric);
-  }
-  CHECK_THAT(false);
-  return {};
+  const Grid grid{layout.gpus(), domain_of(cluster), cluster.gpus_per_node};
+  const int64_t ranks = ranks_of(kind, layout);
+  if (ranks == 1) return {};
+  if (grid.gpus <= grid.domain) return inside_one_domain(ranks);
+  PlacedGroup placed = place_on(grid, kind, layout);
+  if (cluster.fabric.leaf_nodes > 0 && placed.crosses_nodes())
+    placed.leaf_sharers = leaf_sharers(kind, layout, cluster);
+  if (placed.leaf_sharers > 0) placed.leaf_ranks = leaf_ranks(kind, layout, cluster);
+  return placed;
 }
 
 bool boundary_crosses(int64_t stage, int64_t stage_ranks, int64_t domain) {

@@ -23,6 +23,7 @@ struct Layout {
   std::int64_t cp = 1;
   std::int64_t dp = 1;
   std::int64_t pp = 1;
+  std::int64_t ep = 1;  // of tp * cp * dp
 
   std::int64_t gpus() const { return tp * cp * dp * pp; }
   bool operator==(const Layout&) const = default;
@@ -36,14 +37,19 @@ struct PlacedGroup {
   // Of groups that cross domains; 1 otherwise, as no NIC is used:
   std::int64_t nodes_per_domain = 1;  // fewest nodes, in one domain, that hold members: their NICs carry it
   std::int64_t sharers = 1;           // most groups of this kind that use the NICs of one node at once
+  std::int64_t leaf_sharers = 0;      // likewise the links above one leaf switch; 0: it stays below its leaf
+  std::int64_t leaf_ranks = 0;        // then, most of its ranks that a leaf can hold
 
   bool crosses_nodes() const { return domains > 1; }
   bool operator==(const PlacedGroup&) const = default;
 };
 
-// kPipeline and kEmbedding are pairs that exchange one message. A constant number of steps where sizes divide
-// each other, otherwise at most proportional to the ranks. No allocation.
+// kPipeline and kEmbedding are pairs that exchange one message. The steps it takes are bounded by the sizes
+// of a domain and of tp, and the number of stages (progression.h). No allocation.
 PlacedGroup place(GroupKind kind, const Layout& layout, const Cluster& cluster);
+
+// Nodes below one leaf switch, rounded up to whole NVLink domains; 0: all of them.
+std::int64_t nodes_of_a_leaf(const Cluster& cluster);
 
 // Whether any rank of `stage` (from 0, of `stage_ranks` each) and its partner in the next one are in
 // different domains. A constant number of steps.

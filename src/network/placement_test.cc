@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+
 namespace foretrain {
 namespace {
 
@@ -104,6 +106,82 @@ TEST_CASE("an NVLink domain of several nodes carries a group out through all the
                                                                         .fewest_per_domain = 9,
                                                                         .nodes_per_domain = 9,
                                                                         .sharers = 4});
+}
+
+TEST_CASE("experts spread over data and context, tensor groups beside each other: stride tp") {
+  // Stage of 2 * 2 * 8 = 32 ranks: 0, 2, 4, 6 hold the experts of one copy, all in a node of 8.
+  CHECK(place(GroupKind::kExpert, Layout{.tp = 2, .cp = 2, .dp = 8, .pp = 2, .ep = 4}, nodes_of(8)) ==
+        PlacedGroup{.ranks = 4, .ranks_per_domain = 4, .fewest_per_domain = 4});
+  // ep = 16, all of data times context: 0, 2, ..., 30, four a node, with the odd ranks beside them.
+  CHECK(place(GroupKind::kExpert, Layout{.tp = 2, .cp = 2, .dp = 8, .pp = 2, .ep = 16}, nodes_of(8)) ==
+        PlacedGroup{.ranks = 16, .domains = 4, .ranks_per_domain = 4, .fewest_per_domain = 4, .sharers = 2});
+  // tp = 8 fills a node: a rank in each of four nodes, eight groups share their NICs.
+  CHECK(place(GroupKind::kExpert, Layout{.tp = 8, .dp = 8, .ep = 4}, nodes_of(8)) ==
+        PlacedGroup{.ranks = 4, .domains = 4, .sharers = 8});
+}
+
+TEST_CASE("more expert ranks than data and context have: experts take the tensor ranks too, stride 1") {
+  // cp * dp = 4 is no multiple of 16, so the 16 ranks lie side by side in two nodes.
+  CHECK(place(GroupKind::kExpert, Layout{.tp = 8, .dp = 4, .ep = 16}, nodes_of(8)) ==
+        PlacedGroup{.ranks = 16, .domains = 2, .ranks_per_domain = 8, .fewest_per_domain = 8});
+  // In a rack of 72 they stay inside, though 72 is no multiple of 16: 64..79 does not.
+  const PlacedGroup rack = place(GroupKind::kExpert, Layout{.tp = 8, .dp = 18, .ep = 16}, nodes_of(4, 72));
+  CHECK(rack ==
+        PlacedGroup{
+            .ranks = 16, .domains = 2, .ranks_per_domain = 8, .fewest_per_domain = 8, .nodes_per_domain = 2});
+}
+
+Cluster leaves_of(std::int64_t gpus, std::int64_t nodes, bool rails = false) {
+  Cluster cluster = nodes_of(gpus);
+  cluster.fabric = {.leaf_nodes = nodes, .oversubscription = 4, .rail_optimized = rails};
+  return cluster;
+}
+
+TEST_CASE("above a leaf a ring counts once, however many nodes it has below") {
+  const Layout layout{.tp = 8, .dp = 8, .pp = 2};
+  // Stage of 64 ranks, 8 nodes, two leaves of 4. Eight data rings of a stage leave each leaf.
+  const Cluster cluster = leaves_of(8, 4);
+  CHECK(place(GroupKind::kData, layout, cluster).sharers == 8);
+  CHECK(place(GroupKind::kData, layout, cluster).leaf_sharers == 8);
+  // 32 messages of a leaf's 32 ranks.
+  CHECK(place(GroupKind::kPipeline, layout, cluster).sharers == 8);
+  CHECK(place(GroupKind::kPipeline, layout, cluster).leaf_sharers == 32);
+  // NVLink needs no leaf.
+  CHECK(place(GroupKind::kTensor, layout, cluster).leaf_sharers == 0);
+  // Nor has anything below one leaf of 16 nodes a link above it.
+  for (const GroupKind kind : {GroupKind::kData, GroupKind::kPipeline, GroupKind::kModel})
+    CHECK(place(kind, layout, leaves_of(8, 16)).leaf_sharers == 0);
+}
+
+TEST_CASE("only the last stage of a leaf sends above it") {
+  // Stages of 8, one node each, four a leaf: eight messages from ranks 24..31 to 32..39.
+  CHECK(place(GroupKind::kPipeline, Layout{.tp = 8, .pp = 8}, leaves_of(8, 4)).leaf_sharers == 8);
+}
+
+TEST_CASE("on rails a message between different local ranks goes over the spine, below one leaf too") {
+  const Cluster rails = leaves_of(8, 4, true), flat = leaves_of(8, 4);
+  // Stages of 12: rank 0 sends to rank 12, which is the fifth of its node. All 12 go up.
+  const Layout odd{.tp = 4, .dp = 3, .pp = 2};
+  CHECK(place(GroupKind::kPipeline, odd, rails).leaf_sharers == 12);
+  CHECK(place(GroupKind::kPipeline, odd, flat).leaf_sharers == 0);
+  // Stages of 16: rank 0 sends to rank 16, the first of its node.
+  CHECK(place(GroupKind::kPipeline, Layout{.tp = 8, .dp = 2, .pp = 2}, rails).leaf_sharers == 0);
+  // Stages of 4, pp = 3: neighbours cross nodes from 4..7 to 8..11, the first to the last rank of a node. The
+  // first and the last stage are 8 apart, on the same rails.
+  const Layout three{.tp = 4, .pp = 3};
+  CHECK(place(GroupKind::kPipeline, three, rails).leaf_sharers == 4);
+  CHECK(place(GroupKind::kEmbedding, three, rails).leaf_sharers == 0);
+  // Rings keep to their rails by NVLink.
+  CHECK(place(GroupKind::kData, odd, rails).leaf_sharers == 0);
+}
+
+TEST_CASE("a leaf holds whole NVLink domains") {
+  // Racks of 18 nodes: 4 or 18 a leaf are one rack, 20 are two.
+  Cluster cluster = nodes_of(4, 72);
+  for (const auto& [nodes, whole] : {std::pair{0, 0}, {4, 18}, {18, 18}, {20, 36}}) {
+    cluster.fabric.leaf_nodes = nodes;
+    CHECK(nodes_of_a_leaf(cluster) == whole);
+  }
 }
 
 TEST_CASE("without a second rank there is no group") {

@@ -127,7 +127,7 @@ void Evaluator::make_buckets(const ChunkCost& cost, const Network& network, Byte
   count =
       std::clamp<std::int64_t>(count, 1, std::max<std::int64_t>(1, static_cast<std::int64_t>(ready.size())));
   const Collective share{reduce_scatter ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-                         GroupKind::kData, grad_bytes / static_cast<double>(count)};
+                         GroupKind::kData, grad_bytes / static_cast<double>(count), true};
   const Seconds seconds = network.cost(share).seconds;
   for (std::int64_t i = 0; i < count; ++i) {
     Seconds before_end(0);
@@ -207,10 +207,11 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
     work.buckets = {buckets_.data() + part.first_bucket, part.bucket_count};
     work.optimizer = part.optimizer->duration;
     if (sharded)
-      work.gather = network
-                        .cost({CollectiveKind::kAllGather, GroupKind::kData,
-                               Bytes(static_cast<double>(cost.share.elements) * bytes_of(plan.precision))})
-                        .seconds;
+      work.gather =
+          network
+              .cost({CollectiveKind::kAllGather, GroupKind::kData,
+                     Bytes(static_cast<double>(cost.share.elements) * bytes_of(plan.precision)), true})
+              .seconds;
   }
 
   PipelineWork pipeline;

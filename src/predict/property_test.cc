@@ -394,15 +394,18 @@ TEST_CASE("a lone replica reduces no gradients, several do") {
   }));
 }
 
-// Without latencies, of which several buckets pay more than one.
+// Without latencies, of which several buckets pay more than one (the start of each, at most 30 us, stays), and
+// without fits, by which small messages may get less of the links.
 TEST_CASE("gradients reduced beside the backward are never slower than after it") {
   CHECK(rc::check([] {
     Run run = any_run();
     run.cluster.inter.latency = run.cluster.intra.latency = Seconds(0);
+    run.cluster.collectives.clear();
     run.plan.overlap_grad_reduce = false;
     const Seconds after = score_of(run).step;
     run.plan.overlap_grad_reduce = true;
-    RC_ASSERT(score_of(run).step <= after * (1 + kRounding));
+    const Seconds starts = microseconds(30) * static_cast<double>(run.model.layers());
+    RC_ASSERT(score_of(run).step <= after * (1 + kRounding) + starts);
   }));
 }
 

@@ -20,12 +20,16 @@ class Priced final : public CostSource {
 };
 
 // NVLink of 1 GB/s without latency: an all-gather over two ranks of B bytes takes B/2 ns.
-Network two_ranks() {
-  Cluster cluster;
-  cluster.gpus_per_node = cluster.nvlink_domain = 8;
-  cluster.intra.bandwidth = cluster.inter.bandwidth = gigabytes_per_second(1);
-  cluster.intra.collective_efficiency = 1;
-  return Network(cluster, Layout{2, 1, 1, 1});
+const Network& two_ranks() {
+  static const Cluster cluster = [] {
+    Cluster c;
+    c.gpus_per_node = c.nvlink_domain = 8;
+    c.intra.bandwidth = c.inter.bandwidth = gigabytes_per_second(1);
+    c.collectives = {{.kind = CollectiveKind::kAllGather, .latency_scale = 0}};
+    return c;
+  }();
+  static const Network network(cluster, {.tp = 2});
+  return network;
 }
 
 Task op(std::int64_t gpu_us, std::int64_t host_us, Direction direction = Direction::kForward) {

@@ -43,6 +43,9 @@ Result<Catalog::Text> Catalog::find(std::string_view kind, std::string_view word
     if (!content) return fail(path + ": " + content.error().message, at);
     return Text{*std::move(content), path};
   };
+  // What `fit --cluster` wrote is given as its folder.
+  if (const std::string fitted = std::string(word) + "/cluster.yaml"; kind == "clusters" && is_file(fitted))
+    return read(fitted);
   if (is_path(word)) return read(resolved(std::string(word), at.file));
 
   const std::string below = fmt::format("{}/{}{}", kind, word, kSuffix);

@@ -54,7 +54,7 @@ std::string indented(std::string_view text) {
 Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(const Node&)>& gpu_of) {
   TRY(only_fields(node, "a cluster",
                   {"name", "source", "gpu", "gpus_per_node", "nvlink_domain", "intra", "inter",
-                   "host_launch_us", "price_per_gpu_hour"}));
+                   "host_launch_us", "price_per_gpu_hour", "collectives"}));
   Cluster cluster;
   cluster.name = "inline";
   TRY(read_optional(node, "name", cluster.name));
@@ -64,25 +64,37 @@ Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(
   TRY_ASSIGN(cluster.gpu, gpu_of(*gpu));
   TRY(read_nodes(node, cluster));
 
-  TRY_ASSIGN(const Node* intra, required_section(node, "intra",
-                                                 {"gbytes", "pair_gbytes", "latency_us",
-                                                  "collective_efficiency", "p2p_efficiency"}));
+  TRY_ASSIGN(const Node* intra,
+             required_section(node, "intra",
+                              {"gbytes", "pair_gbytes", "latency_us", "collective_efficiency",
+                               "p2p_efficiency", "nvls_efficiency"}));
   TRY_ASSIGN(cluster.intra, parse_link(*intra, "gbytes", 1e9));
   double pair = 0;
   TRY(read_optional(*intra, "pair_gbytes", pair, 1e-3, 1e6));
   cluster.intra.pair = gigabytes_per_second(pair);
-  TRY_ASSIGN(const Node* inter, optional_section(node, "inter",
-                                                 {"gbps", "nics", "latency_us", "collective_efficiency",
-                                                  "p2p_efficiency", "assumed"}));
+  TRY(read_optional(*intra, "nvls_efficiency", cluster.intra.nvls_efficiency, 1e-3, 2.0));
+  TRY_ASSIGN(const Node* inter,
+             optional_section(node, "inter",
+                              {"gbps", "nics", "latency_us", "collective_efficiency", "p2p_efficiency",
+                               "assumed", "leaf_nodes", "oversubscription", "rail_optimized"}));
   if (node.find("inter") != nullptr) {
     TRY_ASSIGN(cluster.inter, parse_link(*inter, "gbps", kGigabit));
     TRY(read_optional(*inter, "nics", cluster.nics, 1, 1024));
+    TRY(read_optional(*inter, "leaf_nodes", cluster.fabric.leaf_nodes, 1, 1'000'000));
+    TRY(read_optional(*inter, "oversubscription", cluster.fabric.oversubscription, 1.0, 1000.0));
+    TRY(read_optional(*inter, "rail_optimized", cluster.fabric.rail_optimized));
+    if (cluster.fabric.oversubscription > 1.0 && cluster.fabric.leaf_nodes == 0)
+      return fail("oversubscription: found no leaf_nodes beside it, expected how many nodes share a leaf",
+                  inter->find("oversubscription")->at);
   }
 
   double host_launch_us = 0;
   TRY(read_required(node, "host_launch_us", host_launch_us, 0.0, 1e6));
   cluster.host_launch = microseconds(host_launch_us);
   TRY(read_optional(node, "price_per_gpu_hour", cluster.price_per_gpu_hour, 0.0, 1e6));
+  if (const Node* fitted = node.find("collectives")) {
+    TRY_ASSIGN(cluster.collectives, parse_fitted_collectives(*fitted));
+  }
   return cluster;
 }
 
@@ -96,14 +108,20 @@ std::string to_yaml(const Cluster& cluster) {
   if (cluster.intra.pair > BytesPerSecond(0))
     out += fmt::format("  pair_gbytes: {}\n", in_units_of(1e9, cluster.intra.pair.value));
   out += link_yaml(cluster.intra);
+  if (cluster.intra.nvls_efficiency > 0)
+    out += fmt::format("  nvls_efficiency: {}\n", cluster.intra.nvls_efficiency);
   if (cluster.inter.bandwidth > BytesPerSecond()) {
     out += fmt::format("inter:\n  gbps: {}\n", in_units_of(kGigabit, cluster.inter.bandwidth.value));
     out += fmt::format("  nics: {}\n", cluster.nics) + link_yaml(cluster.inter);
     if (cluster.inter.assumed) out += "  assumed: true\n";
+    if (cluster.fabric.leaf_nodes > 0) out += fmt::format("  leaf_nodes: {}\n", cluster.fabric.leaf_nodes);
+    if (cluster.fabric.oversubscription > 1)
+      out += fmt::format("  oversubscription: {}\n", cluster.fabric.oversubscription);
+    if (cluster.fabric.rail_optimized) out += "  rail_optimized: true\n";
   }
   out += fmt::format("host_launch_us: {}\n", in_units_of(1e-6, cluster.host_launch.value));
   if (cluster.price_per_gpu_hour) out += fmt::format("price_per_gpu_hour: {}\n", *cluster.price_per_gpu_hour);
-  return out;
+  return out + to_yaml(cluster.collectives);
 }
 
 }  // namespace foretrain

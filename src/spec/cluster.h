@@ -5,9 +5,11 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/units.h"
 #include "base/yaml.h"
+#include "spec/fitted_collective.h"
 #include "spec/gpu.h"
 
 namespace foretrain {
@@ -16,12 +18,22 @@ namespace foretrain {
 struct Link {
   BytesPerSecond bandwidth;
   BytesPerSecond pair;                 // between two GPUs where no switch joins them; zero: switched
-  Seconds latency;                     // one hop of a collective
+  Seconds latency;                     // one step of a ring by NCCL's Simple protocol
   double collective_efficiency = 0.8;  // share of bandwidth that large collectives reach
   double p2p_efficiency = 0.9;         // likewise send and receive
-  bool assumed = false;                // the rate is a guess by hardware generation
+  double nvls_efficiency = 0.0;  // rate of an all-reduce in the switch over bandwidth; 0: none
+  bool assumed = false;          // the rate is a guess by hardware generation
 
   bool operator==(const Link&) const = default;
+};
+
+// The switches between nodes. By default nothing that leaves a node is slowed by them.
+struct Fabric {
+  std::int64_t leaf_nodes = 0;    // nodes below one leaf switch (or one set of rail switches); 0: all
+  double oversubscription = 1.0;  // a leaf's links down over its links up
+  bool rail_optimized = false;    // the i-th NICs of a leaf's nodes share a switch, different ones meet above
+
+  bool operator==(const Fabric&) const = default;
 };
 
 struct Cluster {
@@ -31,9 +43,11 @@ struct Cluster {
   std::int64_t nvlink_domain = 0;  // GPUs that reach each other by NVLink; at least a node
   Link intra;
   Link inter;
-  std::int64_t nics = 1;                     // a node
-  Seconds host_launch;                       // host time to issue one kernel through the framework
-  std::optional<double> price_per_gpu_hour;  // USD
+  std::int64_t nics = 1;  // a node
+  Fabric fabric;
+  std::vector<FittedCollective> collectives;  // where samples exist
+  Seconds host_launch;                        // host time to issue one kernel through the framework
+  std::optional<double> price_per_gpu_hour;   // USD
   std::string source;
 
   bool operator==(const Cluster&) const = default;

@@ -100,7 +100,7 @@ struct Stack {
   bool zero_reduce_scatter = true;   // ZeRO 1 reduces to its shard only; otherwise all-reduce
 
   // The host.
-  std::int64_t syncs_per_layer = 0;  // the host waits for the GPU after each block, in each direction
+  std::int64_t syncs_per_layer = 0;  // points of a block, in each direction, where the host waits for the GPU
   // Calls into the framework that launch nothing (views, hooks, bookkeeping), a block; each takes the host as
   // long as a launch.
   std::array<std::int64_t, 2> calls_per_layer = {0, 0};  // forward, backward
