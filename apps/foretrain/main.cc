@@ -98,12 +98,17 @@ void add_cost(CLI::App& app, CommandLine& line) {
 
 void add_fit(CLI::App& app, CommandLine& line) {
   FitCommandOptions& o = line.fit;
-  CLI::App& c = add_command(app, line, "fit", "Samples of a GPU's operators become a profile",
+  CLI::App& c = add_command(app, line, "fit",
+                            "Samples of a GPU's operators become a profile, samples of a "
+                            "fabric's collectives a cluster",
                             "foretrain fit samples --gpu a100-80gb-sxm -o my-profile");
   c.add_option("SAMPLES", o.samples, "A table of samples, or a folder of them")->type_name("");
   c.add_option("--gpu", o.gpu, "The GPU that was sampled: a name (foretrain list gpus) or a YAML file")
       ->type_name("G");
-  c.add_option("-o,--out", o.out, "The folder to write the profile into")->type_name("FOLDER");
+  c.add_option("--cluster", o.cluster,
+               "Instead: the cluster whose collectives were sampled, a name or a YAML file")
+      ->type_name("C");
+  c.add_option("-o,--out", o.out, "The folder to write the profile or the cluster into")->type_name("FOLDER");
   c.add_option("--name", o.name, "The profile's name; without it, the folder's")->type_name("N");
   c.add_option("--source", o.source, "Where the samples come from, in words")->type_name("TEXT");
   c.add_option("--derive-from", o.derive_from, "A profile for operators that this one lacks")->type_name("P");
@@ -117,12 +122,25 @@ void add_fit(CLI::App& app, CommandLine& line) {
 
 void add_import(CLI::App& app, CommandLine& line) {
   ImportOptions& o = line.import;
-  CLI::App& c = add_command(app, line, "import", "Samples published by others, in our format",
-                            "foretrain import published-samples Perlmutter -o samples");
-  c.add_option("FORMAT", o.what, "published-samples: operators in the layout of arXiv 2509.22832")
+  CLI::App& c =
+      add_command(app, line, "import", "Samples that others took, and logs of nccl-tests, in our format",
+                  "foretrain import nccl-tests *.log -o comm\n"
+                  "  foretrain import published-samples Perlmutter -o samples");
+  c.add_option(
+       "FORMAT", o.what,
+       "nccl-tests: collectives, from the text that NVIDIA's tests print; published-samples: operators and "
+       "collectives in the layout of arXiv 2509.22832")
       ->type_name("");
-  c.add_option("FOLDER", o.folder, "Where they are: the folder of one site")->type_name("");
-  c.add_option("-o,--out", o.out, "The folder to write operators.csv into")->type_name("FOLDER");
+  c.add_option("PATH", o.paths, "The logs; for published-samples the folder of one site")->type_name("");
+  c.add_option("-o,--out", o.out, "The folder to write collectives.csv (and operators.csv) into")
+      ->type_name("FOLDER");
+  c.add_option("--collective", o.collective,
+               "nccl-tests: what was timed, where neither a log nor its name says it")
+      ->type_name("NAME");
+  c.add_option("--ranks", o.ranks, "nccl-tests: how many took part, where a log has no lines of ranks")
+      ->type_name("N");
+  c.add_option("--ranks-per-node", o.ranks_per_node, "nccl-tests: how many of them share a node (all)")
+      ->type_name("N");
   c.add_flag("--force", o.force, "Also where that folder exists")->disable_flag_override();
 }
 
@@ -147,7 +165,9 @@ int run_command(const std::string& name, const CommandLine& line) {
   if (name == "predict") return run_predict(line.predict, line.presets);
   if (name == "validate") return run_validate(line.validate, line.presets);
   if (name == "cost") return run_cost(line.cost, line.presets);
-  if (name == "fit") return run_fit(line.fit, line.presets);
+  if (name == "fit")
+    return line.fit.cluster.empty() ? run_fit(line.fit, line.presets)
+                                    : run_fit_cluster(line.fit, line.presets);
   if (name == "import") return run_import(line.import);
   if (name == "list") return run_list(line.list, line.presets);
   return run_show(line.show, line.presets);

@@ -1,5 +1,5 @@
 // foretrain show: a preset as its file stands, comments and so the origin of each figure included; of a
-// profile, its models.
+// profile, its models. After a model its exact size, after a cluster what its links come to.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "commands.h"
 #include "cost/profile_store.h"
+#include "report/collective_report.h"
 #include "report/fit_report.h"
 #include "spec/catalog.h"
 
@@ -37,7 +38,31 @@ Result<std::string> profile_text(const ProfileStore& store, const std::string& n
          models_text(models);
 }
 
-// Read as well as shown, so that what is shown is known to be good. For a model, the exact count too.
+std::string commented(std::string_view text) {
+  std::string out;
+  for (const std::string_view line : split(text, '\n'))
+    out += line.empty() ? "#\n" : "# " + std::string(line) + "\n";
+  while (out.ends_with("#\n#\n")) out.resize(out.size() - 2);
+  return out;
+}
+
+// What the figures come to, as comments: the whole stays a cluster file.
+std::string cluster_footer(const Cluster& cluster) {
+  std::string text;
+  if (!cluster.collectives.empty())
+    text +=
+        "\nfitted from samples; error: mean absolute, on samples a layout's fit has not seen; layout: nodes "
+        "x "
+        "ranks a node\n" +
+        fitted_collectives_text(cluster.collectives);
+  if (cluster.gpus_per_node > 1 || cluster.inter.bandwidth > BytesPerSecond(0))
+    text +=
+        "\nbus bandwidth in GB/s, as nccl-tests counts it, of a group alone on its nodes, and what runs\n" +
+        bus_bandwidth_text(cluster);
+  return text.empty() ? text : commented(text);
+}
+
+// Read as well as shown, so that what is shown is known to be good.
 Result<std::string> shown(const ShowOptions& options, const std::string& presets_folder) {
   const std::string kinds[] = {"model", "gpu", "cluster", "stack", "profile"};
   if (std::find(std::begin(kinds), std::end(kinds), options.kind) == std::end(kinds))
@@ -57,7 +82,8 @@ Result<std::string> shown(const ShowOptions& options, const std::string& presets
   } else if (options.kind == "gpu") {
     TRY(catalog.gpu(options.name));
   } else if (options.kind == "cluster") {
-    TRY(catalog.cluster(options.name));
+    TRY_ASSIGN(const Cluster cluster, catalog.cluster(options.name));
+    footer = cluster_footer(cluster);
   } else {
     TRY(catalog.stack(options.name));
   }

@@ -1,0 +1,346 @@
+#include "fit/collective_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "network/network.h"
+
+namespace foretrain {
+namespace {
+
+constexpr int kFolds = 5;
+constexpr std::size_t kMostForBase = 300;  // of a layout, evenly over its sizes: two figures need no more
+// Latency is not seen in large messages: without evidence its scale stays at 1.
+constexpr double kLatencyPrior = 0.02;
+// Where one layout is all there is nothing tells how others differ: as sure as a datasheet, then.
+constexpr double kUnseenIntra = 0.12;
+constexpr double kUnseenInter = 0.24;
+
+using Samples = std::vector<const CollectiveSample*>;
+
+// Ascending by size; equal sizes in the order in which they were read.
+struct LayoutSamples {
+  std::int64_t ranks = 2;
+  std::int64_t ranks_per_node = 1;
+  PlacedGroup placed;
+  Samples samples;
+};
+
+struct KindSamples {
+  CollectiveKind kind;
+  Tier tier;
+  std::vector<LayoutSamples> layouts;
+};
+
+// By kind, tier (inside first) and layout.
+std::vector<KindSamples> grouped(const std::vector<CollectiveSample>& samples, const Cluster& cluster) {
+  std::map<std::tuple<CollectiveKind, Tier>, std::map<std::pair<std::int64_t, std::int64_t>, LayoutSamples>>
+      by;
+  for (const CollectiveSample& sample : samples) {
+    const PlacedGroup placed = placed_alone(sample.ranks, sample.ranks_per_node, cluster);
+    const Tier tier = placed.crosses_nodes() ? Tier::kInter : Tier::kIntra;
+    LayoutSamples& layout = by[{sample.kind, tier}][{sample.ranks, sample.ranks_per_node}];
+    layout.ranks = sample.ranks;
+    layout.ranks_per_node = sample.ranks_per_node;
+    layout.placed = placed;
+    layout.samples.push_back(&sample);
+  }
+  std::vector<KindSamples> out;
+  for (auto& [key, layouts] : by) {
+    KindSamples kind{std::get<0>(key), std::get<1>(key), {}};
+    for (auto& [shape, layout] : layouts) {
+      if (layout.samples.size() < kFewestCollectiveSamples) continue;
+      std::stable_sort(
+          layout.samples.begin(), layout.samples.end(),
+          [](const CollectiveSample* a, const CollectiveSample* b) { return a->bytes < b->bytes; });
+      kind.layouts.push_back(std::move(layout));
+    }
+    if (!kind.layouts.empty()) out.push_back(std::move(kind));
+  }
+  return out;
+}
+
+// The model's time with the given fit, without any layout's own departure.
+class BaseModel {
+ public:
+  // `intra`, where given, holds what was fitted inside domains: it bounds what goes between them.
+  BaseModel(const Cluster& cluster, CollectiveKind kind, Tier tier, const FittedCollective* intra)
+      : cluster_(cluster) {
+    cluster_.collectives.clear();
+    if (intra != nullptr) {
+      cluster_.collectives.push_back(*intra);
+      cluster_.collectives.back().layouts.clear();
+    }
+    cluster_.collectives.push_back({.kind = kind, .tier = tier});
+  }
+
+  FittedCollective& fit() { return cluster_.collectives.back(); }
+  const FittedCollective& fit() const { return cluster_.collectives.back(); }
+
+  double seconds(const LayoutSamples& layout, const CollectiveSample& sample) const {
+    return collective_cost(sample.kind, sample.bytes, layout.placed, link_rates(layout.placed, cluster_),
+                           cluster_)
+        .seconds.value;
+  }
+  double log_departure(const LayoutSamples& layout, const CollectiveSample& sample) const {
+    return std::log(sample.seconds.value / seconds(layout, sample));
+  }
+
+ private:
+  Cluster cluster_;
+};
+
+template <class F>
+double least(double low, double high, const F& f) {
+  // A grid first, since the choice among algorithms makes kinks; then golden sections around its best.
+  constexpr int kGrid = 24;
+  double best = low, value = f(low);
+  for (int i = 1; i <= kGrid; ++i) {
+    const double x = low + (high - low) * i / kGrid;
+    if (const double v = f(x); v < value) best = x, value = v;
+  }
+  double a = std::max(low, best - (high - low) / kGrid), b = std::min(high, best + (high - low) / kGrid);
+  constexpr double kGolden = 0.6180339887498949;
+  for (int i = 0; i < 40; ++i) {
+    const double c = b - (b - a) * kGolden, d = a + (b - a) * kGolden;
+    if (f(c) <= f(d))
+      b = d;
+    else
+      a = c;
+  }
+  return (a + b) / 2;
+}
+
+double rounded(double value, int digits = 5) {
+  if (value == 0) return 0;
+  const double scale = std::pow(10, digits - 1 - std::floor(std::log10(std::abs(value))));
+  return std::round(value * scale) / scale;
+}
+
+void fit_base(BaseModel& model, const std::vector<LayoutSamples>& layouts) {
+  const auto error = [&] {
+    double sum = 0;
+    for (const LayoutSamples& layout : layouts) {
+      const std::size_t n = layout.samples.size(), most = std::min(n, kMostForBase);
+      double of_layout = 0;
+      for (std::size_t i = 0; i < most; ++i)
+        of_layout += std::abs(model.log_departure(layout, *layout.samples[i * n / most]));
+      sum += of_layout / static_cast<double>(most);
+    }
+    const double log_latency = std::log(model.fit().latency_scale);
+    return sum / static_cast<double>(layouts.size()) + kLatencyPrior * log_latency * log_latency;
+  };
+  for (int round = 0; round < 3; ++round) {
+    const double share = least(std::log(1e-4), std::log(1.5), [&](double x) {
+      model.fit().bandwidth_share = std::exp(x);
+      return error();
+    });
+    model.fit().bandwidth_share = rounded(std::exp(share));
+    const double latency = least(std::log(0.05), std::log(20), [&](double x) {
+      model.fit().latency_scale = std::exp(x);
+      return error();
+    });
+    model.fit().latency_scale = rounded(std::exp(latency), 4);
+  }
+}
+
+double middle(double low, double high) { return std::exp((std::log(low) + std::log(high)) / 2); }
+
+// The factor with the least mean of |factor / ratio - 1|: the median of the ratios (given as logarithms),
+// each weighing 1 / ratio.
+double best_factor(std::vector<double> logs) {
+  std::sort(logs.begin(), logs.end());
+  double all = 0, below = 0;
+  for (const double log : logs) all += std::exp(-log);
+  for (const double log : logs)
+    if ((below += std::exp(-log)) >= all / 2) return std::exp(log);
+  return std::exp(logs.back());
+}
+
+// Departures (logarithms) of samples that ascend by size become a layout's factors. Equal sizes share a bin.
+FittedLayout with_factors(const LayoutSamples& layout, const Samples& samples,
+                          const std::vector<double>& departures, std::size_t bins) {
+  FittedLayout out{.ranks = layout.ranks, .ranks_per_node = layout.ranks_per_node};
+  const std::size_t fill = std::max<std::size_t>(1, (samples.size() + bins - 1) / bins);
+  std::size_t begin = 0;
+  while (begin < samples.size()) {
+    std::size_t end = std::min(begin + fill, samples.size());
+    while (end < samples.size() && samples[end]->bytes == samples[end - 1]->bytes) ++end;
+    const double bytes = rounded(middle(samples[begin]->bytes.value, samples[end - 1]->bytes.value), 7);
+    if (out.bytes.empty() || bytes > out.bytes.back()) {
+      const auto from = departures.begin() + static_cast<std::ptrdiff_t>(begin);
+      out.bytes.push_back(bytes);
+      out.factor.push_back(rounded(best_factor({from, from + static_cast<std::ptrdiff_t>(end - begin)})));
+    }
+    begin = end;
+  }
+  return out;
+}
+
+// Which fold a sample is judged in: fixed by its place, as good as random over sizes (a 64-bit mix).
+int fold_of(std::size_t index) {
+  std::uint64_t x = index + 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return static_cast<int>((x ^ (x >> 31)) % kFolds);
+}
+
+// Departures of `judged` from a model whose layout is fitted on `used`; both ascend by size.
+std::vector<double> left_over(const BaseModel& base, const LayoutSamples& layout, const Samples& used,
+                              const Samples& judged, std::size_t bins) {
+  std::vector<double> departures;
+  for (const CollectiveSample* s : used) departures.push_back(base.log_departure(layout, *s));
+  BaseModel full = base;
+  full.fit().layouts = {with_factors(layout, used, departures, bins)};
+  std::vector<double> out;
+  for (const CollectiveSample* s : judged) out.push_back(full.log_departure(layout, *s));
+  return out;
+}
+
+double mean_error(const std::vector<double>& logs) {
+  double sum = 0;
+  for (const double log : logs) sum += std::abs(std::expm1(-log));  // predicted / measured - 1
+  return sum / static_cast<double>(logs.size());
+}
+
+// What is left over of every sample, each judged in its fold. The base is that of all samples: its two
+// figures for a whole collective cannot follow one sample.
+std::vector<double> cross_validated(const BaseModel& base, const LayoutSamples& layout,
+                                    const Samples& samples, std::size_t bins) {
+  std::vector<double> out(samples.size());
+  for (int fold = 0; fold < kFolds; ++fold) {
+    Samples used, judged;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      if (fold_of(i) == fold)
+        judged.push_back(samples[i]), places.push_back(i);
+      else
+        used.push_back(samples[i]);
+    }
+    if (used.empty()) used = judged;
+    const std::vector<double> left = left_over(base, layout, used, judged, bins);
+    for (std::size_t i = 0; i < places.size(); ++i) out[places[i]] = left[i];
+  }
+  return out;
+}
+
+// A sweep of few sizes, as nccl-tests makes, keeps each of them.
+std::size_t best_bins(const BaseModel& base, const LayoutSamples& layout, const Samples& samples) {
+  if (samples.size() <= kBinChoices.back()) return samples.size();
+  std::size_t best = kBinChoices.front();
+  double least_error = 0;
+  for (const std::size_t bins : kBinChoices) {
+    const double error = mean_error(cross_validated(base, layout, samples, bins));
+    // More bins have to earn their place.
+    if (bins == kBinChoices.front() || error < least_error * 0.98) best = bins, least_error = error;
+  }
+  return best;
+}
+
+double spread_of(std::vector<double> logs) {
+  for (double& log : logs) log = std::abs(log);
+  const auto at = static_cast<std::ptrdiff_t>(0.8 * static_cast<double>(logs.size() - 1));
+  std::nth_element(logs.begin(), logs.begin() + at, logs.end());
+  return logs[static_cast<std::size_t>(at)] / kZ80;
+}
+
+double unseen_error(const Cluster& cluster, const KindSamples& kind, std::size_t left_out,
+                    const FittedCollective* intra) {
+  std::vector<LayoutSamples> others = kind.layouts;
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(left_out));
+  BaseModel base(cluster, kind.kind, kind.tier, intra);
+  fit_base(base, others);
+  const LayoutSamples& layout = kind.layouts[left_out];
+  std::vector<double> logs;
+  for (const CollectiveSample* s : layout.samples) logs.push_back(base.log_departure(layout, *s));
+  return mean_error(logs);
+}
+
+const FittedCollective* intra_of(const std::vector<FittedCollective>& fitted, const KindSamples& kind) {
+  if (kind.tier == Tier::kIntra) return nullptr;
+  for (const FittedCollective& f : fitted)
+    if (f.kind == kind.kind && f.tier == Tier::kIntra) return &f;
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<FittedCollective> fit_collectives(const std::vector<CollectiveSample>& samples,
+                                              const Cluster& cluster) {
+  std::vector<FittedCollective> fitted;
+  for (const KindSamples& kind : grouped(samples, cluster)) {
+    const FittedCollective* intra = intra_of(fitted, kind);
+    BaseModel base(cluster, kind.kind, kind.tier, intra);
+    fit_base(base, kind.layouts);
+    FittedCollective out = base.fit();
+    double unseen = 0;
+    for (std::size_t i = 0; i < kind.layouts.size(); ++i) {
+      const LayoutSamples& layout = kind.layouts[i];
+      const std::size_t bins = best_bins(base, layout, layout.samples);
+      const std::vector<double> left = cross_validated(base, layout, layout.samples, bins);
+      std::vector<double> departures;
+      for (const CollectiveSample* s : layout.samples) departures.push_back(base.log_departure(layout, *s));
+      FittedLayout known = with_factors(layout, layout.samples, departures, bins);
+      known.samples = static_cast<std::int64_t>(layout.samples.size());
+      known.error = rounded(mean_error(left), 3);
+      known.spread = rounded(spread_of(left), 3);
+      out.layouts.push_back(std::move(known));
+      if (kind.layouts.size() > 1) unseen += unseen_error(cluster, kind, i, intra);
+    }
+    out.unseen_error = kind.layouts.size() > 1 ? rounded(unseen / static_cast<double>(kind.layouts.size()), 3)
+                       : kind.tier == Tier::kIntra ? kUnseenIntra
+                                                   : kUnseenInter;
+    fitted.push_back(std::move(out));
+  }
+  return fitted;
+}
+
+std::vector<CollectiveStudyRow> study_collectives(const std::vector<CollectiveSample>& samples,
+                                                  const Cluster& cluster) {
+  std::vector<CollectiveStudyRow> rows;
+  const std::vector<FittedCollective> fitted = fit_collectives(samples, cluster);
+  for (const KindSamples& kind : grouped(samples, cluster)) {
+    const FittedCollective* intra = intra_of(fitted, kind);
+    BaseModel base(cluster, kind.kind, kind.tier, intra);
+    fit_base(base, kind.layouts);
+    for (std::size_t i = 0; i < kind.layouts.size(); ++i) {
+      const LayoutSamples& layout = kind.layouts[i];
+      std::map<std::string, Samples> by_source;
+      for (const CollectiveSample* s : layout.samples) by_source[s->source].push_back(s);
+
+      std::map<std::string, std::vector<double>> random;
+      // The number of bins is chosen anew without the fold that judges.
+      for (int fold = 0; fold < kFolds; ++fold) {
+        Samples used, judged;
+        for (std::size_t k = 0; k < layout.samples.size(); ++k)
+          (fold_of(k) == fold ? judged : used).push_back(layout.samples[k]);
+        if (used.empty() || judged.empty()) continue;
+        const std::vector<double> left = left_over(base, layout, used, judged, best_bins(base, layout, used));
+        for (std::size_t k = 0; k < judged.size(); ++k) random[judged[k]->source].push_back(left[k]);
+      }
+      const double unseen = kind.layouts.size() > 1 ? unseen_error(cluster, kind, i, intra) : -1;
+
+      for (const auto& [source, own] : by_source) {
+        CollectiveStudyRow row{kind.kind, layout.ranks, layout.ranks_per_node, source, own.size()};
+        if (!random[source].empty()) row.random = mean_error(random[source]);
+        row.unseen_layout = unseen;
+        Samples below;
+        for (const CollectiveSample* s : layout.samples)
+          if (s->bytes < own.front()->bytes && s->source != source) below.push_back(s);
+        if (below.size() >= kFewestCollectiveSamples && below.back()->bytes <= own.front()->bytes) {
+          LayoutSamples small = layout;
+          small.samples = below;
+          BaseModel low(cluster, kind.kind, kind.tier, intra);
+          fit_base(low, {small});
+          row.larger = mean_error(left_over(low, layout, below, own, best_bins(low, layout, below)));
+        }
+        rows.push_back(row);
+      }
+    }
+  }
+  return rows;
+}
+
+}  // namespace foretrain
