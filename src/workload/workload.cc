@@ -58,15 +58,6 @@ class TaskWriter {
 
   void gather_checkpoint() { add_collective(CollectiveKind::kAllGather, Direction::kBackward, true); }
 
-  void sync(std::int64_t times, Direction direction) {
-    for (std::int64_t i = 0; i < times; ++i) {
-      Task task;
-      task.kind = Task::Kind::kSync;
-      task.direction = direction;
-      tasks_.push_back(task);
-    }
-  }
-
   std::vector<Task> take() { return std::move(tasks_); }
 
  private:
@@ -179,6 +170,27 @@ void add_calls(std::vector<Task>& tasks, std::int64_t calls, bool recompute) {
   }
 }
 
+// Points at which the host waits for the GPU, evenly among those tasks, the last of them after the last task.
+void spread_syncs(std::vector<Task>& tasks, std::int64_t syncs, bool recompute) {
+  const auto counts = [&](const Task& task) {
+    return task.kind != Task::Kind::kSync && task.recompute == recompute;
+  };
+  const std::int64_t n = std::count_if(tasks.begin(), tasks.end(), counts);
+  std::vector<Task> out;
+  std::int64_t i = 0;
+  for (const Task& task : tasks) {
+    out.push_back(task);
+    if (!counts(task)) continue;
+    Task sync;
+    sync.kind = Task::Kind::kSync;
+    sync.direction = task.direction;
+    sync.recompute = recompute;
+    for (std::int64_t k = (i + 1) * syncs / n - i * syncs / n; k > 0; --k) out.push_back(sync);
+    ++i;
+  }
+  tasks = std::move(out);
+}
+
 // Under recomputation a forward keeps less than its steps say: put what it keeps on the first task.
 void set_saved(std::vector<Task>& tasks, Bytes kept) {
   for (Task& task : tasks) task.saved = Bytes(0);
@@ -243,9 +255,9 @@ ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& cho
     const std::vector<Step> steps = block_steps(model, stack, choices, model.blocks.front().block);
     TaskWriter forward(model, stack, choices);
     forward.forward(steps, 0, steps.size(), false);
-    forward.sync(stack.syncs_per_layer, Direction::kForward);
     Repeat f{chunk.layers, true, forward.take()};
     add_calls(f.tasks, stack.calls_per_layer[0], false);
+    spread_syncs(f.tasks, stack.syncs_per_layer, false);
     if (full) {
       const double share =
           choices.sp || choices.partition_activations ? static_cast<double>(choices.tp) : 1.0;
@@ -264,10 +276,13 @@ ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& cho
       backward.forward(steps, 0, steps.size(), true);
     }
     backward.backward(steps, selective);
-    backward.sync(stack.syncs_per_layer, Direction::kBackward);
     layer_backward = Repeat{chunk.layers, true, backward.take()};
     add_calls(layer_backward.tasks, stack.calls_per_layer[1], false);
-    if (full) add_calls(layer_backward.tasks, stack.calls_per_layer[0] + stack.calls_per_recompute, true);
+    if (full) {
+      add_calls(layer_backward.tasks, stack.calls_per_layer[0] + stack.calls_per_recompute, true);
+      spread_syncs(layer_backward.tasks, stack.syncs_per_layer, true);
+    }
+    spread_syncs(layer_backward.tasks, stack.syncs_per_layer, false);
   }
 
   Repeat head_backward;
