@@ -4,7 +4,8 @@
 //   time = max(compute, memory) + launches * kKernelGap
 //
 // memory:  bytes / (hbm * memory_efficiency * share), where `share` is what a kind of kernel reaches of a
-//          long stream (norms and softmax pass rows through reductions, gathers are scattered).
+//          long stream (norms and softmax pass rows through reductions, gathers are scattered). Kernels that
+//          load one element at a time take elements / (1.5 * SMs * clock) where that is longer.
 // compute: a product is cut into tiles that the SMs work off in waves; a last wave that is not full costs as
 //          much as a full one. With tiles of 128x256, w waves and e the GPU's product efficiency
 //            compute = w * sms * 2 * 128 * 256 * (k + kPrologue) / (rate * e)
@@ -28,6 +29,7 @@ class AnalyticCost final : public CostSource {
 
  private:
   Seconds compute_time(const Operator& op) const;
+  Seconds memory_time(const Operator& op) const;
   Seconds product_time(double batch, double m, double k, double n, Dtype dtype) const;
 
   Gpu gpu_;

@@ -20,7 +20,7 @@ struct ModelKey {
 
   bool operator==(const ModelKey&) const = default;
 };
-inline ModelKey key_of(const Operator& op) { return {op.kind, op.impl, op.pass, op.dtype}; }
+inline ModelKey key_of(const Operator& op) { return {op.kind, impl_of(op), op.pass, op.dtype}; }
 
 struct ModelFacts {
   std::int64_t samples = 0;

@@ -1,6 +1,8 @@
 #include "cost/profile_cost.h"
 
+#include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace foretrain {
 namespace {
@@ -16,6 +18,20 @@ OperatorCost derived(OperatorCost cost, double share, double added_spread) {
   if (cost.origin < Origin::kDerived) cost.origin = Origin::kDerived;
   return cost;
 }
+
+// Who lends an operator without samples its efficiency: kernels of the same kind.
+struct Relative {
+  OperatorKind kind;
+  Impl impl;
+  OperatorKind of_kind;
+  Impl of_impl;
+};
+constexpr Relative kRelatives[] = {
+    {OperatorKind::kRmsnorm, Impl::kAten, OperatorKind::kRmsnorm, Impl::kFp32Scale},
+    {OperatorKind::kRmsnorm, Impl::kFused, OperatorKind::kLayernorm, Impl::kFused},
+    {OperatorKind::kBiasGelu, Impl::kFused, OperatorKind::kGelu, Impl::kFused},
+    {OperatorKind::kAdamw, Impl::kFusedBf16, OperatorKind::kAdamw, Impl::kFused},
+};
 
 // mma.sync kernels are the best there are up to Ampere: later parts state fp8 rates.
 bool before_hopper(const Gpu& gpu) { return gpu.rate(Dtype::kFp8).value == 0; }
@@ -68,9 +84,46 @@ std::optional<OperatorCost> ProfileCost::backward_of_forward(const Operator& op)
   return derived(*cost, bytes(op) / bytes(forward), kTransferSpread);
 }
 
+std::optional<OperatorCost> ProfileCost::backward_of_products(const Operator& op) const {
+  if (op.kind != OperatorKind::kLinear || op.pass == PassKind::kForward) return std::nullopt;
+  const auto [m, k, n] = std::tuple(op.sizes[0], op.sizes[1], op.sizes[2]);
+  // A product or its transpose: the longer side goes where samples have their tokens.
+  const auto product = [&](std::int64_t rows, std::int64_t depth, std::int64_t columns) {
+    Operator forward = op;
+    forward.pass = PassKind::kForward;
+    forward.launches = 1;
+    forward.sizes = {std::max(rows, columns), depth, std::min(rows, columns)};
+    return own(forward);
+  };
+  const auto input = product(m, n, k), weight = product(k, m, n);
+  if (!input || !weight) return std::nullopt;
+  OperatorCost cost = op.pass == PassKind::kWeight ? *weight : *input;
+  if (op.pass == PassKind::kBackward) {
+    cost.gpu += weight->gpu;
+    cost.host += weight->host;
+    cost.spread = std::max(cost.spread, weight->spread);
+  }
+  return derived(cost, 1, kSplitSpread);
+}
+
+std::optional<OperatorCost> ProfileCost::of_relative(const Operator& op) const {
+  for (const Relative& r : kRelatives) {
+    if (op.kind != r.kind || impl_of(op) != r.impl) continue;
+    Operator relative = op;
+    relative.kind = r.of_kind;
+    relative.impl = r.of_impl;
+    if (r.impl == Impl::kFusedBf16) relative.sizes = {op.sizes[0], op.sizes[1], 4, 2, 4, 4};
+    if (const auto cost = own(relative))
+      return derived(*cost, analytic_.cost(op).gpu / analytic_.cost(relative).gpu, kTransferSpread);
+  }
+  return std::nullopt;
+}
+
 std::optional<OperatorCost> ProfileCost::fitted(const Operator& op) const {
   if (auto cost = own(op)) return cost;
-  return part_of_backward(op);
+  if (auto cost = part_of_backward(op)) return cost;
+  if (auto cost = backward_of_products(op)) return cost;
+  return of_relative(op);
 }
 
 OperatorCost ProfileCost::cost(const Operator& op) const {

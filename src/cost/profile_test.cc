@@ -120,6 +120,58 @@ TEST_CASE("a backward in two parts adds up to the model of both at once") {
   CHECK(input.spread > 0.03);
 }
 
+TEST_CASE("a product's backward without samples is two products of the forward's model") {
+  const Forest forest = step_forest();
+  OperatorModelView zeros = linear_model(forest, PassKind::kBackward);
+  zeros.key.impl = Impl::kZeroGrad;
+  zeros.coefficients[1] = 1.0;
+  zeros.residual = {};
+  const ProfileCost costs(
+      ModelFile::open(to_bytes({linear_model(forest, PassKind::kForward), zeros}), "m").value(), a100());
+  const OperatorCost forward = costs.cost(linear(4096, PassKind::kForward));
+  const OperatorCost both = costs.cost(linear(4096, PassKind::kBackward));
+  CHECK(both.gpu / forward.gpu == doctest::Approx(2));
+  CHECK(both.origin == Origin::kDerived);
+  CHECK(both.spread > forward.spread);
+  for (const PassKind pass : {PassKind::kInput, PassKind::kWeight})
+    CHECK(costs.cost(linear(4096, pass)).gpu == forward.gpu);
+  // The gradient of a narrow weight is as long as its transpose, whose rows are many.
+  CHECK(costs.cost(linear(64, PassKind::kWeight)).gpu.value ==
+        doctest::Approx(1.25 * 2 * 64 * 4096.0 * 4096 / 312e12));
+}
+
+TEST_CASE("an implementation without samples takes its relative's efficiency") {
+  OperatorModelView model;
+  model.key = {OperatorKind::kRmsnorm, Impl::kFp32Scale, PassKind::kForward, Dtype::kFp16};
+  model.coefficients[1] = 4;  // of bytes over bandwidth
+  model.facts.size_high = {100000, 100000};
+  const ProfileCost costs(ModelFile::open(to_bytes({model}), "m").value(), a100());
+  const AnalyticCost physics(a100());
+  Operator op;
+  op.kind = OperatorKind::kRmsnorm;
+  op.impl = Impl::kFp32Scale;
+  op.dtype = Dtype::kFp16;
+  op.sizes = {8192, 4096};
+  const Operator sampled = op;
+  op.impl = Impl::kAten;
+  CHECK(costs.cost(op).gpu / costs.cost(sampled).gpu ==
+        doctest::Approx(physics.cost(op).gpu / physics.cost(sampled).gpu));
+  CHECK(costs.cost(op).origin == Origin::kDerived);
+  op.impl = Impl::kFused;  // of LayerNorm's kind: nothing to take it from
+  CHECK(costs.cost(op).origin == Origin::kAnalytic);
+}
+
+TEST_CASE("an update without a master copy has a model of its own") {
+  Operator op;
+  op.kind = OperatorKind::kAdamw;
+  op.impl = Impl::kFused;
+  op.pass = PassKind::kStep;
+  op.sizes = {1000, 1, 4, 2, 4, 4};
+  CHECK(key_of(op).impl == Impl::kFused);
+  op.sizes = {1000, 1, 2, 2, 2, 0};
+  CHECK(key_of(op).impl == Impl::kFusedBf16);
+}
+
 TEST_CASE(
     "what a profile lacks comes from the one it derives from, by the ratio of physics, or from physics") {
   const Forest forest = step_forest();

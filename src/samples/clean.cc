@@ -26,6 +26,8 @@ constexpr std::size_t kWindow = 64;
 constexpr double kFloorRange = 8;
 constexpr double kFloorSpan = 1.3;  // equally long: within this factor of the floor
 constexpr double kFloorUs = 100;
+constexpr double kFloorClear = 2;  // times the floor: launches no longer show
+constexpr double kPartialShare = 0.5;
 constexpr double kGrowth = 0.3;
 constexpr std::size_t kMinLines = 5;
 constexpr double kDistrust = 0.3;
@@ -34,9 +36,21 @@ constexpr double kFarScatter = 2;  // times what nine rows of ten keep within
 constexpr std::size_t kNeighbours = 8;
 constexpr std::size_t kReach = 100;  // neighbours are looked for among so many rows of less and of more work
 
-enum class Reason { kNone, kDuplicate, kImpossible, kCopied, kFlat, kFloor, kBimodal, kOutlier, kDistrusted };
-constexpr std::array<std::string_view, 9> kReasonNames = {
-    "none", "duplicate", "impossible", "copied", "flat", "floor", "bimodal", "outlier", "distrusted"};
+enum class Reason {
+  kNone,
+  kDuplicate,
+  kImpossible,
+  kCopied,
+  kFlat,
+  kFloor,
+  kBimodal,
+  kOutlier,
+  kDistrusted,
+  kPartial
+};
+constexpr std::array<std::string_view, 10> kReasonNames = {"none",       "duplicate", "impossible", "copied",
+                                                           "flat",       "floor",     "bimodal",    "outlier",
+                                                           "distrusted", "partial"};
 
 struct Row {
   const Sample* sample;
@@ -128,17 +142,25 @@ void mark_duplicates(std::span<Row> rows) {
     if (is_distinct(*row.sample) && !seen.insert(&row).second) row.reason = Reason::kDuplicate;
 }
 
-// Times of a forward group by shape.
-using Times = std::unordered_map<Operator, std::unordered_set<double>>;
+// Times of forwards, in microseconds, by shape.
+using Times = std::unordered_map<Operator, std::vector<double>>;
+
+// The forward of the same shape, however many kernels it is, on whatever gradients its backward runs.
+Operator forward_of(Operator op) {
+  op.pass = PassKind::kForward;
+  op.launches = 1;
+  if (op.impl == Impl::kZeroGrad) op.impl = Impl::kAten;
+  return op;
+}
 
 void mark_copies(std::span<Row> rows, const Times& forward) {
   Rows copies;
   for (Row& row : rows) {
-    Operator op = row.sample->op;
-    if (op.pass != PassKind::kBackward) return;
-    op.pass = PassKind::kForward;
-    const auto times = forward.find(op);
-    if (times != forward.end() && times->second.contains(row.sample->us)) copies.push_back(&row);
+    if (row.sample->op.pass != PassKind::kBackward) return;
+    const auto times = forward.find(forward_of(row.sample->op));
+    if (times == forward.end()) continue;
+    const auto& [begin, end] = std::pair(times->second.begin(), times->second.end());
+    if (std::find(begin, end, row.sample->us) != end) copies.push_back(&row);
   }
   if (copies.size() < kMinCopies ||
       static_cast<double>(copies.size()) < kCopiedShare * static_cast<double>(rows.size()))
@@ -165,6 +187,25 @@ void mark_stalled(const Rows& by_work, double floor) {
   }
 }
 
+// Measured over what the roofline says, for a backward against the forward of its shape.
+void mark_partial(std::span<Row> rows, const Times& forward, const Gpu& gpu) {
+  const auto bound = [&](const Operator& op) {
+    const double rate = gpu.rate(op.dtype).value;
+    return std::max(rate > 0 ? flops(op).value / rate : 0, bytes(op).value / gpu.hbm.value);
+  };
+  const Rows left = remaining(rows);
+  std::vector<double> ratios;
+  for (const Row* row : left) {
+    const Operator& op = row->sample->op;
+    if (op.pass != PassKind::kBackward || op.impl == Impl::kEager) return;
+    const auto times = forward.find(forward_of(op));
+    if (times == forward.end()) continue;
+    ratios.push_back(row->sample->us / quantile(times->second, 0.5) * bound(forward_of(op)) / bound(op));
+  }
+  if (ratios.size() < kWindow || quantile(std::move(ratios), 0.5) >= kPartialShare) return;
+  for (Row* row : left) row->reason = Reason::kPartial;
+}
+
 // All of them, but for a tenth at either end, within kFloorSpan of the floor.
 bool at_floor(std::span<Row* const> rows, double floor) {
   const auto seconds = [](const Row& r) { return r.seconds; };
@@ -183,6 +224,8 @@ void mark_floor(const Rows& by_work) {
   while (end + few <= rows.size() && at_floor(rows.subspan(end, few), floor)) end += few;
   if (end < kWindow || rows[end - 1]->work < kFloorRange * rows[0]->work) return;
   if (end + few > rows.size()) return;  // nothing stands above it: the whole group is flat
+  for (Row* row : rows)
+    if (row->seconds < kFloorClear * floor) row->reason = Reason::kFloor;
   for (Row* row : rows.first(end)) row->reason = Reason::kFloor;
 }
 
@@ -273,7 +316,7 @@ Rows sorted_by_work(std::span<Row> rows) {
   return left;
 }
 
-void mark_group(std::span<Row> rows, const Times& forward) {
+void mark_group(std::span<Row> rows, const Times& forward, const Gpu& gpu) {
   mark_duplicates(rows);
   mark_copies(rows, forward);
   mark_outliers(sorted_by_work(rows));
@@ -286,6 +329,7 @@ void mark_group(std::span<Row> rows, const Times& forward) {
   for (const Row& row : rows) untrue += row.reason == Reason::kImpossible || row.reason == Reason::kFlat;
   if (static_cast<double>(untrue) > kDistrust * static_cast<double>(rows.size()))
     for (Row* row : remaining(rows)) row->reason = Reason::kDistrusted;
+  mark_partial(rows, forward, gpu);
 }
 
 std::vector<Rejection> summarise(const std::string& label, std::span<const Row> rows) {
@@ -315,7 +359,7 @@ CleanResult clean(std::vector<Sample> samples, const Gpu& gpu) {
     const auto [entry, added] = index.emplace(operator_label(samples[i].op), groups.size());
     if (added) groups.emplace_back(entry->first, std::vector<std::size_t>{});
     groups[entry->second].second.push_back(i);
-    if (samples[i].op.pass == PassKind::kForward) forward[samples[i].op].insert(samples[i].us);
+    if (samples[i].op.pass == PassKind::kForward) forward[forward_of(samples[i].op)].push_back(samples[i].us);
   }
 
   CleanResult result;
@@ -324,7 +368,7 @@ CleanResult clean(std::vector<Sample> samples, const Gpu& gpu) {
     std::vector<Row> rows;
     rows.reserve(members.size());
     for (const std::size_t i : members) rows.push_back(make_row(samples[i], gpu));
-    mark_group(rows, forward);
+    mark_group(rows, forward, gpu);
     for (std::size_t j = 0; j < rows.size(); ++j) rejected[members[j]] = rows[j].reason != Reason::kNone;
     for (Rejection& rejection : summarise(label, rows)) result.rejections.push_back(std::move(rejection));
   }

@@ -5,16 +5,20 @@
 //   duplicate   the same row again, to a digit that chance does not repeat
 //   impossible  faster than the roofline by over a tenth, bytes that the L2 can hold not counted
 //   copied      backward times that equal their forward's to the digit, ten of them and a twentieth of the
-//   group flat        times that do not grow with the work. A row: three quarters of the slowness of the
-//   fastest of the
-//               smaller rows before it, or less (a kernel was split and one part counted). A whole group:
+//               group
+//   flat        times that do not grow with the work. A row: three quarters of the slowness of the fastest of
+//               the smaller rows before it, or less (a kernel was split and one part counted). A whole group:
 //               over its larger half, time grows slower than work^0.3, in all or along one of the sizes
 //   floor       the smallest rows of a group, where over a range of work of 8 or more all take equally long,
-//   and
-//               over 100 us: the host's launches, not the GPU's work
+//               and over 100 us: the host's launches, not the GPU's work. With them all that take less than
+//               twice as long, of which launches may still be a part
 //   bimodal     far from its neighbours in size, while other rows of the very same shape are not
 //   outlier     far from its neighbours in size; far is a factor of 1.75, or more where a group scatters more
 //   distrusted  the rest of a group of which over 30 % was impossible or flat
+//   partial     a whole group of backwards that in the median take less than half as long, against the
+//   forwards
+//               of their shapes, as their FLOPs or bytes say: one of several kernels was counted. Not asked
+//               of eager chains, whose kernels no two frameworks share
 // Thresholds are the same for every operator; groups of fewer than some tens of rows are held to the roofline
 // and to their neighbours only. Costs n log n.
 #pragma once

@@ -131,10 +131,12 @@ TEST_CASE("a floor of host launches is rejected, a kernel's own few microseconds
     for (Sample& s : samples) s.us = std::max(s.us, floor_us);
     return samples;
   };
-  // 300 us is what 60 M elements take: the range of work below spans 57.
+  // 300 us is what 60 M elements take: the range of work below spans 57. Up to twice that, launches may still
+  // be a part of a time.
   const CleanResult result = clean(floored(300), test_gpu());
   CHECK(count(result, "floor") >= 128);
-  for (const Sample& s : result.kept) CHECK(s.us >= 300);
+  CHECK(result.kept.size() >= 20);
+  for (const Sample& s : result.kept) CHECK(s.us >= 600);
   CHECK(result.kept.back().us > 900);
   CHECK(clean(floored(60), test_gpu()).rejections.empty());
 }
@@ -172,6 +174,28 @@ TEST_CASE("where a third of a group is impossible the rest is not trusted") {
   CHECK(result.kept.empty());
   CHECK(count(result, "impossible") > 60);
   CHECK(count(result, "distrusted") > 100);
+}
+
+TEST_CASE("a backward of which one kernel was counted is partial, a quick one is not") {
+  // A layernorm's backward moves 7 tensors where its forward moves 2: 3.5 times as long is what bytes
+  // say, 1.4 times is that of one of its two kernels.
+  const auto with_backward = [](double of_forward, Impl impl) {
+    std::vector<Sample> samples = sound_group();
+    const std::size_t n = samples.size();
+    for (Sample& s : samples) s.op.kind = OperatorKind::kLayernorm, s.op.impl = impl;
+    for (std::size_t i = 0; i < n; ++i) {
+      samples.push_back(samples[i]);
+      samples.back().op.pass = PassKind::kBackward;
+      samples.back().op.launches = 2;
+      samples.back().us *= of_forward;
+    }
+    return samples;
+  };
+  const CleanResult result = clean(with_backward(1.4, Impl::kFused), test_gpu());
+  CHECK(count(result, "partial") == sound_group().size());
+  CHECK(result.rejections.front().operator_name == "layernorm fused bwd bf16");
+  CHECK(clean(with_backward(2, Impl::kFused), test_gpu()).rejections.empty());
+  CHECK(count(clean(with_backward(1.4, Impl::kEager), test_gpu()), "partial") == 0);
 }
 
 TEST_CASE("groups are judged apart") {

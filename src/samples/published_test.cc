@@ -50,13 +50,23 @@ constexpr const char* kHeads = "mp,b,h,l,dim,F_dur(us),B_dur(us)\n2.0,4.0,16.0,1
 TEST_CASE("the five linears are one operator; a row gives both passes") {
   const Site site;
   site.write("linear1", kRow);
-  CHECK(site.import() == std::vector<std::string>{"linear aten fwd fp16: m=4096 k=2048 n=3072 hidden=2048",
-                                                  "linear aten bwd fp16: m=4096 k=2048 n=3072 hidden=2048"});
+  CHECK(site.import() ==
+        std::vector<std::string>{"linear aten fwd fp16: m=4096 k=2048 n=3072 hidden=2048",
+                                 "linear zero-grad bwd fp16: m=4096 k=2048 n=3072 hidden=2048"});
   CHECK(site.only("linear2", kRow) == "linear aten fwd fp16: m=4096 k=1024 n=2048 hidden=2048");
   CHECK(site.only("linear3", kRow) == "linear aten fwd fp16: m=4096 k=2048 n=4096 hidden=2048");
   CHECK(site.only("linear4", kRow) == "linear aten fwd fp16: m=4096 k=4096 n=2048 hidden=2048");
   // 50257 padded to a multiple of 2 x 128 is 50432, half of it a rank.
   CHECK(site.only("linear_final", kRow) == "linear aten fwd fp16: m=4096 k=2048 n=25216 hidden=2048");
+}
+
+TEST_CASE("chains of kernels say how many they are") {
+  const Site site;
+  site.write("RMSlayernorm", "b,l,dim,F_dur(us),B_dur(us)\n2.0,1024.0,512.0,1.0,2.0\n");
+  const auto imported = import_published_samples(site.path);
+  REQUIRE(imported);
+  CHECK(imported->samples[0].op.launches == 5);
+  CHECK(imported->samples[1].op.launches == 17);
 }
 
 TEST_CASE("attention's parts") {
@@ -79,7 +89,7 @@ TEST_CASE("pointwise operators, embedding and loss") {
   const Site site;
   const std::string local = "b,l,dim,F_dur(us),B_dur(us)\n2.0,1024.0,512.0,1.0,2.0\n";
   CHECK(site.only("layernorm", local) == "layernorm fused fwd fp16: tokens=2048 width=512 hidden=512");
-  CHECK(site.only("RMSlayernorm", local) == "rmsnorm aten fwd fp16: tokens=2048 width=512 hidden=512");
+  CHECK(site.only("RMSlayernorm", local) == "rmsnorm fp32-scale fwd fp16: tokens=2048 width=512 hidden=512");
   CHECK(site.only("res_add", local) == "add aten fwd fp16: tokens=2048 width=512 hidden=512");
   CHECK(site.only("gelu", kRow) == "gelu fused fwd fp16: tokens=4096 width=4096 hidden=2048");
   CHECK(site.only("embedding", kRow) ==

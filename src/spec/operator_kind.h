@@ -73,9 +73,30 @@ enum class Impl : unsigned char {
   kEager,  // a chain of framework kernels, intermediate results in memory
   kFlash,  // tiled attention by mma.sync, as FlashAttention 2
   kSdpa,   // the best tiled attention that the framework finds: cuDNN or FlashAttention 3 on Hopper and later
+  kFusedBf16,  // adamw: bf16 weights, gradients and moments, no master copy
+  kFp32Scale,  // rmsnorm: library kernels whose fp32 scale makes the product, and what follows, fp32
+  kZeroGrad,   // a product's backward timed on gradients of zeros: they cost less power, so it runs faster
 };
-inline constexpr std::array<std::string_view, 5> kImplNames = {"aten", "fused", "eager", "flash", "sdpa"};
+inline constexpr std::array<std::string_view, 8> kImplNames = {
+    "aten", "fused", "eager", "flash", "sdpa", "fused-bf16", "fp32-scale", "zero-grad"};
 constexpr std::string_view name(Impl impl) { return kImplNames[static_cast<int>(impl)]; }
+
+// Attention alone is tiled, and tiled alone; the last three are of one operator each.
+constexpr bool has_impl(OperatorKind kind, Impl impl) {
+  switch (impl) {
+    case Impl::kFlash:
+    case Impl::kSdpa:
+      return kind == OperatorKind::kAttention;
+    case Impl::kFusedBf16:
+      return kind == OperatorKind::kAdamw;
+    case Impl::kFp32Scale:
+      return kind == OperatorKind::kRmsnorm;
+    case Impl::kZeroGrad:
+      return kind == OperatorKind::kLinear;
+    default:
+      return kind != OperatorKind::kAttention;
+  }
+}
 
 // Which way an operator runs: forward, the whole backward, a product's backward to its input and to its
 // weight apart, or the optimizer's step.

@@ -62,7 +62,8 @@ Result<void> read_saves(const Node& node, PartOperator& op) {
   return {};
 }
 
-// Each kind has its place, and attention alone is tiled.
+// Each kind has its place and its implementations; what only samples can be, or the states decide, is not
+// listed.
 Result<void> check_place(const Node& node, const PartOperator& op, Where where) {
   const Position& at = node.find("op")->at;
   const bool of_optimizer = op.kind >= OperatorKind::kAdamw;
@@ -72,8 +73,8 @@ Result<void> check_place(const Node& node, const PartOperator& op, Where where) 
         at);
   if (op.kind == OperatorKind::kAccumulate)
     return fail("accumulate is not listed: 'gradients: fused_accumulation' decides on it", at);
-  const bool tiled = op.impl == Impl::kFlash || op.impl == Impl::kSdpa;
-  if (tiled != (op.kind == OperatorKind::kAttention))
+  const bool listed = op.impl != Impl::kZeroGrad && op.impl != Impl::kFusedBf16;
+  if (!listed || !has_impl(op.kind, op.impl))
     return fail(fmt::format("{} has no implementation {}", name(op.kind), name(op.impl)), at);
   return {};
 }

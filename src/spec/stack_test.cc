@@ -149,6 +149,9 @@ TEST_CASE("operators out of place and formats that gradients cannot have are ref
   CHECK(with_embedding("{op: adamw}").find("adamw does not belong outside the optimizer") !=
         std::string::npos);
   CHECK(with_embedding("{op: accumulate}").find("fused_accumulation") != std::string::npos);
+  for (const std::string impl : {"zero-grad", "fused-bf16"})  // of samples, and of the states
+    CHECK(with_embedding("{op: linear, impl: " + impl + "}").find("linear has no implementation " + impl) !=
+          std::string::npos);
   CHECK(with_embedding("{op: rmsnorm, impl: flash}").find("rmsnorm has no implementation flash") !=
         std::string::npos);
   CHECK(error_of(kParts + "gradients: {dtype: nvfp4}\n").find("expected fp32, fp16 or bf16") !=

@@ -179,10 +179,12 @@ class StepWriter {
     if (entry.kind == OperatorKind::kRope && model_.rotary_fraction < 1) add_rejoin(entry, tokens);
   }
 
-  // A partial rotation is put beside the rest of each head again: one more copy of both.
+  // A partial rotation is put beside the rest of each head again: one more copy of both, joined piece by
+  // piece unless the rotation is one kernel.
   void add_rejoin(const PartOperator& rope, std::int64_t tokens) {
     Step copy;
     copy.op.kind = OperatorKind::kCopy;
+    if (rope.impl != Impl::kFused) copy.op.impl = Impl::kEager;
     copy.op.dtype = choices_.precision;
     copy.op.sizes = {tokens, width(rope.in)};
     copy.op.launches = 2;

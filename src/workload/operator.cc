@@ -12,6 +12,32 @@ struct Traffic {
   double backward;
 };
 
+// What PyTorch launches for the two chains that NeoX runs as library kernels, in accesses an element (a read
+// or a write of one tensor). Kernels marked * load one element at a time. Read off the code, and seen so in
+// the kernels that PyTorch 2.11 launches on an H200.
+//
+// RMSNorm: scale * (x / (|x| / sqrt(d) + eps)); the small tensors of |x| are not counted
+//   forward   |x| 1, x / r 2*, times scale 2*                                                  5, two scalar
+//   backward  through scale: dy xn 3, its sum over tokens 1, dy scale 2*
+//             through the division: d / r 2*, x / r 2*, again / r 2*, -d 2, product 3, row sum 1
+//             through |x|: x / |x| 2*, mask 2*, times its gradient 2*; both gradients of x meet 3
+//                                                                                              27, seven
+//   With an fp32 scale the forward's product writes fp32 (3* for 2*, half as long again), and dy is fp32:
+//   dy xn 5, its sum 2, dy scale 4*, back to half precision 3                                  6 and 35
+// RoPE: x cos + rotate_half(x) sin, scripted; the tables of cos and sin are not counted
+//   forward   -x2 (one half) 1*, joined 2*, products and sum in one fused kernel 3*             6
+//             (-x2 half a pass; joining takes 1.5 times as long as a broadcast, the fused kernel too)
+//   backward  g sin 2*, g cos 2*, -x2 1*, both halves into zeros (1 + 1*) twice, two sums 3      15
+struct Chain {
+  Traffic accesses;
+  Traffic scalar;  // passes of an element through kernels marked *
+};
+constexpr Chain kRmsnormChain = {{5, 27}, {2, 7}};
+constexpr Chain kRmsnormFp32Chain = {{6, 35}, {2.5, 7}};
+constexpr Chain kRopeChain = {{6, 15}, {3.5, 3.5}};
+
+Traffic times(const Traffic& accesses, double a) { return {accesses.forward * a, accesses.backward * a}; }
+
 Traffic pointwise_traffic(OperatorKind kind, Impl impl, double a) {
   const bool eager = impl == Impl::kEager;
   switch (kind) {
@@ -24,17 +50,15 @@ Traffic pointwise_traffic(OperatorKind kind, Impl impl, double a) {
       return {2 * a, 7 * a};
     case OperatorKind::kRmsnorm:
       // Eager (Hugging Face): to fp32, square, mean, scale, back, times weight; 0.441 and 0.967 ms for 8192 x
-      // 4096 on our H200. Library kernels (NeoX): norm, division, scale. The forward is set to what
-      // the kernels took inside a measured run (731 us, LLaMA-7B layer, A100), for want of usable samples;
-      // the backward is 4.5 times that, the ratio in public A100 samples.
+      // 4096 on our H200.
       if (eager) return {28 * a, 62 * a};
-      return impl == Impl::kAten ? Traffic{9 * a, 41 * a} : Traffic{2 * a, 7 * a};
+      if (impl == Impl::kFp32Scale) return times(kRmsnormFp32Chain.accesses, a);
+      return impl == Impl::kAten ? times(kRmsnormChain.accesses, a) : Traffic{2 * a, 7 * a};
     case OperatorKind::kRope:
       // Eager: x cos + rotate_half(x) sin in neg, cat, products and sums over strided heads; 1.224 and 0.878
-      // ms for 8192 x (4096 + 4096) on our H200. Scripted (NeoX): the forward as inside a measured
-      // run (597 us, LLaMA-7B layer, A100), the backward 1.8 times that, the ratio in public samples.
+      // ms for 8192 x (4096 + 4096) on our H200.
       if (eager) return {39 * a, 28 * a};
-      return impl == Impl::kAten ? Traffic{8 * a, 14 * a} : Traffic{2 * a, 2 * a};
+      return impl == Impl::kAten ? times(kRopeChain.accesses, a) : Traffic{2 * a, 2 * a};
     case OperatorKind::kGelu:
       return eager ? Traffic{16 * a, 24 * a} : Traffic{2 * a, 3 * a};
     case OperatorKind::kSquaredRelu:
@@ -156,6 +180,28 @@ Bytes bytes(const Operator& op) {
   }
   const Traffic traffic = pointwise_traffic(op.kind, op.impl, a);
   return Bytes(size(0) * size(1) * (forward ? traffic.forward : traffic.backward));
+}
+
+double scalar_elements(const Operator& op) {
+  const bool forward = op.pass == PassKind::kForward;
+  const auto passes = [&]() -> double {
+    const bool aten = op.impl == Impl::kAten;
+    const auto of = [&](const Traffic& t) { return forward ? t.forward : t.backward; };
+    switch (op.kind) {
+      case OperatorKind::kRmsnorm:
+        if (op.impl == Impl::kFp32Scale) return of(kRmsnormFp32Chain.scalar);
+        return aten ? of(kRmsnormChain.scalar) : 0;
+      case OperatorKind::kRope:
+        return aten ? of(kRopeChain.scalar) : 0;
+      case OperatorKind::kBias:  // a row is added to all; backward it is summed
+        return aten && forward ? 1 : 0;
+      case OperatorKind::kCopy:  // an eager one joins pieces
+        return op.impl == Impl::kEager && forward ? 1.5 : 0;
+      default:
+        return 0;
+    }
+  }();
+  return passes * static_cast<double>(op.sizes[0]) * static_cast<double>(op.sizes[1]);
 }
 
 }  // namespace foretrain

@@ -36,6 +36,12 @@ struct Operator {
 
 std::size_t hash_of(const Operator& op);
 
+// The implementation that a model stands for: an update without a master copy is fused-bf16.
+constexpr Impl impl_of(const Operator& op) {
+  const bool all_bf16 = op.kind == OperatorKind::kAdamw && op.impl == Impl::kFused && op.sizes[5] == 0;
+  return all_bf16 ? Impl::kFusedBf16 : op.impl;
+}
+
 constexpr bool is_product(OperatorKind kind) {
   return kind == OperatorKind::kLinear || kind == OperatorKind::kBatchedProduct ||
          kind == OperatorKind::kAttention;
@@ -46,6 +52,11 @@ Flops flops(const Operator& op);
 
 // Bytes that cross the memory interface, each tensor once for each kernel that reads or writes it.
 Bytes bytes(const Operator& op);
+
+// Of those bytes, what passes through kernels that load one element at a time (one operand is broadcast or
+// strided, or tensors are joined): elements, one for each such kernel that reads and writes it. They are
+// bound by instructions, not by memory.
+double scalar_elements(const Operator& op);
 
 }  // namespace foretrain
 

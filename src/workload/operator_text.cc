@@ -12,7 +12,6 @@ namespace foretrain {
 namespace {
 
 constexpr std::int64_t kMaxSize = 1'000'000'000'000'000;
-constexpr std::string_view kFusedBf16 = "fused-bf16";
 
 bool is_optimizer(OperatorKind kind) { return kind >= OperatorKind::kAdamw; }
 
@@ -32,12 +31,12 @@ Result<void> parse_impl(Operator& op, std::string_view word, const Position& at)
     op.impl = Impl::kEager;
     return {};
   }
-  const bool all_bf16 = op.kind == OperatorKind::kAdamw && word == kFusedBf16;
-  TRY_ASSIGN(op.impl, parse_choice<Impl>(all_bf16 ? "fused" : word, kImplNames, at));
-  if (is_optimizer(op.kind)) set_state_bytes(op, all_bf16);
-  const bool tiled = op.impl == Impl::kFlash || op.impl == Impl::kSdpa;
-  if (tiled != (op.kind == OperatorKind::kAttention))
+  TRY_ASSIGN(op.impl, parse_choice<Impl>(word, kImplNames, at));
+  if (!has_impl(op.kind, op.impl))
     return fail(fmt::format("{} has no implementation {}", name(op.kind), name(op.impl)), at);
+  const bool all_bf16 = op.impl == Impl::kFusedBf16;
+  if (is_optimizer(op.kind)) set_state_bytes(op, all_bf16);
+  if (all_bf16) op.impl = Impl::kFused;  // an operator says it by the bytes of its states; see impl_of()
   return {};
 }
 
@@ -46,7 +45,8 @@ Result<void> parse_pass(Operator& op, std::string_view word, const Position& at)
   const bool step = op.pass == PassKind::kStep;
   const bool apart = op.pass == PassKind::kInput || op.pass == PassKind::kWeight;
   const bool weighted = op.kind == OperatorKind::kLinear || op.kind == OperatorKind::kAccumulate;
-  if (step != is_optimizer(op.kind) || (apart && !weighted))
+  const bool only_backward = op.impl == Impl::kZeroGrad && op.pass == PassKind::kForward;
+  if (step != is_optimizer(op.kind) || (apart && !weighted) || only_backward)
     return fail(fmt::format("{} has no pass {}", name(op.kind), name(op.pass)), at);
   return {};
 }
@@ -137,10 +137,7 @@ std::string sizes_text(const Operator& op) {
   return text;
 }
 
-std::string_view impl_text(const Operator& op) {
-  const bool all_bf16 = op.kind == OperatorKind::kAdamw && op.impl == Impl::kFused && op.sizes[5] == 0;
-  return all_bf16 ? kFusedBf16 : name(op.impl);
-}
+std::string_view impl_text(const Operator& op) { return name(impl_of(op)); }
 
 Result<void> read_sizes(Operator& op, std::string_view text, const Position& at) {
   std::array<bool, 6> given{};

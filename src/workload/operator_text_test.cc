@@ -86,7 +86,12 @@ TEST_CASE("what a kind does not have is refused") {
   CHECK(error_of("linear", "aten", "step", "m=1 k=1 n=1") == "linear has no pass step");
   CHECK(error_of("adamw", "fused", "fwd", "parameters=1 tensors=1") == "adamw has no pass fwd");
   CHECK(error_of("gelu", "aten", "wgrad", "tokens=1 width=1") == "gelu has no pass wgrad");
-  CHECK(error_of("gelu", "fused-bf16", "fwd", "tokens=1 width=1").starts_with("unknown word 'fused-bf16'"));
+  CHECK(error_of("gelu", "fused-bf16", "fwd", "tokens=1 width=1") == "gelu has no implementation fused-bf16");
+  CHECK(error_of("layernorm", "fp32-scale", "fwd", "tokens=1 width=1") ==
+        "layernorm has no implementation fp32-scale");
+  // Gradients of zeros are a way to time a backward: there is no such forward.
+  CHECK(error_of("linear", "zero-grad", "fwd", "m=1 k=1 n=1") == "linear has no pass fwd");
+  CHECK(parse_operator("linear", "zero-grad", "bwd", "fp16", "m=1 k=1 n=1").has_value());
   CHECK(error_of("gelu", "aten", "fwd", "tokens=1 width=1", "fp17").starts_with("unknown word 'fp17'"));
 }
 

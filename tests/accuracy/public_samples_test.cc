@@ -45,14 +45,44 @@ Site clean_site(const std::string& name, const std::string& gpu) {
   Site site{*imported, clean(imported->samples, *preset), {}, {}};
   for (const Sample& s : site.imported.samples) ++site.all[operator_label(s.op)];
   for (const Sample& s : site.cleaned.rejected) ++site.rejected[operator_label(s.op)];
-  std::cout << name << "\n" << rejections_text(site.cleaned.rejections);
+  std::cout << name << ", " << site.cleaned.rejected.size() << " of " << site.imported.samples.size()
+            << " rejected\n"
+            << rejections_text(site.cleaned.rejections);
   return site;
 }
 
+// Of every operator that has no known fault at most 3 % goes, and of all of them together.
 void check_others(const Site& site, const std::set<std::string>& named) {
+  std::size_t others = 0, rejected = 0;
   for (const auto& [label, total] : site.all) {
     CAPTURE(label);
-    if (!named.contains(label)) CHECK(site.share(label) <= 0.03);
+    if (named.contains(label)) continue;
+    CHECK(site.share(label) <= 0.03);
+    others += total;
+    if (const auto found = site.rejected.find(label); found != site.rejected.end()) rejected += found->second;
+  }
+  std::cout << "without known faults: " << rejected << " of " << others << " rejected\n";
+  CHECK(static_cast<double>(rejected) <= 0.03 * static_cast<double>(others));
+}
+
+// What is left of RoPE is what a GPU took, not a host: as long as its work, within a tenth over a range of
+// two.
+void check_rope(const Site& site) {
+  for (const std::string pass : {"fwd", "bwd"}) {
+    CAPTURE(pass);
+    CHECK(site.count("rope aten " + pass + " fp16", "floor") > 2000);
+    double small = 0, large = 0, n_small = 0, n_large = 0;
+    for (const Sample& s : site.cleaned.kept) {
+      if (operator_label(s.op) != "rope aten " + pass + " fp16") continue;
+      CHECK(s.us > 2 * 210);
+      const double elements = static_cast<double>(s.op.sizes[0] * s.op.sizes[1]);
+      const double slowness = s.us / elements;
+      if (elements > 64e6 && elements < 96e6) small += slowness, ++n_small;
+      if (elements > 128e6 && elements < 192e6) large += slowness, ++n_large;
+    }
+    REQUIRE(n_small > 100);
+    REQUIRE(n_large > 100);
+    CHECK(small / n_small < 1.1 * large / n_large);
   }
 }
 
@@ -69,44 +99,68 @@ TEST_CASE("every row of both sites becomes samples") {
   }
 }
 
+TEST_CASE("samples are imported as what they are") {
+  for (const auto& [name, gpu] : {std::pair("Perlmutter", "a100-80gb-sxm"), {"Vista", "gh200-96gb"}}) {
+    const Site site = clean_site(name, gpu);
+    std::size_t narrow = 0;
+    for (const Sample& s : site.imported.samples) {
+      // Timed without a mask.
+      if (s.op.kind == OperatorKind::kAttention) CHECK(s.op.sizes[5] == 0);
+      // linear2 without tensor parallelism alone (A100) is no operator of its own: the others fill the gap.
+      narrow += s.op.kind == OperatorKind::kLinear && s.op.sizes[1] < s.op.sizes[2] / 4;
+    }
+    CHECK(narrow > 1000);
+    CHECK(site.all.contains("linear aten fwd fp16"));
+    // Gradients of zeros, an fp32 scale: models of their own, which no plan asks for.
+    CHECK(site.all.contains("linear zero-grad bwd fp16"));
+    CHECK_FALSE(site.all.contains("linear aten bwd fp16"));
+    CHECK(site.share("rmsnorm fp32-scale fwd fp16") == 0);
+    CHECK(site.share("rmsnorm fp32-scale bwd fp16") == 0);
+    CHECK_FALSE(site.all.contains("rmsnorm aten fwd fp16"));
+  }
+}
+
 TEST_CASE("the known faults of the A100 samples are found, and little else") {
   const Site site = clean_site("Perlmutter", "a100-80gb-sxm");
   CHECK(site.count("add aten bwd fp16", "copied") == 351);  // all of them
-  CHECK(site.count("rope aten fwd fp16", "floor") > 500);
-  CHECK(site.count("rope aten bwd fp16", "floor") > 500);
-  for (const Sample& s : site.cleaned.kept)
-    if (s.op.kind == OperatorKind::kRope) CHECK(s.us > 250);
+  CHECK(site.share("linear aten fwd fp16") == 0);           // linear2 among them
+  check_rope(site);
   check_others(site, {"add aten bwd fp16", "rope aten fwd fp16", "rope aten bwd fp16"});
 }
 
 TEST_CASE("the known faults of the GH200 samples are found, and little else") {
   const Site site = clean_site("Vista", "gh200-96gb");
   const std::set<std::string> unusable = {"attention flash bwd fp16", "adamw fused step fp16",
-                                          "embedding aten fwd fp16", "embedding aten bwd fp16",
-                                          "add aten bwd fp16"};
+                                          "embedding aten fwd fp16",  "embedding aten bwd fp16",
+                                          "add aten bwd fp16",        "layernorm fused bwd fp16"};
   for (const std::string& label : unusable) CHECK_MESSAGE(site.share(label) == 1, label);
+  CHECK(site.count("attention flash bwd fp16", "impossible") > 3600);
+  CHECK(site.count("adamw fused step fp16", "flat") > 1000);
+  std::size_t of_seconds = 0;
+  for (const Sample& s : site.imported.samples) of_seconds += s.us > 1e6;
+  CHECK(of_seconds == 48);  // first-stage optimizers
+  for (const Sample& s : site.cleaned.kept) CHECK(s.us < 1e6);
   CHECK(site.count("add aten bwd fp16", "copied") == 351);
   CHECK(site.count("layernorm fused bwd fp16", "copied") == 45);
+  CHECK(site.count("layernorm fused bwd fp16", "partial") == 306);
   CHECK(site.count("softmax aten bwd fp16", "copied") == 364);
-  CHECK(site.count("rope aten fwd fp16", "floor") > 1000);
-  CHECK(site.count("rope aten bwd fp16", "floor") > 1000);
+  check_rope(site);
   // Above 2^30 elements of fp16 (2^29 of fp32) a kernel is split, and one part was counted: nothing of that
   // stays, and next to nothing below goes.
   std::size_t below = 0;
   for (const Sample& s : site.cleaned.kept) {
     const bool forward = s.op.pass == PassKind::kForward;
     const auto elements = s.op.sizes[0] * s.op.sizes[1];
-    if (s.op.kind == OperatorKind::kRope) CHECK(s.us > 250);
     if (s.op.kind == OperatorKind::kGelu || (s.op.kind == OperatorKind::kMaskedFill && forward))
       CHECK(elements <= 1 << 30);
     if (s.op.kind == OperatorKind::kMaskedFill && forward) ++below;
     if (s.op.kind == OperatorKind::kCrossEntropy && !forward) CHECK(elements <= 11 * (1 << 27));
   }
   CHECK(below > 3500);
-  check_others(site, {"attention flash bwd fp16", "adamw fused step fp16", "embedding aten fwd fp16",
-                      "embedding aten bwd fp16", "add aten bwd fp16", "layernorm fused bwd fp16",
-                      "softmax aten bwd fp16", "rope aten fwd fp16", "rope aten bwd fp16",
-                      "masked_fill aten fwd fp16", "cross_entropy eager bwd fp16"});
+  std::set<std::string> named = unusable;
+  named.insert({"softmax aten bwd fp16", "rope aten fwd fp16", "rope aten bwd fp16",
+                "masked_fill aten fwd fp16", "cross_entropy eager bwd fp16"});
+  check_others(site, named);
 }
 
 namespace {
