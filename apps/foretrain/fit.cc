@@ -1,6 +1,7 @@
 // foretrain fit: samples of one GPU become a profile.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/file.h"
@@ -86,21 +87,20 @@ Result<std::vector<CurveReportPoint>> curve_of(const std::vector<Sample>& sample
   return out;
 }
 
-// As many of a model's samples as are drawn, evenly picked.
-std::vector<Scatter> scatters_of(const std::vector<FittedOperator>& models, const std::vector<Sample>& clean,
-                                 const Gpu& gpu) {
+// As many of a model's samples as are drawn, evenly picked, each as a model that had not seen it predicts it.
+std::vector<Scatter> scatters_of(const std::vector<FittedOperator>& models,
+                                 const std::vector<Sample>& clean) {
   std::vector<Scatter> scatters;
   const std::vector<SampleGroup> groups = group_samples(clean);
   for (const FittedOperator& model : models)
     for (const SampleGroup& group : groups) {
       if (group.key != model.key) continue;
-      std::vector<const Sample*> picked;
       const std::size_t n = group.samples.size(), most = std::min(n, kMaxPointsDrawn);
-      for (std::size_t i = 0; i < most; ++i) picked.push_back(group.samples[i * n / most]);
-      const std::vector<double> of_measured = ratios(model, picked, gpu);
       Scatter scatter{model.key, {}};
-      for (std::size_t i = 0; i < picked.size(); ++i)
-        scatter.points.push_back({picked[i]->us, picked[i]->us * of_measured[i]});
+      for (std::size_t i = 0; i < most; ++i) {
+        const double us = group.samples[i * n / most]->us, ratio = model.held_out[i * n / most];
+        if (ratio > 0) scatter.points.push_back({us, us * ratio});
+      }
       scatters.push_back(std::move(scatter));
     }
   return scatters;
@@ -117,21 +117,15 @@ Result<FitReport> fitted(const FitCommandOptions& options, const std::string& pr
   report.gpu = gpu->name;
   report.samples_name = options.samples;
   report.read = samples.size();
-  const bool fits = !options.out.empty() || !options.html.empty();
+  const CleanResult cleaned = clean(std::move(samples), *gpu);
+  report.used = cleaned.kept.size();
+  report.rejections = cleaned.rejections;
   FittedProfile profile;
-  CleanResult cleaned;
-  if (options.study || options.learning_curve || !options.html.empty()) {
-    cleaned = fits ? clean(samples, *gpu) : clean(std::move(samples), *gpu);
-    report.used = cleaned.kept.size();
-    report.rejections = cleaned.rejections;
-  }
-  if (fits) {
+  if (!options.out.empty() || !options.html.empty()) {
     ProgressBar bar("fitting", "samples");
-    bar.update(0, report.read);
-    TRY_ASSIGN(profile, fit_profile(std::move(samples), *gpu, FitOptions{},
+    bar.update(0, report.used);
+    TRY_ASSIGN(profile, fit_profile(cleaned.kept, *gpu, FitOptions{},
                                     [&](std::size_t done, std::size_t all) { bar.update(done, all); }));
-    report.used = profile.used;
-    report.rejections = profile.rejections;
     report.too_few = profile.too_few;
     for (const FittedOperator& model : profile.models) report.models.push_back(model.view());
   }
@@ -142,12 +136,16 @@ Result<FitReport> fitted(const FitCommandOptions& options, const std::string& pr
     TRY_ASSIGN(report.curve, curve_of(cleaned.kept, *gpu));
   }
   if (!options.html.empty()) {
-    report.scatters = scatters_of(profile.models, cleaned.kept, *gpu);
+    report.scatters = scatters_of(profile.models, cleaned.kept);
     TRY(write_file(options.html, fit_html(report)));
   }
   if (!options.out.empty()) {
     report.written = without_slashes(options.out);
-    TRY(write_profile(report.written, info_of(options, *gpu), profile.models, options.force));
+    // A profile that is found by its path goes along, for the path would not.
+    const std::vector<std::string> known = ProfileStore(presets_folder).names();
+    const bool named = std::find(known.begin(), known.end(), options.derive_from) != known.end();
+    TRY(write_profile(report.written, info_of(options, *gpu), profile.models, options.force,
+                      named ? "" : options.derive_from));
   }
   for (OperatorModelView& model : report.models) model.residual = {};  // the forests go with the profile
   return report;

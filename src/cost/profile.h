@@ -18,10 +18,12 @@ struct ProfileInfo {
   std::string name;
   std::string gpu;          // by name in the catalog
   std::string source;       // where the samples come from
-  std::string derive_from;  // another profile, for operators that this one lacks; empty: none
+  std::string derive_from;  // another profile, for operators that this one lacks; empty: none. "./NAME" is a
+                            // folder inside this one's
 
   bool operator==(const ProfileInfo&) const = default;
 };
+inline constexpr std::string_view kParentFolder = "derive_from";  // where fit puts a copy of it
 Result<ProfileInfo> parse_profile_info(const Node& node);
 std::string to_yaml(const ProfileInfo& info);
 

@@ -31,6 +31,7 @@ Result<LoadedProfile> parse(std::string_view yaml, std::optional<std::string> by
                             const std::string& folder) {
   TRY_ASSIGN(const Node node, parse_yaml(yaml, folder + "/profile.yaml"));
   LoadedProfile loaded;
+  loaded.folder = folder;
   TRY_ASSIGN(loaded.info, parse_profile_info(node));
   if (bytes) {
     TRY_ASSIGN(loaded.models, ModelFile::open(*std::move(bytes), folder + "/models.bin"));
@@ -51,6 +52,11 @@ Result<LoadedProfile> load_folder(const std::string& folder) {
 }
 
 }  // namespace
+
+std::string LoadedProfile::parent() const {
+  if (!info.derive_from.starts_with("./")) return info.derive_from;
+  return folder + info.derive_from.substr(1);
+}
 
 std::vector<std::string> ProfileStore::names() const {
   std::vector<std::string> names;
@@ -90,10 +96,10 @@ Result<std::shared_ptr<const ProfileCost>> ProfileStore::open(std::string_view n
   TRY_ASSIGN(LoadedProfile loaded, load(name));
   std::shared_ptr<const ProfileCost> parent;
   if (!loaded.info.derive_from.empty()) {
-    TRY_ASSIGN(const LoadedProfile of, load(loaded.info.derive_from));
+    TRY_ASSIGN(const LoadedProfile of, load(loaded.parent()));
     Cluster elsewhere = cluster;
     TRY_ASSIGN(elsewhere.gpu, catalog_.gpu(of.info.gpu));
-    TRY_ASSIGN(parent, open(loaded.info.derive_from, elsewhere, depth + 1));
+    TRY_ASSIGN(parent, open(loaded.parent(), elsewhere, depth + 1));
   }
   return std::make_shared<const ProfileCost>(std::move(loaded.models), cluster, std::move(parent));
 }

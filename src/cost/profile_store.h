@@ -18,6 +18,10 @@ inline constexpr std::string_view kAnalyticProfile = "analytic";
 struct LoadedProfile {
   ProfileInfo info;
   ModelFile models;
+  std::string folder;  // where it was found; for those in the program, where it would be
+
+  // What info.derive_from names: a profile's name, or the path of a folder inside this one's.
+  std::string parent() const;
 };
 
 class ProfileStore {

@@ -166,7 +166,7 @@ Result<BoostOptions> choose_boost(std::span<const Sample* const> samples, const 
 
 Result<FittedOperator> fit_operator(std::span<const Sample* const> samples, const Gpu& gpu,
                                     const FitOptions& options) {
-  std::vector<double> held_out;
+  std::vector<double> held_out, by_sample(samples.size());
   const auto folds = static_cast<std::uint64_t>(options.folds);
   for (std::uint64_t fold = 0; fold < folds; ++fold) {
     const auto [train, test] = split(samples, options.seed, folds, fold);
@@ -175,9 +175,13 @@ Result<FittedOperator> fit_operator(std::span<const Sample* const> samples, cons
     TRY_ASSIGN(const FittedOperator model, fit_model(train, gpu, boost));
     const std::vector<double> fold_ratios = ratios(model, test, gpu);
     held_out.insert(held_out.end(), fold_ratios.begin(), fold_ratios.end());
+    std::size_t next = 0;  // test keeps the order of samples
+    for (std::size_t i = 0; i < samples.size() && next < test.size(); ++i)
+      if (samples[i] == test[next]) by_sample[i] = fold_ratios[next++];
   }
   TRY_ASSIGN(const BoostOptions boost, choose_boost(samples, gpu, options));
   TRY_ASSIGN(FittedOperator fitted, fit_model(samples, gpu, boost));
+  fitted.held_out = std::move(by_sample);
   constexpr double kLeastSpread = 0.003;  // clocks and counters are no better
   fitted.facts.error = mean_error(held_out);
   fitted.facts.spread = std::max(spread_of(held_out), kLeastSpread);

@@ -21,6 +21,8 @@ struct FittedOperator {
   std::array<double, kMaxTerms> coefficients{};
   Forest residual;
   BoostOptions boost;  // as chosen
+  std::vector<double>
+      held_out;  // predicted over measured, a sample each, by the fold that had not seen it; 0: none
 
   OperatorModelView view() const { return {key, facts, coefficients, residual.view()}; }
 };

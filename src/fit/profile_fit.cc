@@ -1,5 +1,7 @@
 #include "fit/profile_fit.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,15 +37,11 @@ std::vector<SampleGroup> group_samples(const std::vector<Sample>& samples) {
   return groups;
 }
 
-Result<FittedProfile> fit_profile(std::vector<Sample> samples, const Gpu& gpu, const FitOptions& options,
-                                  const Progress& progress) {
-  CleanResult cleaned = clean(std::move(samples), gpu);
+Result<FittedProfile> fit_profile(const std::vector<Sample>& samples, const Gpu& gpu,
+                                  const FitOptions& options, const Progress& progress) {
   FittedProfile profile;
-  profile.used = cleaned.kept.size();
-  profile.rejected = cleaned.rejected.size();
-  profile.rejections = std::move(cleaned.rejections);
   std::size_t done = 0;
-  for (const SampleGroup& group : group_samples(cleaned.kept)) {
+  for (const SampleGroup& group : group_samples(samples)) {
     if (distinct_shape_count(group.samples) < kFewestSamples) {
       profile.too_few.push_back(text_of(group.key));
     } else {
@@ -51,7 +49,7 @@ Result<FittedProfile> fit_profile(std::vector<Sample> samples, const Gpu& gpu, c
       profile.models.push_back(std::move(model));
     }
     done += group.samples.size();
-    if (progress) progress(done, profile.used);
+    if (progress) progress(done, samples.size());
   }
   if (profile.models.empty())
     return fail("no operator has " + std::to_string(kFewestSamples) +
@@ -77,27 +75,83 @@ Result<void> check_profile_folder(const std::string& folder, bool force) {
   return {};
 }
 
-Result<void> write_profile(const std::string& folder, const ProfileInfo& info,
-                           const std::vector<FittedOperator>& models, bool force) {
-  namespace fs = std::filesystem;
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_of_profile(const fs::path& entry) {
+  const std::string name = entry.filename().string();
+  return name == "profile.yaml" || name == "models.bin" || name == kParentFolder;
+}
+
+// What belongs to a profile, or all that does not, from one folder into another.
+std::error_code copy_entries(const std::string& from, const std::string& to, bool of_profile) {
+  std::error_code error;
+  for (auto entry = fs::directory_iterator(from, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    if (is_of_profile(entry->path()) != of_profile) continue;
+    fs::copy(entry->path(), fs::path(to) / entry->path().filename(),
+             fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
+    if (error) break;
+  }
+  return error;
+}
+
+// `made` takes the place of `folder`; what stood there is gone afterwards.
+std::error_code put_in_place(const std::string& made, const std::string& folder) {
+  std::error_code error;
+  if (!fs::exists(folder)) {
+    fs::rename(made, folder, error);
+    return error;
+  }
+  if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) {
+    fs::remove_all(made, error);
+    return {};
+  }
+  // A file system that cannot exchange: two steps, and back if the second fails.
+  const std::string old = made + ".old";
+  fs::rename(folder, old, error);
+  if (error) return error;
+  fs::rename(made, folder, error);
+  std::error_code ignored;
+  if (error)
+    fs::rename(old, folder, ignored);
+  else
+    fs::remove_all(old, ignored);
+  return error;
+}
+
+}  // namespace
+
+Result<void> write_profile(const std::string& folder, ProfileInfo info,
+                           const std::vector<FittedOperator>& models, bool force,
+                           const std::string& parent_folder) {
   TRY(check_profile_folder(folder, force));
   std::vector<OperatorModelView> views;
   for (const FittedOperator& model : models) views.push_back(model.view());
-  const auto write_into = [&](const std::string& place) -> Result<void> {
-    TRY(write_file(place + "/models.bin", to_bytes(views)));
-    return write_file(place + "/profile.yaml", to_yaml(info));
-  };
-  if (is_folder(folder)) return write_into(folder);
-  const std::string partial = folder + ".partial." + std::to_string(::getpid());
-  std::error_code error, ignored;
-  if (!fs::create_directory(partial, error))
+  if (!parent_folder.empty()) info.derive_from = "./" + std::string(kParentFolder);
+  const std::string made = folder + ".partial." + std::to_string(::getpid());
+  const auto failed = [&](const std::error_code& error) -> Result<void> {
+    if (!error) return {};
     return fail("cannot write: " + error.message(), Position{folder});
-  Result<void> written = write_into(partial);
-  if (written) {
-    fs::rename(partial, folder, error);
-    if (error) written = fail("cannot write: " + error.message(), Position{folder});
-  }
-  if (!written) fs::remove_all(partial, ignored);
+  };
+  const auto write = [&]() -> Result<void> {
+    if (is_folder(folder)) TRY(failed(copy_entries(folder, made, false)));
+    TRY(write_file(made + "/models.bin", to_bytes(views)));
+    TRY(write_file(made + "/profile.yaml", to_yaml(info)));
+    if (!parent_folder.empty()) {
+      const std::string parent = made + "/" + std::string(kParentFolder);
+      std::error_code error;
+      fs::create_directory(parent, error);
+      TRY(failed(error));
+      TRY(failed(copy_entries(parent_folder, parent, true)));
+    }
+    return failed(put_in_place(made, folder));
+  };
+  std::error_code error, ignored;
+  if (!fs::create_directory(made, error)) return failed(error);
+  Result<void> written = write();
+  if (!written) fs::remove_all(made, ignored);
   return written;
 }
 

@@ -1,4 +1,4 @@
-// From samples to a profile: clean, group by (operator, implementation, pass, format), fit each group.
+// From clean samples to a profile: group by (operator, implementation, pass, format), fit each group.
 #pragma once
 
 #include <functional>
@@ -26,23 +26,24 @@ using Progress = std::function<void(std::size_t done, std::size_t all)>;
 
 struct FittedProfile {
   std::vector<FittedOperator> models;
-  std::vector<Rejection> rejections;
-  std::size_t used = 0;
-  std::size_t rejected = 0;
   std::vector<std::string> too_few;  // groups with fewer than kFewestSamples shapes, left to physics
 };
 inline constexpr std::size_t kFewestSamples = 8;
 
-Result<FittedProfile> fit_profile(std::vector<Sample> samples, const Gpu& gpu, const FitOptions& options,
-                                  const Progress& progress = {});
+// `samples` are clean.
+Result<FittedProfile> fit_profile(const std::vector<Sample>& samples, const Gpu& gpu,
+                                  const FitOptions& options, const Progress& progress = {});
 
 // Whether write_profile() may write there: a folder that is not there yet or, with `force`, one that holds a
 // profile. Asked before the work begins.
 Result<void> check_profile_folder(const std::string& folder, bool force);
 
-// profile.yaml and models.bin. A new folder appears with both in it or not at all; in one that is there each
-// file is replaced by renaming, and what else lies in it stays.
-Result<void> write_profile(const std::string& folder, const ProfileInfo& info,
-                           const std::vector<FittedOperator>& models, bool force);
+// profile.yaml and models.bin, and in a folder kParentFolder a copy of the profile in `parent_folder`, where
+// one is given: then the profile derives from that copy, whatever `info` says. The folder is made beside and
+// takes its place in one step, so that nobody sees half of it; of one that is there, what else lies in it
+// stays.
+Result<void> write_profile(const std::string& folder, ProfileInfo info,
+                           const std::vector<FittedOperator>& models, bool force,
+                           const std::string& parent_folder = {});
 
 }  // namespace foretrain

@@ -120,8 +120,9 @@ std::string predicted_against_measured(const Scatter& scatter) {
   std::string out = x_decades(f);
   for (int e = static_cast<int>(r.low); e <= static_cast<int>(r.high); ++e)
     out += y_tick(f, e, decade_text(e));
-  out += axes(f, "measured", "fitted") + line("ideal", f.x(r.low), f.y(r.low), f.x(r.high), f.y(r.high));
-  return svg("fitted against measured", out + dots(f, scatter.points, false));
+  out += axes(f, "measured", "predicted, held out") +
+         line("ideal", f.x(r.low), f.y(r.low), f.x(r.high), f.y(r.high));
+  return svg("held-out predictions against measured", out + dots(f, scatter.points, false));
 }
 
 // In percent: what holds 49 of 50 points, at least 5, rounded up to a round number.
@@ -141,9 +142,9 @@ std::string residuals(const Scatter& scatter, double limit) {
   std::string out = x_decades(f);
   for (const double share : {-1.0, -0.5, 0.0, 0.5, 1.0})
     out += y_tick(f, share * limit, share == 0 ? "0 %" : fmt::format("{:+g} %", share * limit));
-  out +=
-      axes(f, "measured", "fitted / measured - 1") + line("ideal", f.left, f.y(0), f.left + f.width, f.y(0));
-  return svg("residuals by measured time", out + dots(f, scatter.points, true));
+  out += axes(f, "measured", "predicted / measured - 1") +
+         line("ideal", f.left, f.y(0), f.left + f.width, f.y(0));
+  return svg("held-out residuals by measured time", out + dots(f, scatter.points, true));
 }
 
 std::string histogram(const Scatter& scatter, double limit) {
@@ -167,7 +168,7 @@ std::string histogram(const Scatter& scatter, double limit) {
   }
   out += label("end", f.left - 6, f.y(most) + 4, fmt::format("{:.0f}", most)) +
          label("end", f.left - 6, f.y(0) + 4, "0");
-  return svg("distribution of residuals", out + axes(f, "fitted / measured - 1", "samples"));
+  return svg("distribution of held-out residuals", out + axes(f, "predicted / measured - 1", "samples"));
 }
 
 std::string key_text(const ModelKey& key) {
@@ -242,9 +243,8 @@ std::string fit_html(const FitReport& report) {
       with_commas(static_cast<std::int64_t>(report.read - report.used)));
   html +=
       "<h2>Models</h2>\n<p>The error is the mean absolute one on shapes that a model has not seen, by "
-      "cross-validation. The pictures below show each model on the samples it was fitted on, which "
-      "flatters it; they are for seeing where it goes astray. What lies beyond a picture's edge is drawn on "
-      "the edge.</p>\n"
+      "cross-validation. The pictures show the same: each sample as a model fitted without its shape "
+      "predicts it. What lies beyond a picture's edge is drawn on the edge.</p>\n"
       "<div class=\"wide\"><table><tr><th>operator</th><th class=\"n\">samples</th><th "
       "class=\"n\">error</th><th class=\"n\">80 % interval</th><th>sampled sizes</th></tr>\n" +
       model_rows(report) + "</table></div>\n";

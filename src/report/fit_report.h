@@ -27,7 +27,7 @@ struct CurveReportPoint {
   double error = 0;
 };
 
-// A sample beside what its model says, both in microseconds.
+// A sample beside what a model that had not seen its shape says, both in microseconds.
 struct ScatterPoint {
   double measured = 0;
   double predicted = 0;

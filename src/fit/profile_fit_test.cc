@@ -1,0 +1,94 @@
+#include "fit/profile_fit.h"
+
+#include <doctest/doctest.h>
+#include <stdlib.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "base/file.h"
+#include "cost/profile_store.h"
+#include "spec/catalog.h"
+
+using namespace foretrain;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct TempFolder {
+  std::string path = "/tmp/foretrain-fit-XXXXXX";
+  TempFolder() { REQUIRE(mkdtemp(path.data()) != nullptr); }
+  ~TempFolder() { fs::remove_all(path); }
+};
+
+// A gelu that takes 4 bytes an element at half of the H200's bandwidth and 3 us; every fifth row by `off`.
+std::vector<Sample> gelus(double off = 1) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 60; ++i) {
+    Sample sample;
+    sample.op = {OperatorKind::kGelu,  Impl::kFused, PassKind::kForward, Dtype::kBf16, 1,
+                 {512 + 512 * i, 4096}};
+    sample.us = 3 + 4.0 * static_cast<double>(sample.op.sizes[0] * 4096) / 2.4e6;
+    if (i % 5 == 0) sample.us *= off;
+    samples.push_back(sample);
+  }
+  return samples;
+}
+
+FittedProfile fitted(const std::vector<Sample>& samples) {
+  auto profile = fit_profile(samples, Catalog().gpu("h200-141gb-sxm").value(), FitOptions{});
+  REQUIRE_MESSAGE(profile.has_value(), (profile ? "" : profile.error().text()));
+  return *std::move(profile);
+}
+
+ProfileInfo info(const std::string& name) { return {name, "h200-141gb-sxm", "made up", ""}; }
+
+std::size_t entries(const std::string& folder) {
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+}  // namespace
+
+TEST_CASE("held-out ratios stand in the order of the samples, and their error is the one told") {
+  const std::vector<Sample> samples = gelus(1.2);
+  const FittedProfile profile = fitted(samples);
+  REQUIRE(profile.models.size() == 1);
+  const FittedOperator& model = profile.models[0];
+  REQUIRE(model.held_out.size() == samples.size());
+  CHECK(mean_error(model.held_out) == doctest::Approx(model.facts.error));
+  // Rows that are a fifth slower than the rest lie below what a model without them says.
+  double slow = 0, others = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) (i % 5 == 0 ? slow : others) += model.held_out[i];
+  CHECK(slow / 12 < 0.95 * others / 48);
+}
+
+TEST_CASE("a profile replaces another as a whole, and what else lies in the folder stays") {
+  const TempFolder temp;
+  const std::string folder = temp.path + "/p";
+  const FittedProfile profile = fitted(gelus());
+  REQUIRE(write_profile(folder, info("first"), profile.models, false));
+  REQUIRE(write_file(folder + "/README.md", "mine"));
+  CHECK_FALSE(write_profile(folder, info("second"), profile.models, false));
+  REQUIRE(write_profile(folder, info("second"), profile.models, true));
+  CHECK(read_file(folder + "/README.md", 100).value() == "mine");
+  CHECK(ProfileStore().load(folder)->info.name == "second");
+  CHECK(entries(folder) == 3);
+  CHECK(entries(temp.path) == 1);  // nothing is left beside it
+}
+
+TEST_CASE("a profile that is derived from by its path goes along") {
+  const TempFolder temp;
+  const FittedProfile profile = fitted(gelus());
+  REQUIRE(write_profile(temp.path + "/parent", info("parent"), profile.models, false));
+  REQUIRE(write_file(temp.path + "/parent/notes.txt", "not of the profile"));
+  REQUIRE(write_profile(temp.path + "/child", info("child"), {}, false, temp.path + "/parent"));
+  fs::remove_all(temp.path + "/parent");
+  fs::rename(temp.path + "/child", temp.path + "/moved");
+  CHECK(entries(temp.path + "/moved/derive_from") == 2);
+
+  Cluster cluster;
+  cluster.gpu = Catalog().gpu("h200-141gb-sxm").value();
+  const auto choice = ProfileStore().costs_for(cluster, temp.path + "/moved");
+  REQUIRE_MESSAGE(choice.has_value(), (choice ? "" : choice.error().text()));
+  CHECK(choice->costs->cost(gelus()[20].op).origin == Origin::kDerived);
+}
