@@ -63,6 +63,7 @@ std::string_view usual_impl(OperatorKind kind) {
     case OperatorKind::kBatchedProduct:
     case OperatorKind::kEmbedding:
     case OperatorKind::kAdd:
+    case OperatorKind::kBias:
     case OperatorKind::kCopy:
     case OperatorKind::kMaskedFill:
     case OperatorKind::kAccumulate:
@@ -80,7 +81,8 @@ Result<OperatorKind> kind_of(const CostOptions& options) {
   return *kind;
 }
 
-// The word given, or those that the profile has models of, or the usual one.
+// The word given, or those that the profile has models of, or the usual one. Gradients of zeros are of
+// samples, not of training: they are shown to who asks.
 std::vector<std::string> impls_of(const CostOptions& options, OperatorKind kind, const ProfileStore& store,
                                   const std::string& profile) {
   if (!options.impl.empty()) return {options.impl};
@@ -89,7 +91,8 @@ std::vector<std::string> impls_of(const CostOptions& options, OperatorKind kind,
     if (const auto loaded = store.load(profile))
       for (const OperatorModelView& model : loaded->models.models()) {
         const std::string impl(name(model.key.impl));
-        if (model.key.kind == kind && std::find(impls.begin(), impls.end(), impl) == impls.end())
+        if (model.key.kind == kind && model.key.impl != Impl::kZeroGrad &&
+            std::find(impls.begin(), impls.end(), impl) == impls.end())
           impls.push_back(impl);
       }
   if (impls.empty()) impls.emplace_back(usual_impl(kind));
@@ -103,8 +106,10 @@ Result<std::vector<Operator>> operators_of(const CostOptions& options, OperatorK
     TRY_ASSIGN(const Operator op, read_operator(options, impl, options.pass));
     return std::vector{op};
   }
-  const std::string_view first = kind >= OperatorKind::kAdamw ? "step" : "fwd";
+  const bool backward_only = impl == name(Impl::kZeroGrad);
+  const std::string_view first = kind >= OperatorKind::kAdamw ? "step" : backward_only ? "bwd" : "fwd";
   TRY_ASSIGN(const Operator op, read_operator(options, impl, first));
+  if (backward_only) return std::vector{op};
   std::vector<Operator> ops = {op};
   for (const std::string_view pass : {"bwd", "dgrad", "wgrad"})
     if (const auto further = read_operator(options, impl, pass)) ops.push_back(*further);

@@ -82,7 +82,7 @@ void add_cost(CLI::App& app, CommandLine& line) {
                "An operator and its sizes, or samples to compare with")
       ->type_name("");
   c.add_option("--impl", o.impl,
-               "aten, fused, eager; attention: flash, sdpa; without it, what the profile has")
+               "aten, fused, eager, ... (docs/formats/samples.md); without it, what the profile has")
       ->type_name("I");
   c.add_option("--pass", o.pass, "fwd, bwd, dgrad, wgrad or step; without it, all that there are")
       ->type_name("PASS");

@@ -39,15 +39,13 @@ Sizes sizes_of(Size... sizes) {
   return {static_cast<double>(sizes)...};
 }
 
-// How a table becomes samples: its name, its columns, the sizes of the operator in their order, and how many
-// kernels each pass launches where it is more than one.
+// How a table becomes samples: its name, its columns, and the sizes of the operator in their order.
 struct Table {
   std::string_view name;
   std::string_view columns;
   OperatorKind kind;
   Impl impl;
   Sizes (*sizes)(const Shape&);
-  std::int32_t launches[2] = {1, 1};
 };
 
 constexpr std::string_view kHidden = "mp b l dim", kScores = "mp b h l dim", kLocal = "b l dim",
@@ -70,38 +68,22 @@ const Table kTables[] = {
      [](const Shape& s) { return sizes_of(s.b * s.heads(), s.l, s.l, s.head_dim()); }},
     // Not causal: half of the sampled work would be skipped in training. Its loss is a plain sum, so its
     // gradients are ones.
-    {"flash_atten",
-     kScores,
-     OperatorKind::kAttention,
-     Impl::kFlash,
-     [](const Shape& s) { return sizes_of(s.b, s.heads(), s.heads(), s.l, s.head_dim(), 0); },
-     {1, 3}},
+    {"flash_atten", kScores, OperatorKind::kAttention, Impl::kFlash,
+     [](const Shape& s) { return sizes_of(s.b, s.heads(), s.heads(), s.l, s.head_dim(), 0); }},
     {"ScaledUpperTriangMaskedSoftmax", kRows, OperatorKind::kSoftmax, Impl::kFused,
      [](const Shape& s) { return sizes_of(s.scores(), s.l); }},
     {"softmax", kRows, OperatorKind::kSoftmax, Impl::kAten,
      [](const Shape& s) { return sizes_of(s.scores(), s.l); }},
     {"fillmask", kScores, OperatorKind::kMaskedFill, Impl::kAten,
      [](const Shape& s) { return sizes_of(s.scores(), s.l); }},
-    // Queries and keys, by one scripted function. Kernels: workload/operator.cc.
-    {"RoPE",
-     kScores,
-     OperatorKind::kRope,
-     Impl::kAten,
-     [](const Shape& s) { return sizes_of(s.tokens(), 2 * s.dim / s.mp); },
-     {6, 20}},
-    {"layernorm",
-     kLocal,
-     OperatorKind::kLayernorm,
-     Impl::kFused,
-     [](const Shape& s) { return sizes_of(s.tokens(), s.dim); },
-     {1, 2}},
+    // Queries and keys, by one scripted function.
+    {"RoPE", kScores, OperatorKind::kRope, Impl::kAten,
+     [](const Shape& s) { return sizes_of(s.tokens(), 2 * s.dim / s.mp); }},
+    {"layernorm", kLocal, OperatorKind::kLayernorm, Impl::kFused,
+     [](const Shape& s) { return sizes_of(s.tokens(), s.dim); }},
     // The module kept its fp32 scale where training converts it.
-    {"RMSlayernorm",
-     kLocal,
-     OperatorKind::kRmsnorm,
-     Impl::kFp32Scale,
-     [](const Shape& s) { return sizes_of(s.tokens(), s.dim); },
-     {5, 17}},
+    {"RMSlayernorm", kLocal, OperatorKind::kRmsnorm, Impl::kFp32Scale,
+     [](const Shape& s) { return sizes_of(s.tokens(), s.dim); }},
     {"gelu", kHidden, OperatorKind::kGelu, Impl::kFused,
      [](const Shape& s) { return sizes_of(s.tokens(), 4 * s.dim / s.mp); }},
     {"res_add", kLocal, OperatorKind::kAdd, Impl::kAten,
@@ -234,9 +216,9 @@ Result<ImportedFile> import_file(const std::string& folder, const std::string& f
       if (!op) continue;
       sample.op = *op;
       sample.op.pass = time.pass;
-      const bool backward = time.pass == PassKind::kBackward;
-      sample.op.launches = what.table->launches[backward ? 1 : 0];
-      if (backward && op->kind == OperatorKind::kLinear) sample.op.impl = Impl::kZeroGrad;
+      if (time.pass == PassKind::kBackward && op->kind == OperatorKind::kLinear)
+        sample.op.impl = Impl::kZeroGrad;
+      sample.op.launches = usual_launches(sample.op);
       if (shape.dim > 1) sample.group = fmt::format("hidden={}", shape.dim);
       sample.source = file;
       samples.push_back(std::move(sample));

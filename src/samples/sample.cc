@@ -93,8 +93,8 @@ std::string to_csv(const std::vector<Sample>& samples) {
     text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", name(s.op.kind), impl_text(s.op),
                         name(s.op.pass), name(s.op.dtype), sizes_text(s.op), s.us,
                         s.spread > 0 ? fmt::format("{}", s.spread) : "", cell_of(s.host_us),
-                        s.op.launches == 1 ? "" : fmt::format("{}", s.op.launches), cell_of(s.clock_mhz),
-                        cell_of(s.power_w), s.group);
+                        s.op.launches == usual_launches(s.op) ? "" : fmt::format("{}", s.op.launches),
+                        cell_of(s.clock_mhz), cell_of(s.power_w), s.group);
   }
   return text;
 }

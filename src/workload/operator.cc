@@ -132,6 +132,42 @@ std::size_t hash_of(const Operator& op) {
   return h;
 }
 
+std::int32_t usual_launches(const Operator& op) {
+  const bool forward = op.pass == PassKind::kForward, whole = op.pass == PassKind::kBackward;
+  const bool eager = op.impl == Impl::kEager, fused = op.impl == Impl::kFused;
+  switch (op.kind) {
+    case OperatorKind::kLinear:
+    case OperatorKind::kBatchedProduct:
+      return whole ? 2 : 1;
+    case OperatorKind::kAttention:  // backward: the sums of rows, the kernel, queries back to half precision
+      return forward ? 1 : 3;
+    case OperatorKind::kLayernorm:
+      return forward ? 1 : 2;
+    case OperatorKind::kRmsnorm:  // the chains above; small tensors count here
+      if (fused) return forward ? 1 : 2;
+      if (eager) return forward ? 6 : 14;
+      return forward ? 5 : op.impl == Impl::kFp32Scale ? 17 : 16;
+    case OperatorKind::kRope:
+      if (fused) return 1;
+      if (eager) return forward ? 10 : 14;
+      return forward ? 6 : 20;
+    case OperatorKind::kGelu:
+      return eager ? (forward ? 8 : 12) : 1;
+    case OperatorKind::kSwiglu:
+      return eager ? (forward ? 2 : 4) : 1;
+    case OperatorKind::kGeglu:
+      return eager ? (forward ? 9 : 12) : 1;
+    case OperatorKind::kSoftmax:
+      return eager ? 4 : 1;
+    case OperatorKind::kCrossEntropy:
+      return eager ? (forward ? 6 : 5) : 1;
+    case OperatorKind::kAdamw:
+      return fused ? 8 : 1;
+    default:
+      return 1;
+  }
+}
+
 Flops flops(const Operator& op) {
   const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
   const bool forward = op.pass == PassKind::kForward;

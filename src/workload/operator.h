@@ -47,6 +47,9 @@ constexpr bool is_product(OperatorKind kind) {
          kind == OperatorKind::kAttention;
 }
 
+// Kernels that it takes where neither a stack nor a sample says: those of PyTorch.
+std::int32_t usual_launches(const Operator& op);
+
 // Multiply-adds of products count two; pointwise arithmetic is not counted (it never binds).
 Flops flops(const Operator& op);
 

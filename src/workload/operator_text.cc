@@ -161,6 +161,7 @@ Result<Operator> parse_operator(std::string_view kind, std::string_view impl, st
   TRY(parse_pass(op, pass, at.pass));
   TRY_ASSIGN(op.dtype, parse_choice<Dtype>(dtype, kDtypeNames, at.dtype));
   TRY(read_sizes(op, sizes, at.sizes));
+  op.launches = usual_launches(op);
   return op;
 }
 
