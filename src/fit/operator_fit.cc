@@ -77,7 +77,9 @@ double spread_of(std::vector<double> ratios) {
 }  // namespace
 
 std::uint64_t shape_hash(const Operator& op, std::uint64_t seed) {
-  std::uint64_t h = static_cast<std::uint64_t>(hash_of(op)) ^ (seed * 0xd1342543de82ef95ull);
+  Operator shape = op;
+  shape.launches = 1;  // of how many kernels it is made is no part of a shape
+  std::uint64_t h = static_cast<std::uint64_t>(hash_of(shape)) ^ (seed * 0xd1342543de82ef95ull);
   h ^= h >> 32;
   h *= 0xd6e8feb86659fd93ull;
   return h ^ h >> 32;
