@@ -20,7 +20,7 @@
 //   fp16's
 //     least number for n over some 10^7, and a few of its last bits before. A product of zeros draws less
 //     power and runs faster: linear's backward is impl `zero-grad`. On our H200 such a backward takes 1.68
-//     to 1.88 times its forward, one of random gradients 1.8 to 2.05 (twice at rest). Products of the
+//     to 1.88 times its forward, one of random gradients 1.8 to 2.05. Products of the
 //     attention scores are bound by memory: their backward agrees with the forward of the same shapes, so
 //     they stay as they are.
 //   - RMSNorm kept an fp32 scale: impl `fp32-scale`.
