@@ -11,7 +11,8 @@ Bytes working_bytes(const Operator& op) {
   const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
   const double a = bytes_of(op.dtype);
   const bool forward = op.pass == PassKind::kForward;
-  const double chain = op.impl == Impl::kEager ? 2 : 1;  // an eager chain holds one intermediate result more
+  const bool eager = op.impl == Impl::kEager && op.kind != OperatorKind::kCopy;
+  const double chain = eager ? 2 : 1;  // an eager chain holds one intermediate result more
   switch (op.kind) {
     case OperatorKind::kLinear: {
       const double in = size(0) * size(1), out = size(0) * size(2), weight = size(1) * size(2);
