@@ -81,8 +81,8 @@ Result<OperatorKind> kind_of(const CostOptions& options) {
   return *kind;
 }
 
-// The word given, or those that the profile has models of, or the usual one. Gradients of zeros are of
-// samples, not of training: they are shown to who asks.
+// The word given, or those that the profile has models of, or the usual one. What only samples are (gradients
+// of zeros, an fp32 scale) is shown to who asks for it.
 std::vector<std::string> impls_of(const CostOptions& options, OperatorKind kind, const ProfileStore& store,
                                   const std::string& profile) {
   if (!options.impl.empty()) return {options.impl};
@@ -91,8 +91,8 @@ std::vector<std::string> impls_of(const CostOptions& options, OperatorKind kind,
     if (const auto loaded = store.load(profile))
       for (const OperatorModelView& model : loaded->models.models()) {
         const std::string impl(name(model.key.impl));
-        if (model.key.kind == kind && model.key.impl != Impl::kZeroGrad &&
-            std::find(impls.begin(), impls.end(), impl) == impls.end())
+        const bool trained = model.key.impl != Impl::kZeroGrad && model.key.impl != Impl::kFp32Scale;
+        if (model.key.kind == kind && trained && std::find(impls.begin(), impls.end(), impl) == impls.end())
           impls.push_back(impl);
       }
   if (impls.empty()) impls.emplace_back(usual_impl(kind));
