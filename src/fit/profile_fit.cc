@@ -123,17 +123,20 @@ std::error_code put_in_place(const std::string& made, const std::string& folder)
 
 }  // namespace
 
-Result<void> write_profile(const std::string& folder, ProfileInfo info,
+Result<void> write_profile(const std::string& given, ProfileInfo info,
                            const std::vector<FittedOperator>& models, bool force,
                            const std::string& parent_folder) {
-  TRY(check_profile_folder(folder, force));
+  TRY(check_profile_folder(given, force));
+  // Behind a link it is the folder that changes, not the link.
+  std::error_code error, ignored;
+  const std::string folder = is_folder(given) ? fs::canonical(given, error).string() : given;
   std::vector<OperatorModelView> views;
   for (const FittedOperator& model : models) views.push_back(model.view());
   if (!parent_folder.empty()) info.derive_from = "./" + std::string(kParentFolder);
   const std::string made = folder + ".partial." + std::to_string(::getpid());
-  const auto failed = [&](const std::error_code& error) -> Result<void> {
-    if (!error) return {};
-    return fail("cannot write: " + error.message(), Position{folder});
+  const auto failed = [&](const std::error_code& why) -> Result<void> {
+    if (!why) return {};
+    return fail("cannot write: " + why.message(), Position{folder});
   };
   const auto write = [&]() -> Result<void> {
     if (is_folder(folder)) TRY(failed(copy_entries(folder, made, false)));
@@ -141,14 +144,13 @@ Result<void> write_profile(const std::string& folder, ProfileInfo info,
     TRY(write_file(made + "/profile.yaml", to_yaml(info)));
     if (!parent_folder.empty()) {
       const std::string parent = made + "/" + std::string(kParentFolder);
-      std::error_code error;
       fs::create_directory(parent, error);
       TRY(failed(error));
       TRY(failed(copy_entries(parent_folder, parent, true)));
     }
     return failed(put_in_place(made, folder));
   };
-  std::error_code error, ignored;
+  if (error) return failed(error);
   if (!fs::create_directory(made, error)) return failed(error);
   Result<void> written = write();
   if (!written) fs::remove_all(made, ignored);

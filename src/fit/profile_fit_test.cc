@@ -74,6 +74,10 @@ TEST_CASE("a profile replaces another as a whole, and what else lies in the fold
   CHECK(ProfileStore().load(folder)->info.name == "second");
   CHECK(entries(folder) == 3);
   CHECK(entries(temp.path) == 1);  // nothing is left beside it
+  fs::create_directory_symlink(folder, temp.path + "/link");
+  REQUIRE(write_profile(temp.path + "/link", info("third"), profile.models, true));
+  CHECK(fs::is_symlink(temp.path + "/link"));
+  CHECK(ProfileStore().load(folder)->info.name == "third");
 }
 
 TEST_CASE("a profile that is derived from by its path goes along") {
