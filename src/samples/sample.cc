@@ -54,7 +54,7 @@ Result<Sample> read_sample(const SampleTable& table, std::size_t row) {
   TRY_ASSIGN(sample.clock_mhz, table.number(row, kClock, 0, false, 1e5));
   TRY_ASSIGN(sample.power_w, table.number(row, kPower, 0, true, 1e5));
   TRY_ASSIGN(const auto launches, table.whole(row, kLaunches, 1, 1'000'000));
-  sample.op.launches = static_cast<std::int32_t>(launches.value_or(1));
+  if (launches) sample.op.launches = static_cast<std::int32_t>(*launches);
   sample.group = std::string(table.text(row, kGroup));
   return sample;
 }
