@@ -112,20 +112,46 @@ void predict_warm(benchmark::State& state) {
 }
 BENCHMARK(predict_warm)->Unit(benchmark::kMicrosecond);
 
-// Stages and micro-batches; sends that block as in the stacks of today.
-void timeline_1f1b(benchmark::State& state) {
-  StageWork stage;
-  stage.forward = Seconds(0.05);
-  stage.backward = Seconds(0.15);
-  stage.send_forward = stage.send_backward = Seconds(0.001);
-  const std::vector<StageWork> stages(static_cast<std::size_t>(state.range(0)), stage);
+// Ranks, vpp and micro-batches; sends that block as in the stacks of today. Targets: 1f1b 16 x 4096 200 us,
+// interleaved 16 x 8 x 512 1 ms, 8 x 4 x 64 50 us.
+void timeline(benchmark::State& state, ScheduleKind schedule) {
+  ChunkLoad load;
+  load.forward = Seconds(0.05);
+  load.backward = Seconds(0.15);
+  load.input = Seconds(0.08);
+  load.weight = Seconds(0.07);
+  load.send_forward = load.send_backward = Seconds(0.001);
+  const std::int64_t chunks_of_a_rank = chunks_per_rank(schedule, state.range(1));
+  const std::vector<ChunkLoad> chunks(static_cast<std::size_t>(state.range(0) * chunks_of_a_rank), load);
   PipelineWork work;
-  work.stages = stages;
-  work.micro_batches = state.range(1);
+  work.chunks = chunks;
+  work.chunks_per_rank = chunks_of_a_rank;
+  work.schedule = schedule;
+  work.micro_batches = state.range(2);
   Timeline timeline;
   for (auto _ : state) benchmark::DoNotOptimize(timeline.simulate(work));
+  const std::int64_t passes = splits_backward(schedule) ? 3 : 2;
+  state.SetItemsProcessed(state.iterations() * passes * static_cast<std::int64_t>(chunks.size()) *
+                          work.micro_batches_per_chunk());
 }
-BENCHMARK(timeline_1f1b)->Args({8, 64})->Args({16, 4096})->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(timeline, 1f1b, ScheduleKind::k1f1b)
+    ->Args({8, 1, 64})
+    ->Args({16, 1, 4096})
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(timeline, gpipe, ScheduleKind::kGpipe)->Args({16, 1, 4096})->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(timeline, interleaved, ScheduleKind::kInterleaved)
+    ->Args({8, 4, 64})
+    ->Args({16, 8, 512})
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(timeline, zb_h1, ScheduleKind::kZbH1)->Args({16, 1, 4096})->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(timeline, zb_h2, ScheduleKind::kZbH2)->Args({16, 1, 4096})->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(timeline, zbv, ScheduleKind::kZbv)->Args({16, 1, 4096})->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(timeline, dualpipe, ScheduleKind::kDualpipe)
+    ->Args({16, 1, 4096})
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(timeline, dualpipev, ScheduleKind::kDualpipev)
+    ->Args({16, 1, 4096})
+    ->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace foretrain

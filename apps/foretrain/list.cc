@@ -12,6 +12,7 @@
 #include "cost/profile_store.h"
 #include "report/table.h"
 #include "spec/catalog.h"
+#include "spec/schedule_kind.h"
 
 namespace foretrain {
 namespace {
@@ -110,10 +111,14 @@ Result<std::vector<Entry>> profile_entries(const ProfileStore& store) {
 
 Result<std::vector<Entry>> entries_of(const std::string& what, const std::string& presets_folder) {
   const Catalog catalog(presets_folder);
-  if (what == "schedules")
-    return std::vector{
-        described("gpipe", "all forwards, then all backwards; every micro-batch in flight"),
-        described("1f1b", "forwards and backwards in turn; at most pp micro-batches in flight")};
+  if (what == "schedules") {
+    std::vector<Entry> entries;
+    for (int i = 0; i < kScheduleCount; ++i) {
+      const auto kind = static_cast<ScheduleKind>(i);
+      entries.push_back(described(std::string(name(kind)), std::string(description(kind))));
+    }
+    return entries;
+  }
   if (what == "profiles") return profile_entries(ProfileStore(presets_folder));
   using Reader = Result<Entry> (*)(const Catalog&, const std::string&);
   const std::pair<std::string_view, Reader> readers[] = {

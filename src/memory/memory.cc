@@ -62,7 +62,8 @@ StateBytes state_bytes(const ParameterShare& share, const Stack& stack, Dtype pr
 }
 
 PassBytes pass_bytes(const ChunkWork& work) {
-  return {saved_bytes(work.forward), largest(work.forward), work.recomputed + largest(work.backward)};
+  return {saved_bytes(work.forward), largest(work.forward), work.recomputed + largest(work.backward),
+          work.held_for_weight, largest(only(work.backward, Direction::kWeight))};
 }
 
 Bytes allocated_bytes(const StateBytes& states, Bytes passes, const Stack& stack,

@@ -28,6 +28,9 @@ struct PassBytes {
   Bytes held;            // kept by a forward until its backward ends
   Bytes forward_extra;   // most that a forward uses above what it keeps
   Bytes backward_extra;  // most that a backward uses, recomputed layers included
+  // Where the backward is split:
+  Bytes held_for_weight;  // kept by a backward to inputs until that to weights ends
+  Bytes weight_extra;     // most that the latter uses
 };
 PassBytes pass_bytes(const ChunkWork& work);
 

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <vector>
 
 #include "predict/testing.h"
 
@@ -29,9 +30,20 @@ TEST_CASE("a warm score allocates nothing") {
     const Run large = run_of("gpt3-175b", "selene", 512, stack, "tp=8,pp=16", 256);
     Plan by_hand = large.plan;
     by_hand.layers_per_stage.assign(16, 6);
+    std::vector<Plan> scheduled;
+    for (int k = 0; k < kScheduleCount; ++k) {
+      Run run = large;
+      run.plan.schedule = static_cast<ScheduleKind>(k);
+      if (run.plan.schedule == ScheduleKind::kInterleaved) run.plan.vpp = 3;
+      CHECK(check_run(run).has_value());
+      scheduled.push_back(run.plan);
+      run.plan.layers_per_stage = by_hand.layers_per_stage;
+      scheduled.push_back(run.plan);
+    }
 
     Evaluator evaluator = evaluator_of(small);
     const auto score_all = [&] {
+      for (const Plan& plan : scheduled) evaluator.score(plan, large.global_batch);
       evaluator.score(small.plan, small.global_batch);
       evaluator.score(large.plan, large.global_batch);
       evaluator.score(by_hand, large.global_batch);

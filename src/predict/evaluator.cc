@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "base/check.h"
 #include "cost/analytic.h"
@@ -41,7 +42,8 @@ std::size_t Evaluator::ChunkKeyHash::operator()(const ChunkKey& key) const noexc
       static_cast<std::uint64_t>(c.precision) << 16 | static_cast<std::uint64_t>(c.sp) << 24 |
       static_cast<std::uint64_t>(c.partition_activations) << 25 |
       static_cast<std::uint64_t>(key.chunk.first) << 26 | static_cast<std::uint64_t>(key.chunk.last) << 27 |
-      static_cast<std::uint64_t>(key.drained) << 28 | static_cast<std::uint64_t>(key.only_stage) << 29;
+      static_cast<std::uint64_t>(key.drained) << 28 | static_cast<std::uint64_t>(key.ends_together) << 29 |
+      static_cast<std::uint64_t>(key.split) << 30;
   mix(h, c.tp);
   mix(h, c.micro_batch);
   mix(h, key.chunk.layers);
@@ -81,8 +83,12 @@ const Evaluator::ChunkCost& Evaluator::chunk_cost(const ChunkKey& key, const Net
     cost.forward = lay(work.forward, cost.backward.lead);
     cost.backward = lay(work.backward, cost.forward.lead);
   }
+  if (key.split) {
+    cost.input = lay(only(work.backward, Direction::kBackward), key.drained ? Seconds(0) : cost.forward.lead);
+    cost.weight = lay(only(work.backward, Direction::kWeight), key.drained ? Seconds(0) : cost.input.lead);
+  }
   cost.bytes = pass_bytes(work);
-  cost.share = parameter_share(model_, stack_, key.choices.tp, key.chunk, key.only_stage);
+  cost.share = parameter_share(model_, stack_, key.choices.tp, key.chunk, key.ends_together);
   cost.model_flops = model_flops(work);
   return chunks_.emplace(key, std::move(cost)).first->second;
 }
@@ -96,17 +102,31 @@ const Segment& Evaluator::optimizer_cost(const OptimizerKey& key, const Network&
       .first->second;
 }
 
+// Of each chunk of the model, in its order.
 const std::vector<std::int64_t>& Evaluator::layers_of(const Plan& plan) {
-  if (!plan.layers_per_stage.empty()) return plan.layers_per_stage;
-  auto found = splits_.find(plan.pp);
+  const std::int64_t chunks = plan.model_chunks();
+  if (static_cast<std::int64_t>(plan.layers_per_stage.size()) == chunks) return plan.layers_per_stage;
+  if (!plan.layers_per_stage.empty()) {  // by stage: evenly over its chunks, the first ones first
+    const Placement placement{plan.effective_schedule(), plan.pp, plan.chunks_per_stage()};
+    chunk_layers_.assign(static_cast<std::size_t>(chunks), 0);
+    for (std::int64_t n = 0; n < chunks; ++n) {
+      const std::int64_t layers = plan.layers_per_stage[static_cast<std::size_t>(placement.rank(n))];
+      const std::int64_t extra = placement.chunk(n) < layers % placement.chunks ? 1 : 0;
+      chunk_layers_[static_cast<std::size_t>(n)] = layers / placement.chunks + extra;
+    }
+    return chunk_layers_;
+  }
+  auto found = splits_.find(chunks);
   if (found == splits_.end())
-    found = splits_.emplace(plan.pp, split_layers(model_, stack_.split, plan.pp)).first;
+    found = splits_.emplace(chunks, split_layers(model_, stack_.split, chunks)).first;
   return found->second;
 }
 
 // Everything between the parts and the step that predict() reports and score() does not.
 struct Evaluator::Evaluation {
+  Placement placement;
   std::int64_t micro_batches = 0;
+  std::int64_t per_chunk = 0;  // micro-batches through each chunk
   Seconds step;
   std::size_t busiest = 0;
   double spread = 0;
@@ -117,8 +137,13 @@ struct Evaluator::Evaluation {
 };
 
 void Evaluator::make_buckets(const ChunkCost& cost, const Network& network, Bytes grad_bytes,
-                             bool reduce_scatter, bool overlap) {
-  const auto& ready = cost.backward.ready_before_end;
+                             const Plan& plan) {
+  const bool overlap = plan.overlap_grad_reduce.value_or(stack_.overlap_grad_reduce);
+  const bool reduce_scatter = plan.zero >= 1 && plan.dp > 1 && stack_.zero_reduce_scatter;
+  // Gradients are complete in the last pass to weights. (Of dualpipe a chunk may end with a whole backward,
+  // in which they are complete sooner; that is left out.)
+  const bool split = splits_backward(plan.effective_schedule());
+  const auto& ready = (split ? cost.weight : cost.backward).ready_before_end;
   const double elements = static_cast<double>(cost.share.elements);
   std::int64_t count = 1;
   if (overlap && stack_.bucket_elements > 0)
@@ -128,7 +153,14 @@ void Evaluator::make_buckets(const ChunkCost& cost, const Network& network, Byte
       std::clamp<std::int64_t>(count, 1, std::max<std::int64_t>(1, static_cast<std::int64_t>(ready.size())));
   const Collective share{reduce_scatter ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
                          GroupKind::kData, grad_bytes / static_cast<double>(count), true};
-  const Seconds seconds = network.cost(share).seconds;
+  Seconds seconds = network.cost(share).seconds;
+  // Dualpipe's two copies of a chunk, on mirrored ranks, are summed too: shard by shard, in pairs like first
+  // and last rank's.
+  if (runs_both_ways(plan.effective_schedule()))
+    seconds += network
+                   .cost({CollectiveKind::kAllReduce, GroupKind::kEmbedding,
+                          share.bytes / static_cast<double>(plan.dp * plan.cp)})
+                   .seconds;
   for (std::int64_t i = 0; i < count; ++i) {
     Seconds before_end(0);
     if (overlap && i + 1 < count) {
@@ -142,22 +174,25 @@ void Evaluator::make_buckets(const ChunkCost& cost, const Network& network, Byte
 
 void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation& out) {
   const auto& layers = layers_of(plan);
-  const std::size_t stages = layers.size();
   const Network network(cluster_, Layout{plan.tp, plan.cp, plan.dp, plan.pp});
+  const Placement placement{plan.effective_schedule(), plan.pp, plan.chunks_per_stage()};
+  const auto nodes = static_cast<std::size_t>(placement.nodes()), ranks = static_cast<std::size_t>(plan.pp);
+  out.placement = placement;
   out.micro_batches = global_batch / (plan.dp * plan.micro_batch);
+  out.per_chunk = runs_both_ways(placement.kind) ? out.micro_batches / 2 : out.micro_batches;
 
   const Dtype grad_dtype = accumulation_dtype(plan, stack_);
   const Dtype reduce_dtype = reduction_dtype(plan, stack_);
   const bool sharded = plan.zero >= 1 && plan.dp > 1;
-  const bool overlap = plan.overlap_grad_reduce.value_or(stack_.overlap_grad_reduce);
 
   ChunkKey key;
   key.choices = choices_of(model_, plan, stack_, seq_, out.micro_batches > 1);
   key.tensor = network.placed(GroupKind::kTensor);
   key.drained = plan.pp > 1 && stack_.p2p_blocking;
-  key.only_stage = plan.pp == 1;
+  key.ends_together = plan.pp == 1 || lies_in_v(placement.kind);
+  key.split = splits_backward(placement.kind);
 
-  // Messages between stages.
+  // Messages between chunks.
   const double activation =
       static_cast<double>(plan.micro_batch * seq_ * model_.hidden) * bytes_of(plan.precision);
   const bool scattered = key.choices.sp || (stack_.p2p_scatter_gather && plan.tp > 1);
@@ -168,59 +203,91 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
     gather = network.cost({CollectiveKind::kAllGather, GroupKind::kTensor, Bytes(activation)}).seconds;
   // Of the slowest boundary, for which the others wait.
   out.send_spread = network.cost({CollectiveKind::kSendReceive, GroupKind::kPipeline, message}).spread;
+  // From a node's rank to that of the next or the one before; interleaved chunks go round from the last rank
+  // to the first.
+  const auto send = [&](std::int64_t from, std::int64_t to, Bytes bytes) {
+    const std::int64_t a = placement.rank(from), b = placement.rank(to);
+    if (a == b) return Seconds(0);
+    if (std::abs(a - b) == 1) return network.send(std::min(a, b), bytes).seconds + gather;
+    return network.cost({CollectiveKind::kSendReceive, GroupKind::kEmbedding, bytes}).seconds + gather;
+  };
 
-  work_.assign(stages, StageWork{});
-  parts_.assign(stages, StageParts{});
+  chunk_parts_.assign(nodes, ChunkParts{});
   buckets_.clear();
-  for (std::size_t s = 0; s < stages; ++s) {
-    StageParts& part = parts_[s];
-    const Chunk chunk{layers[s], s == 0, s + 1 == stages};
-    if (s > 1 && chunk == key.chunk) {  // inner stages of equal size
-      part = parts_[s - 1];
+  for (std::size_t n = 0; n < nodes; ++n) {
+    ChunkParts& part = chunk_parts_[n];
+    const auto node = static_cast<std::int64_t>(n);
+    const Chunk chunk{layers[n % layers.size()], placement.first(node), placement.last(node)};
+    if (n > 1 && chunk == key.chunk) {  // inner chunks of equal size
+      part = chunk_parts_[n - 1];
       continue;
     }
     key.chunk = chunk;
     part.cost = &chunk_cost(key, network);
-    const ParameterShare& share = part.cost->share;
+    part.first_bucket = buckets_.size();
+    if (plan.dp * plan.cp > 1 || runs_both_ways(placement.kind))
+      make_buckets(*part.cost, network,
+                   Bytes(static_cast<double>(part.cost->share.elements) * bytes_of(reduce_dtype)), plan);
+    part.bucket_count = buckets_.size() - part.first_bucket;
+  }
+  loads_.assign(nodes, ChunkLoad{});
+  for (std::size_t n = 0; n < nodes; ++n) {
+    const ChunkParts& part = chunk_parts_[n];
+    const ChunkCost& cost = *part.cost;
+    const auto node = static_cast<std::int64_t>(n);
+    ChunkLoad& load = loads_[n];
+    load.forward = cost.forward.duration;
+    load.backward = cost.backward.duration;
+    load.input = cost.input.duration;
+    load.weight = cost.weight.duration;
+    if (!placement.last(node)) load.send_forward = send(node, node + 1, message + mask);
+    if (!placement.first(node)) load.send_backward = send(node, node - 1, message);
+    load.held = cost.bytes.held;
+    load.held_for_weight = cost.bytes.held_for_weight;
+    load.forward_extra = cost.bytes.forward_extra;
+    load.backward_extra = cost.bytes.backward_extra;
+    load.weight_extra = cost.bytes.weight_extra;
+    load.buckets = {buckets_.data() + part.first_bucket, part.bucket_count};
+  }
+
+  stage_parts_.assign(ranks, StageParts{});
+  updates_.assign(ranks, StageUpdate{});
+  for (std::size_t r = 0; r < ranks; ++r) {
+    StageParts& part = stage_parts_[r];
+    for (std::int64_t c = 0; c < placement.chunks; ++c) {
+      const auto n = static_cast<std::size_t>(placement.node(static_cast<std::int64_t>(r), c));
+      const ParameterShare& share = chunk_parts_[n].cost->share;
+      part.share.elements += share.elements;
+      part.share.tensors += share.tensors;
+      part.share.embedding_elements += share.embedding_elements;
+    }
+    const ParameterShare& share = part.share;
+    if (r > 0 && share == stage_parts_[r - 1].share) {
+      part = stage_parts_[r - 1];
+      updates_[r] = updates_[r - 1];
+      continue;
+    }
     const std::int64_t owned = sharded ? (share.elements + plan.dp - 1) / plan.dp : share.elements;
     part.optimizer =
         &optimizer_cost({share.elements, owned, share.tensors, plan.precision, grad_dtype}, network);
     part.states = state_bytes(share, stack_, plan.precision, grad_dtype, plan.zero, plan.dp);
-    part.first_bucket = buckets_.size();
-    if (plan.dp * plan.cp > 1)
-      make_buckets(*part.cost, network, Bytes(static_cast<double>(share.elements) * bytes_of(reduce_dtype)),
-                   sharded && stack_.zero_reduce_scatter, overlap);
-    part.bucket_count = buckets_.size() - part.first_bucket;
-  }
-  for (std::size_t s = 0; s < stages; ++s) {
-    const StageParts& part = parts_[s];
-    const ChunkCost& cost = *part.cost;
-    StageWork& work = work_[s];
-    work.forward = cost.forward.duration;
-    work.backward = cost.backward.duration;
-    const auto boundary = static_cast<std::int64_t>(s);  // between this stage and the next
-    if (s + 1 < stages) work.send_forward = network.send(boundary, message + mask).seconds + gather;
-    if (s > 0) work.send_backward = network.send(boundary - 1, message).seconds + gather;
-    work.held = cost.bytes.held;
-    work.forward_extra = cost.bytes.forward_extra;
-    work.backward_extra = cost.bytes.backward_extra;
-    work.buckets = {buckets_.data() + part.first_bucket, part.bucket_count};
-    work.optimizer = part.optimizer->duration;
+    updates_[r].optimizer = part.optimizer->duration;
     if (sharded)
-      work.gather =
-          network
-              .cost({CollectiveKind::kAllGather, GroupKind::kData,
-                     Bytes(static_cast<double>(cost.share.elements) * bytes_of(plan.precision)), true})
-              .seconds;
+      updates_[r].gather = network
+                               .cost({CollectiveKind::kAllGather, GroupKind::kData,
+                                      Bytes(static_cast<double>(share.elements) * bytes_of(plan.precision)),
+                                      true})
+                               .seconds;
   }
 
   PipelineWork pipeline;
-  pipeline.stages = work_;
+  pipeline.chunks = loads_;
+  pipeline.updates = updates_;
+  pipeline.chunks_per_rank = placement.chunks;
   pipeline.micro_batches = out.micro_batches;
-  // One stage has no pipeline: it accumulates gradients, forward and backward in turn.
-  pipeline.schedule = stages == 1 ? ScheduleKind::k1f1b : plan.schedule;
+  pipeline.schedule = placement.kind;
   pipeline.blocking_sends = stack_.p2p_blocking;
-  if (const std::int64_t shared = parts_.front().cost->share.embedding_elements; shared > 0)
+  if (const std::int64_t shared = stage_parts_.front().share.embedding_elements; shared > 0)
     pipeline.embedding_exchange = network
                                       .cost({CollectiveKind::kAllReduce, GroupKind::kEmbedding,
                                              Bytes(static_cast<double>(shared) * bytes_of(reduce_dtype))})
@@ -233,13 +300,13 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
 
   const Allowance extra = allowance(plan.tp * plan.pp * plan.dp * plan.cp > 1);
   const auto times = timeline_.stages();
-  for (std::size_t s = 0; s < stages; ++s) {
-    if (times[s].compute + times[s].sending > times[out.busiest].compute + times[out.busiest].sending)
-      out.busiest = s;
-    const Bytes allocated = allocated_bytes(parts_[s].states, times[s].peak, stack_, out.micro_batches);
-    const Bytes reserved = allocated + times[s].peak * extra.fragmentation;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (times[r].compute + times[r].sending > times[out.busiest].compute + times[out.busiest].sending)
+      out.busiest = r;
+    const Bytes allocated = allocated_bytes(stage_parts_[r].states, times[r].peak, stack_, out.micro_batches);
+    const Bytes reserved = allocated + times[r].peak * extra.fragmentation;
     if (reserved > out.worst_reserved) {
-      out.worst_stage = s;
+      out.worst_stage = r;
       out.worst_allocated = allocated;
       out.worst_reserved = reserved;
       out.worst_total = reserved + extra.context;
@@ -248,24 +315,39 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
   out.spread = step_spread(out);
 }
 
+template <class Visit>
+void Evaluator::for_each_segment(const Evaluation& e, std::size_t rank, Visit visit) const {
+  for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
+    const auto n = static_cast<std::size_t>(e.placement.node(static_cast<std::int64_t>(rank), c));
+    const ChunkCost& cost = *chunk_parts_[n].cost;
+    const ChunkCounts& counts = timeline_.chunks()[n];
+    visit(cost.forward, static_cast<double>(e.per_chunk));
+    if (counts.whole > 0) visit(cost.backward, static_cast<double>(counts.whole));
+    if (counts.split > 0) visit(cost.input, static_cast<double>(counts.split));
+    if (counts.split > 0) visit(cost.weight, static_cast<double>(counts.split));
+  }
+}
+
 double Evaluator::step_spread(const Evaluation& e) const {
-  const StageParts& part = parts_[e.busiest];
+  const StageParts& part = stage_parts_[e.busiest];
   const StageTimes& times = timeline_.stages()[e.busiest];
-  const double m = static_cast<double>(e.micro_batches);
   // The bubble is made of the same passes: it is as uncertain as they are.
   const double stretch =
       times.compute > Seconds(0) ? (times.pipeline_end - times.sending) / times.compute : 1.0;
+  std::array<Seconds, kOperatorKindCount> operators{};
+  Seconds collectives, launches;
+  for_each_segment(e, e.busiest, [&](const Segment& segment, double n) {
+    for (std::size_t k = 0; k < kOperatorKindCount; ++k) operators[k] += segment.uncertain[k] * n;
+    collectives += segment.uncertain_collectives * n;
+    launches += segment.by_cause[static_cast<std::size_t>(Cause::kLaunch)] * n;
+  });
   SpreadSum sum;
   for (std::size_t k = 0; k < kOperatorKindCount; ++k)
-    sum.add((part.cost->forward.uncertain[k] + part.cost->backward.uncertain[k]) * (m * stretch) +
-            part.optimizer->uncertain[k]);
-  sum.add((part.cost->forward.uncertain_collectives + part.cost->backward.uncertain_collectives) *
-          (m * stretch));
-  sum.add((part.cost->forward.by_cause[static_cast<std::size_t>(Cause::kLaunch)] +
-           part.cost->backward.by_cause[static_cast<std::size_t>(Cause::kLaunch)]) *
-          (m * stretch * kLaunchSpread));
+    sum.add(operators[k] * stretch + part.optimizer->uncertain[k]);
+  sum.add(collectives * stretch);
+  sum.add(launches * (stretch * kLaunchSpread));
   sum.add(times.sending * e.send_spread);
-  sum.add((times.reduce_end - times.pipeline_end + work_[e.busiest].gather) * e.reduce_spread);
+  sum.add((times.reduce_end - times.pipeline_end + updates_[e.busiest].gather) * e.reduce_spread);
   return sum.relative(e.step);
 }
 
@@ -278,9 +360,9 @@ Score Evaluator::score(const Plan& plan, std::int64_t global_batch) {
 Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch) {
   Evaluation e;
   evaluate(plan, global_batch, e);
-  const double m = static_cast<double>(e.micro_batches);
   const double gpus = static_cast<double>(plan.tp * plan.pp * plan.dp * plan.cp);
   const auto times = timeline_.stages();
+  const auto& layers = layers_of(plan);
 
   Prediction p;
   p.step = {e.step.value, e.spread, Origin::kAnalytic};
@@ -298,21 +380,21 @@ Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch) {
   const auto cause = [&](StepCause which) -> Seconds& {
     return p.breakdown[static_cast<std::size_t>(which)];
   };
-  const StageParts& busiest = parts_[e.busiest];
+  const StageParts& busiest = stage_parts_[e.busiest];
   const StageTimes& t = times[e.busiest];
-  for (const Segment* segment : {&busiest.cost->forward, &busiest.cost->backward}) {
+  for_each_segment(e, e.busiest, [&](const Segment& segment, double n) {
     // The first causes of a step are those of a segment, in the same order.
-    for (std::size_t i = 0; i < kCauseCount; ++i) p.breakdown[i] += segment->by_cause[i] * m;
-    for (std::size_t i = 0; i < kOperatorKindCount; ++i) p.operators[i] += segment->by_operator[i] * m;
-    for (std::size_t i = 0; i < kOriginCount; ++i) p.origin_shares[i] += segment->by_origin[i].value * m;
-  }
+    for (std::size_t i = 0; i < kCauseCount; ++i) p.breakdown[i] += segment.by_cause[i] * n;
+    for (std::size_t i = 0; i < kOperatorKindCount; ++i) p.operators[i] += segment.by_operator[i] * n;
+    for (std::size_t i = 0; i < kOriginCount; ++i) p.origin_shares[i] += segment.by_origin[i].value * n;
+  });
   for (std::size_t i = 0; i < kOperatorKindCount; ++i) p.operators[i] += busiest.optimizer->by_operator[i];
   for (std::size_t i = 0; i < kOriginCount; ++i) p.origin_shares[i] += busiest.optimizer->by_origin[i].value;
   cause(StepCause::kPipelineSend) = t.sending;
   cause(StepCause::kBubble) = t.pipeline_end - t.compute - t.sending;
   cause(StepCause::kGradientReduce) = t.reduce_end - t.pipeline_end;
   cause(StepCause::kOptimizer) = busiest.optimizer->duration;
-  cause(StepCause::kParameterGather) = work_[e.busiest].gather;
+  cause(StepCause::kParameterGather) = updates_[e.busiest].gather;
   cause(StepCause::kEmbeddingExchange) = t.exchange;
   Seconds known;
   for (Seconds& s : p.breakdown) known += s = std::max(Seconds(0), s);  // differences round below zero
@@ -327,21 +409,26 @@ Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch) {
 
   Flops useful;
   const Allowance extra = allowance(gpus > 1);
-  for (std::size_t s = 0; s < parts_.size(); ++s) {
-    const StageParts& part = parts_[s];
-    useful += part.cost->model_flops * m;
+  for (std::size_t r = 0; r < stage_parts_.size(); ++r) {
+    const StageParts& part = stage_parts_[r];
     StagePrediction stage;
-    stage.layers = layers_of(plan)[s];
-    stage.parameters = part.cost->share.elements;
-    stage.forward = part.cost->forward.duration;
-    stage.backward = part.cost->backward.duration;
-    stage.busy = times[s].compute + times[s].sending;
-    stage.idle = times[s].pipeline_end - stage.busy;
-    stage.in_flight = times[s].in_flight;
+    for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
+      const auto n = static_cast<std::size_t>(e.placement.node(static_cast<std::int64_t>(r), c));
+      const ChunkCost& cost = *chunk_parts_[n].cost;
+      useful += cost.model_flops * static_cast<double>(e.per_chunk);
+      stage.layers += layers[n % layers.size()];
+      stage.forward += cost.forward.duration;
+      stage.backward += timeline_.chunks()[n].whole > 0 ? cost.backward.duration
+                                                        : cost.input.duration + cost.weight.duration;
+    }
+    stage.parameters = part.share.elements;
+    stage.busy = times[r].compute + times[r].sending;
+    stage.idle = times[r].pipeline_end - stage.busy;
+    stage.in_flight = times[r].in_flight;
     stage.states = part.states;
-    stage.activations = times[s].peak;
-    stage.allocated = allocated_bytes(part.states, times[s].peak, stack_, e.micro_batches);
-    stage.reserved = stage.allocated + times[s].peak * extra.fragmentation;
+    stage.activations = times[r].peak;
+    stage.allocated = allocated_bytes(part.states, times[r].peak, stack_, e.micro_batches);
+    stage.reserved = stage.allocated + times[r].peak * extra.fragmentation;
     stage.total = stage.reserved + extra.context;
     p.stages.push_back(stage);
   }

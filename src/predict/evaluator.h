@@ -1,5 +1,5 @@
 // Predicts plans of one model on one cluster with one stack. It owns the memos: segments by chunk shape,
-// optimizer steps by size, layer splits by stage count. One a thread.
+// optimizer steps by size, layer splits by chunk count. One a thread.
 //
 // score() and predict() take the same path; score() keeps a small value and, once warm, allocates nothing.
 #pragma once
@@ -32,8 +32,9 @@ class Evaluator {
     Choices choices;
     Chunk chunk;
     PlacedGroup tensor;
-    bool drained = true;  // the host's lead is gone when a pass starts
-    bool only_stage = true;
+    bool drained = true;        // the host's lead is gone when a pass starts
+    bool ends_together = true;  // one rank holds both ends of the model
+    bool split = false;         // the schedule runs halves of the backward
     bool operator==(const ChunkKey&) const = default;
   };
   struct ChunkKeyHash {
@@ -42,6 +43,8 @@ class Evaluator {
   struct ChunkCost {
     Segment forward;
     Segment backward;
+    Segment input;  // the backward's halves, where the schedule splits it
+    Segment weight;
     PassBytes bytes;
     ParameterShare share;
     Flops model_flops;  // recomputation left out
@@ -64,9 +67,11 @@ class Evaluator {
   const std::vector<std::int64_t>& layers_of(const Plan& plan);
 
   void evaluate(const Plan& plan, std::int64_t global_batch, Evaluation& out);
-  void make_buckets(const ChunkCost& cost, const Network& network, Bytes grad_bytes, bool reduce_scatter,
-                    bool overlap);
+  void make_buckets(const ChunkCost& cost, const Network& network, Bytes grad_bytes, const Plan& plan);
   double step_spread(const Evaluation& e) const;
+  // Every segment that runs on a rank, with how often it does in a step: visit(segment, times).
+  template <class Visit>
+  void for_each_segment(const Evaluation& e, std::size_t rank, Visit visit) const;
 
   Model model_;
   Cluster cluster_;
@@ -79,16 +84,22 @@ class Evaluator {
 
   // Buffers of one evaluation, kept from call to call.
   Timeline timeline_;
-  std::vector<StageWork> work_;
+  std::vector<ChunkLoad> loads_;
+  std::vector<StageUpdate> updates_;
   std::vector<Bucket> buckets_;
-  struct StageParts {
+  std::vector<std::int64_t> chunk_layers_;
+  struct ChunkParts {  // of a node, see timeline/schedule.h
     const ChunkCost* cost = nullptr;
-    const Segment* optimizer = nullptr;
     std::size_t first_bucket = 0;
     std::size_t bucket_count = 0;
+  };
+  struct StageParts {  // of a rank: all its chunks
+    ParameterShare share;
+    const Segment* optimizer = nullptr;
     StateBytes states;
   };
-  std::vector<StageParts> parts_;
+  std::vector<ChunkParts> chunk_parts_;
+  std::vector<StageParts> stage_parts_;
 };
 
 // The whole way from a checked run; costs as above.

@@ -38,11 +38,11 @@ constexpr std::string_view name(StepCause cause) { return kStepCauseNames[static
 struct StagePrediction {
   std::int64_t layers = 0;
   std::int64_t parameters = 0;  // on one rank
-  Seconds forward;              // one micro-batch
+  Seconds forward;              // one micro-batch through all its chunks
   Seconds backward;
-  Seconds busy;  // in passes and sends
-  Seconds idle;  // while the pipeline runs
-  std::int64_t in_flight = 0;
+  Seconds busy;                // in passes and sends
+  Seconds idle;                // while the pipeline runs
+  std::int64_t in_flight = 0;  // most micro-batches held at once; with several chunks, of a chunk each
   StateBytes states;
   Bytes activations;  // held for backwards at the peak, and what the pass at the peak uses
   Bytes allocated;    // states and activations: torch's allocated counter

@@ -11,13 +11,12 @@
 #include "base/units.h"
 #include "base/yaml.h"
 #include "spec/dtype.h"
+#include "spec/schedule_kind.h"
 
 namespace foretrain {
 
 enum class Recompute : unsigned char { kNone, kSelective, kFull };
 inline constexpr std::array<std::string_view, 3> kRecomputeNames = {"none", "selective", "full"};
-enum class ScheduleKind : unsigned char { kGpipe, k1f1b };
-inline constexpr std::array<std::string_view, 2> kScheduleNames = {"gpipe", "1f1b"};
 enum class AttentionKind : unsigned char { kFlash, kUnfused };
 inline constexpr std::array<std::string_view, 2> kAttentionNames = {"flash", "unfused"};
 
@@ -39,7 +38,16 @@ struct Plan {
   std::optional<Dtype> reduce_dtype;  // and reduced over data parallel ranks in it
   std::optional<bool> overlap_grad_reduce;
   std::optional<bool> partition_activations;   // checkpoints split over tp, gathered again in the backward
-  std::vector<std::int64_t> layers_per_stage;  // empty: the stack's rule
+  std::vector<std::int64_t> layers_per_stage;  // empty: the stack's rule; by stage, or by chunk
+
+  // What runs: 1f1b over several chunks is interleaved, and one stage has no pipeline, whatever is asked for.
+  ScheduleKind effective_schedule() const;
+  // Pieces of the model that each stage holds; of dualpipe one in each direction, of the same model.
+  std::int64_t chunks_per_stage() const { return pp > 1 ? chunks_per_rank(effective_schedule(), vpp) : 1; }
+  // Pieces that the model is cut into.
+  std::int64_t model_chunks() const {
+    return runs_both_ways(effective_schedule()) ? pp : pp * chunks_per_stage();
+  }
 
   bool operator==(const Plan&) const = default;
 };

@@ -43,7 +43,7 @@ struct RunOptions {
 // it with check_run.
 Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog& catalog);
 
-// What a plan asks for that the program does not model yet, in few words ("vpp > 1", "precision fp8").
+// What a plan asks for that the program does not model yet, in few words ("cp > 1", "precision fp8").
 std::optional<std::string> not_modelled(const Plan& plan);
 
 // Every rule that binds model, plan and cluster together: divisibility, sizes, features not modelled yet.

@@ -57,12 +57,23 @@ Result<void> check_tensor_parallel(const Run& run) {
 Result<void> check_stages(const Run& run) {
   const Plan& plan = run.plan;
   const std::int64_t layers = run.model.layers();
-  if (plan.pp > layers + kStagesBesidesLayers)
-    return fail(fmt::format("pp {} is more than layers {} with embedding and head", plan.pp, layers));
+  const std::int64_t chunks = plan.model_chunks();
+  if (chunks > layers + kStagesBesidesLayers) {
+    if (chunks == plan.pp)
+      return fail(fmt::format("pp {} is more than layers {} with embedding and head", plan.pp, layers));
+    return fail(fmt::format("pp {} with {} chunks a stage is more than layers {} with embedding and head",
+                            plan.pp, plan.chunks_per_stage(), layers));
+  }
+  if (const auto reason = refusal(plan.effective_schedule(), plan.pp, plan.vpp, run.micro_batches()))
+    return fail(*reason);
   const auto& stages = plan.layers_per_stage;
   if (stages.empty()) return {};
-  if (static_cast<std::int64_t>(stages.size()) != plan.pp)
-    return fail(fmt::format("layers_per_stage has {} entries, but pp is {}", stages.size(), plan.pp));
+  const auto entries = static_cast<std::int64_t>(stages.size());
+  if (entries != plan.pp && entries != chunks) {
+    const std::string by_chunk =
+        chunks == plan.pp ? "" : fmt::format(", in {} chunks a stage {}", plan.chunks_per_stage(), chunks);
+    return fail(fmt::format("layers_per_stage has {} entries, but pp is {}{}", entries, plan.pp, by_chunk));
+  }
   if (std::any_of(stages.begin(), stages.end(), [](std::int64_t count) { return count < 0; }))
     return fail("layers_per_stage has a negative entry");
   const std::int64_t sum = std::accumulate(stages.begin(), stages.end(), std::int64_t{0});
@@ -121,9 +132,11 @@ Result<void> check_sizes(const Run& run) {
   if (run.global_batch > kMaxTokens / run.seq)
     return fail(
         fmt::format("global_batch {} * seq {} is more than 10^12 tokens a step", run.global_batch, run.seq));
-  if (run.micro_batches() > kMaxPasses / run.plan.pp)
-    return fail(fmt::format("{} micro-batches a step * pp {} is more than 10^7; raise micro_batch or dp",
-                            run.micro_batches(), run.plan.pp));
+  const std::int64_t chunks = run.plan.chunks_per_stage();
+  if (run.micro_batches() > kMaxPasses / (run.plan.pp * chunks))
+    return fail(fmt::format("{} micro-batches a step * pp {}{} is more than 10^7; raise micro_batch or dp",
+                            run.micro_batches(), run.plan.pp,
+                            chunks > 1 ? fmt::format(" * {} chunks", chunks) : ""));
   const double tokens = static_cast<double>(run.plan.micro_batch) * static_cast<double>(run.seq);
   std::int64_t width = std::max(run.model.vocab, run.model.hidden);
   for (const BlockRun& blocks : run.model.blocks)
@@ -170,7 +183,6 @@ void add_assumptions(Run& run) {
 }  // namespace
 
 std::optional<std::string> not_modelled(const Plan& plan) {
-  if (plan.vpp > 1) return "vpp > 1";
   if (plan.cp > 1) return "cp > 1";
   if (plan.ep > 1) return "ep > 1";
   if (plan.zero > 1) return "zero > 1";

@@ -262,13 +262,12 @@ TEST_CASE("a stack has the parts that the model is made of") {
 TEST_CASE("what is not modelled yet is named in few words") {
   const auto reason = [](const char* plan) { return not_modelled(*parse_plan(plan)).value_or(""); };
   CHECK(reason("tp=8,zero=1") == "");
-  CHECK(reason("vpp=2") == "vpp > 1");
   CHECK(reason("cp=2") == "cp > 1");
   CHECK(reason("ep=2") == "ep > 1");
   CHECK(reason("zero=2") == "zero > 1");
   CHECK(reason("precision=fp8") == "precision fp8");
   CHECK(reason("grad_dtype=fp8") == "grad_dtype fp8");
-  CHECK(error_of_plan("vpp=2") == "foretrain: error: --plan: not modelled yet: vpp > 1");
+  CHECK(error_of_plan("cp=2") == "foretrain: error: --plan: not modelled yet: cp > 1");
 }
 
 TEST_CASE("sizes that would overflow are refused") {

@@ -2,11 +2,11 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
-#include "timeline/schedule.h"
-#include "timeline/timeline.h"
+#include "timeline/naive.h"
 
 namespace foretrain {
 namespace {
@@ -15,132 +15,66 @@ using std::int64_t;
 
 // Random work, with what its spans point to.
 struct Case {
-  std::vector<StageWork> stages;
+  std::vector<ChunkLoad> chunks;
   std::vector<std::vector<Bucket>> buckets;
+  std::vector<StageUpdate> updates;
   PipelineWork work;
 
   PipelineWork view() {
-    for (std::size_t s = 0; s < stages.size(); ++s) stages[s].buckets = buckets[s];
-    work.stages = stages;
+    for (std::size_t n = 0; n < chunks.size(); ++n) chunks[n].buckets = buckets[n];
+    work.chunks = chunks;
+    work.updates = updates;
     return work;
+  }
+  Placement placement() const {
+    return {work.schedule, static_cast<int64_t>(updates.size()), work.chunks_per_rank};
   }
 };
 
 // Tenths, so that sums are not exact and their order shows.
 double tenths(int most) { return 0.1 * *rc::gen::inRange(0, most); }
 
-Case any_case() {
+// At most so many times 20 micro-batches.
+Case any_case(int64_t factor = 1) {
   Case c;
-  const int stages = *rc::gen::inRange(1, 10);
-  for (int s = 0; s < stages; ++s) {
-    StageWork stage;
-    stage.forward = Seconds(tenths(30));
-    stage.backward = Seconds(tenths(60));
-    stage.send_forward = Seconds(tenths(20));
-    stage.send_backward = Seconds(tenths(20));
-    stage.held = Bytes(*rc::gen::inRange(0, 100));
-    stage.forward_extra = Bytes(*rc::gen::inRange(0, 100));
-    stage.backward_extra = Bytes(*rc::gen::inRange(0, 100));
-    stage.optimizer = Seconds(tenths(20));
-    stage.gather = Seconds(tenths(20));
-    c.stages.push_back(stage);
+  c.work.schedule = static_cast<ScheduleKind>(*rc::gen::inRange(0, kScheduleCount));
+  int64_t ranks = *rc::gen::inRange<int64_t>(1, 7);
+  int64_t m = *rc::gen::inRange<int64_t>(1, 20 * factor);
+  const int64_t vpp = c.work.schedule == ScheduleKind::kInterleaved ? *rc::gen::inRange<int64_t>(1, 4) : 1;
+  // As each schedule asks for.
+  if (c.work.schedule == ScheduleKind::kInterleaved) m = ranks * (1 + m / 4);
+  if (c.work.schedule == ScheduleKind::kZbH2) m += 2 * ranks - 2;
+  if (c.work.schedule == ScheduleKind::kDualpipe) ranks = ranks / 2 * 2 + 2, m = 2 * ranks + 2 * m;
+  if (c.work.schedule == ScheduleKind::kDualpipev) m += 2 * ranks;
+  c.work.chunks_per_rank = chunks_per_rank(c.work.schedule, vpp);
+  c.work.micro_batches = m;
+  for (int64_t n = 0; n < ranks * c.work.chunks_per_rank; ++n) {
+    ChunkLoad load;
+    load.forward = Seconds(tenths(30));
+    load.backward = Seconds(tenths(60));
+    load.input = Seconds(tenths(30));
+    load.weight = Seconds(tenths(30));
+    load.send_forward = Seconds(tenths(20));
+    load.send_backward = Seconds(tenths(20));
+    load.held = Bytes(*rc::gen::inRange(0, 100));
+    load.held_for_weight = Bytes(*rc::gen::inRange(0, 100));
+    load.forward_extra = Bytes(*rc::gen::inRange(0, 100));
+    load.backward_extra = Bytes(*rc::gen::inRange(0, 100));
+    load.weight_extra = Bytes(*rc::gen::inRange(0, 100));
+    c.chunks.push_back(load);
     c.buckets.emplace_back();
     for (int i = *rc::gen::inRange(0, 4); i > 0; --i) {
       c.buckets.back().push_back({Seconds(tenths(60)), Seconds(tenths(30))});
     }
   }
-  c.work.micro_batches = *rc::gen::inRange<int64_t>(1, 20);
-  c.work.schedule = *rc::gen::element(ScheduleKind::kGpipe, ScheduleKind::k1f1b);
+  for (int64_t r = 0; r < ranks; ++r) c.updates.push_back({Seconds(tenths(20)), Seconds(tenths(20))});
   c.work.blocking_sends = *rc::gen::arbitrary<bool>();
   c.work.embedding_exchange = Seconds(tenths(10));
   c.work.meet = Seconds(tenths(10));
+  RC_LOG() << name(c.work.schedule) << ", " << ranks << " ranks, vpp " << vpp << ", " << m
+           << " micro-batches\n";
   return c;
 }
-
-struct Pass {
-  double start = 0.0;
-  double end = 0.0;
-  double arrival = 0.0;  // of its message
-};
-
-// The rules one by one, evaluated again and again in no clever order until nothing changes.
-struct Naive {
-  const PipelineWork& work;
-  int64_t p = static_cast<int64_t>(work.stages.size());
-  int64_t m = work.micro_batches;
-  std::map<std::pair<int64_t, int64_t>, Pass> passes;  // by stage and place in its order
-  std::map<std::pair<int64_t, int64_t>, int64_t> forward_at, backward_at;
-
-  explicit Naive(const PipelineWork& w) : work(w) {
-    for (int64_t s = 0; s < p; ++s) {
-      for (int64_t k = 0; k < 2 * m; ++k) {
-        const ScheduledPass pass = order(s, k);
-        (pass.forward ? forward_at : backward_at)[{s, pass.micro_batch}] = k;
-      }
-    }
-    while (improve()) {
-    }
-  }
-
-  ScheduledPass order(int64_t s, int64_t k) const { return pass_at(work.schedule, s, p, m, k); }
-
-  double send(int64_t s, bool forward) const {
-    if (forward ? s == p - 1 : s == 0) return 0.0;
-    const StageWork& stage = work.stages[static_cast<std::size_t>(s)];
-    return (forward ? stage.send_forward : stage.send_backward).value;
-  }
-
-  bool improve() {
-    bool changed = false;
-    for (int64_t s = 0; s < p; ++s) {
-      const StageWork& stage = work.stages[static_cast<std::size_t>(s)];
-      for (int64_t k = 0; k < 2 * m; ++k) {
-        const auto [forward, i] = order(s, k);
-        Pass pass;
-        if (k > 0) {
-          const Pass& before = passes[{s, k - 1}];
-          const double busy = work.blocking_sends ? send(s, order(s, k - 1).forward) : 0.0;
-          pass.start = before.end + busy;
-        }
-        if (forward && s > 0) {
-          pass.start = std::max(pass.start, passes[{s - 1, forward_at[{s - 1, i}]}].arrival);
-        }
-        if (!forward && s < p - 1) {
-          pass.start = std::max(pass.start, passes[{s + 1, backward_at[{s + 1, i}]}].arrival);
-        }
-        pass.end = pass.start + (forward ? stage.forward : stage.backward).value;
-        pass.arrival = pass.end;
-        if (!work.blocking_sends && i > 0) {
-          const int64_t last = (forward ? forward_at : backward_at)[{s, i - 1}];
-          pass.arrival = std::max(pass.arrival, passes[{s, last}].arrival);
-        }
-        pass.arrival += send(s, forward);
-        Pass& known = passes[{s, k}];
-        changed = changed || known.start != pass.start || known.end != pass.end;
-        changed = changed || known.arrival != pass.arrival;
-        known = pass;
-      }
-    }
-    return changed;
-  }
-
-  double pipeline_end(int64_t s) {
-    return passes[{s, 2 * m - 1}].end + (work.blocking_sends ? send(s, false) : 0.0);
-  }
-
-  // The bytes rule, pass by pass.
-  Bytes peak(int64_t s) const {
-    const StageWork& stage = work.stages[static_cast<std::size_t>(s)];
-    Bytes held, most;
-    for (int64_t k = 0; k < 2 * m; ++k) {
-      const bool forward = order(s, k).forward;
-      if (forward) held += stage.held;
-      most = std::max(most, held + (forward ? stage.forward_extra : stage.backward_extra));
-      if (!forward) held -= stage.held;
-    }
-    return most;
-  }
-};
 
 TEST_CASE("the simulation equals the rules iterated to a fixed point, to the last bit") {
   CHECK(rc::check([] {
@@ -150,47 +84,68 @@ TEST_CASE("the simulation equals the rules iterated to a fixed point, to the las
     Timeline timeline;
     std::vector<Event> events;
     timeline.simulate(work, &events);
-    for (int64_t s = 0; s < naive.p; ++s) {
-      const StageTimes& times = timeline.stages()[static_cast<std::size_t>(s)];
-      RC_ASSERT(times.pipeline_end.value == naive.pipeline_end(s));
-      RC_ASSERT(times.peak == naive.peak(s));
+    for (int64_t r = 0; r < work.ranks(); ++r) {
+      const StageTimes& times = timeline.stages()[static_cast<std::size_t>(r)];
+      RC_ASSERT(times.pipeline_end.value == naive.pipeline_end(r));
+      RC_ASSERT(times.peak == naive.peak(r));
     }
-    // Each stage's passes appear in its schedule's order, at the naive times.
-    std::map<int64_t, int64_t> seen;
+    // Each rank's passes appear in its schedule's order, at the naive times.
+    std::vector<std::size_t> seen(static_cast<std::size_t>(work.ranks()), 0);
     for (const Event& event : events) {
-      if (event.kind != EventKind::kForward && event.kind != EventKind::kBackward) continue;
-      const int64_t k = seen[event.stage]++;
-      const ScheduledPass expected = naive.order(event.stage, k);
-      RC_ASSERT(expected.forward == (event.kind == EventKind::kForward));
+      if (event.kind > EventKind::kWeight) continue;
+      const auto r = static_cast<std::size_t>(event.stage);
+      const Naive::Pass& expected = naive.ranks[r][seen[r]++];
+      RC_ASSERT(expected.event() == event.kind);
+      RC_ASSERT(expected.pass.chunk == event.chunk);
       RC_ASSERT(expected.micro_batch == event.micro_batch);
-      RC_ASSERT(event.start.value == naive.passes[std::pair(event.stage, k)].start);
-      RC_ASSERT(event.end.value == naive.passes[std::pair(event.stage, k)].end);
+      RC_ASSERT(expected.start == event.start.value);
+      RC_ASSERT(expected.end == event.end.value);
     }
-    for (int64_t s = 0; s < naive.p; ++s) RC_ASSERT(seen[s] == 2 * naive.m);
+    for (std::size_t r = 0; r < seen.size(); ++r) RC_ASSERT(seen[r] == naive.ranks[r].size());
   }));
 }
 
-TEST_CASE("a step is at least every stage's work and one micro-batch's way through all stages") {
+TEST_CASE("orders written out give what the schedule's own way gives, to the last bit") {
   CHECK(rc::check([] {
     Case c = any_case();
     const PipelineWork work = c.view();
+    Orders orders;
+    write_orders(work.schedule, {work.ranks(), work.chunks_per_rank, work.micro_batches_per_chunk()}, orders);
+    Timeline timeline, explicitly;
+    Seconds step;
+    RC_ASSERT(!explicitly.simulate(work, orders, step));
+    RC_ASSERT(step == timeline.simulate(work));
+    for (std::size_t r = 0; r < timeline.stages().size(); ++r) {
+      RC_ASSERT(timeline.stages()[r].reduce_end == explicitly.stages()[r].reduce_end);
+      RC_ASSERT(timeline.stages()[r].peak == explicitly.stages()[r].peak);
+      RC_ASSERT(timeline.stages()[r].in_flight == explicitly.stages()[r].in_flight);
+      RC_ASSERT(timeline.stages()[r].sending == explicitly.stages()[r].sending);
+    }
+  }));
+}
+
+TEST_CASE("a step is at least every rank's work and one micro-batch's way through the model") {
+  CHECK(rc::check([] {
+    Case c = any_case();
+    const PipelineWork work = c.view();
+    const Placement placement = c.placement();
     Timeline timeline;
     const double step = timeline.simulate(work).value * (1 + 1e-12);
-    double way = 0.0, before = 0.0, after = 0.0;
-    for (std::size_t s = 0; s < c.stages.size(); ++s) {
-      way += (c.stages[s].forward + c.stages[s].backward).value;
-      if (s + 1 < c.stages.size()) way += c.stages[s].send_forward.value;
-      if (s > 0) way += c.stages[s].send_backward.value;
+    double way = 0.0;
+    for (int64_t n = 0; n < placement.nodes(); ++n) {
+      const ChunkLoad& load = c.chunks[static_cast<std::size_t>(n)];
+      if (placement.first(n)) way = 0.0;
+      way += (load.forward + std::min(load.backward, load.input)).value;
+      const auto sends = [&](int64_t to) { return placement.rank(to) != placement.rank(n); };
+      if (!placement.last(n) && sends(n + 1)) way += load.send_forward.value;
+      if (!placement.first(n) && sends(n - 1)) way += load.send_backward.value;
+      if (placement.last(n)) RC_ASSERT(step >= way + work.meet.value);
     }
-    RC_ASSERT(step >= way + work.meet.value);
-    for (std::size_t s = 0; s < c.stages.size(); ++s) {
-      // All its passes, after the first micro-batch has come and before the last has gone back.
-      const StageTimes& times = timeline.stages()[s];
-      const StageWork& stage = c.stages[s];
-      RC_ASSERT(step >= before + (times.compute + work.meet + stage.optimizer + stage.gather).value + after);
-      before += (stage.forward + stage.send_forward).value;
-      after += stage.backward.value;
-      if (s + 1 < c.stages.size()) after += c.stages[s + 1].send_backward.value;
+    for (std::size_t r = 0; r < c.updates.size(); ++r) {
+      const StageTimes& times = timeline.stages()[r];
+      RC_ASSERT(
+          step >=
+          (times.compute + times.sending + work.meet + c.updates[r].optimizer + c.updates[r].gather).value);
     }
   }));
 }
@@ -202,15 +157,32 @@ TEST_CASE("lengthening anything never shortens the step") {
     Timeline timeline;
     const double before = timeline.simulate(c.view()).value;
     const Seconds more(tenths(30));
-    StageWork& stage = c.stages[*rc::gen::inRange<std::size_t>(0, c.stages.size())];
-    std::vector<Seconds*> durations = {&stage.forward,       &stage.backward,           &stage.send_forward,
-                                       &stage.send_backward, &stage.optimizer,          &stage.gather,
-                                       &c.work.meet,         &c.work.embedding_exchange};
+    ChunkLoad& load = c.chunks[*rc::gen::inRange<std::size_t>(0, c.chunks.size())];
+    StageUpdate& update = c.updates[*rc::gen::inRange<std::size_t>(0, c.updates.size())];
+    // A pass longer at its end keeps the distance of its buckets to that end, so those come later too.
+    std::vector<Seconds*> durations = {
+        &load.forward,       &load.backward,    &load.input,    &load.weight, &load.send_forward,
+        &load.send_backward, &update.optimizer, &update.gather, &c.work.meet, &c.work.embedding_exchange};
     for (std::vector<Bucket>& buckets : c.buckets) {
       for (Bucket& bucket : buckets) durations.push_back(&bucket.seconds);
     }
     *durations[*rc::gen::inRange<std::size_t>(0, durations.size())] += more;
     RC_ASSERT(timeline.simulate(c.view()).value >= before * (1 - 1e-12));
+  }));
+}
+
+TEST_CASE("more micro-batches never take less time, nor less memory") {
+  CHECK(rc::check([] {
+    Case c = any_case();
+    Timeline timeline;
+    const double before = timeline.simulate(c.view()).value;
+    std::vector<Bytes> peaks;
+    for (const StageTimes& times : timeline.stages()) peaks.push_back(times.peak);
+    c.work.micro_batches += c.work.schedule == ScheduleKind::kInterleaved ? c.placement().ranks
+                            : c.work.schedule == ScheduleKind::kDualpipe  ? 2
+                                                                          : 1;
+    RC_ASSERT(timeline.simulate(c.view()).value >= before * (1 - 1e-12));
+    for (std::size_t r = 0; r < peaks.size(); ++r) RC_ASSERT(timeline.stages()[r].peak >= peaks[r]);
   }));
 }
 
@@ -225,7 +197,7 @@ TEST_CASE("sends that block are never faster than sends that do not") {
   }));
 }
 
-TEST_CASE("no stage does two things at once, and nothing happens before the start or after the end") {
+TEST_CASE("no rank does two things at once, and nothing happens before the start or after the end") {
   CHECK(rc::check([] {
     Case c = any_case();
     Timeline timeline;
@@ -246,36 +218,61 @@ TEST_CASE("no stage does two things at once, and nothing happens before the star
   }));
 }
 
-TEST_CASE("every micro-batch goes forward through the stages in turn, and back") {
+TEST_CASE("every micro-batch goes forward through the chunks in turn, and back, its weights last") {
   CHECK(rc::check([] {
     Case c = any_case();
+    const Placement placement = c.placement();
     Timeline timeline;
     std::vector<Event> events;
     timeline.simulate(c.view(), &events);
     std::map<std::pair<int64_t, int64_t>, Seconds> forward, backward;
-    const auto last = static_cast<int64_t>(c.stages.size()) - 1;
     for (const Event& event : events) {
-      const auto at = [&](int64_t stage) { return std::pair(stage, event.micro_batch); };
+      const int64_t node = placement.node(event.stage, event.chunk);
+      const auto at = [&](int64_t n) { return std::pair(n, event.micro_batch); };
       if (event.kind == EventKind::kForward) {
-        if (event.stage > 0) RC_ASSERT(event.start >= forward.at(at(event.stage - 1)));
-        forward[at(event.stage)] = event.end;
-      } else if (event.kind == EventKind::kBackward) {
-        RC_ASSERT(event.start >= forward.at(at(event.stage)));
-        if (event.stage < last) RC_ASSERT(event.start >= backward.at(at(event.stage + 1)));
-        backward[at(event.stage)] = event.end;
+        if (!placement.first(node)) RC_ASSERT(event.start >= forward.at(at(node - 1)));
+        forward[at(node)] = event.end;
+      } else if (event.kind == EventKind::kBackward || event.kind == EventKind::kInput) {
+        RC_ASSERT(event.start >= forward.at(at(node)));
+        if (!placement.last(node)) RC_ASSERT(event.start >= backward.at(at(node + 1)));
+        backward[at(node)] = event.end;
+      } else if (event.kind == EventKind::kWeight) {
+        RC_ASSERT(event.start >= backward.at(at(node)));
       }
     }
+    RC_ASSERT(forward.size() == backward.size());
+    RC_ASSERT(static_cast<int64_t>(forward.size()) == placement.nodes() * c.work.micro_batches_per_chunk());
   }));
 }
 
 TEST_CASE("recording events changes nothing, and neither does repeating") {
   CHECK(rc::check([] {
-    Case c = any_case();
+    Case c = any_case(), other = any_case();
     Timeline fresh, used;
     std::vector<Event> events;
     const Seconds recorded = used.simulate(c.view(), &events);
     RC_ASSERT(fresh.simulate(c.view()) == recorded);
+    used.simulate(other.view());
     RC_ASSERT(used.simulate(c.view()) == recorded);
+  }));
+}
+
+// Where events are recorded every pass is simulated; else the steady state is passed over.
+TEST_CASE("passing over the steady state changes nothing but the rounding") {
+  CHECK(rc::check([] {
+    Case c = any_case(200);
+    Timeline timeline;
+    std::vector<Event> events;
+    const double full = timeline.simulate(c.view(), &events).value;
+    const std::vector<StageTimes> ranks(timeline.stages().begin(), timeline.stages().end());
+    const double passed_over = timeline.simulate(c.view()).value;
+    RC_ASSERT(std::abs(passed_over - full) <= 1e-10 * full);
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      const StageTimes& times = timeline.stages()[r];
+      RC_ASSERT(std::abs((times.pipeline_end - ranks[r].pipeline_end).value) <= 1e-10 * full);
+      RC_ASSERT(std::abs((times.reduce_end - ranks[r].reduce_end).value) <= 1e-10 * full);
+      RC_ASSERT(times.peak == ranks[r].peak);
+    }
   }));
 }
 

@@ -5,18 +5,40 @@
 #include "base/check.h"
 
 namespace foretrain {
+namespace {
 
-ScheduledPass pass_at(ScheduleKind kind, std::int64_t stage, std::int64_t stages, std::int64_t micro_batches,
-                      std::int64_t k) {
-  CHECK_THAT(0 <= stage && stage < stages);
-  CHECK_THAT(0 <= k && k < 2 * micro_batches);
-  // One forward and one backward in turn is what lies between the warm-up and as many backwards at the end.
-  const std::int64_t warm_up =
-      kind == ScheduleKind::kGpipe ? micro_batches : std::min(micro_batches, stages - 1 - stage);
-  if (k < warm_up) return {true, k};
-  if (k >= 2 * micro_batches - warm_up) return {false, k - micro_batches};
-  const std::int64_t turn = k - warm_up;
-  return turn % 2 == 0 ? ScheduledPass{true, warm_up + turn / 2} : ScheduledPass{false, turn / 2};
+WriteOrder& writer(ScheduleKind kind) {
+  switch (kind) {
+    case ScheduleKind::kGpipe:
+      return order_gpipe;
+    case ScheduleKind::k1f1b:
+      return order_1f1b;
+    case ScheduleKind::kInterleaved:
+      return order_interleaved;
+    case ScheduleKind::kZbH1:
+      return order_zb_h1;
+    case ScheduleKind::kZbH2:
+      return order_zb_h2;
+    case ScheduleKind::kZbv:
+      return order_zbv;
+    case ScheduleKind::kDualpipe:
+      return order_dualpipe;
+    case ScheduleKind::kDualpipev:
+      return order_dualpipev;
+  }
+  CHECK_THAT(false);
+  return order_1f1b;
+}
+
+}  // namespace
+
+void write_orders(ScheduleKind kind, const PipelineShape& shape, Orders& orders) {
+  WriteOrder& write = writer(kind);
+  orders.clear();
+  for (std::int64_t rank = 0; rank < shape.ranks; ++rank) {
+    orders.next_rank();
+    write(shape, rank, orders);
+  }
 }
 
 std::int64_t most_in_flight(ScheduleKind kind, std::int64_t stage, std::int64_t stages,

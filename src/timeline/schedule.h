@@ -1,27 +1,49 @@
-// The order in which a stage runs its passes.
-//   gpipe: all forwards, then all backwards (Huang et al. 2019, arXiv 1811.06965).
-//   1f1b:  min(m, p - 1 - s) forwards, then one forward and one backward in turn, then the remaining
-//          backwards (PipeDream-Flush; Narayanan et al. 2021, arXiv 2104.04473). Stage s holds at most
-//          min(m, p - s) micro-batches.
-// Both take micro-batches in their order, backwards too.
+// The pipeline schedules: each is one function in a file of its own (schedule_NAME.cc), which opens with the
+// idea, a picture and the paper. It writes the order in which one rank runs its passes; everything else about
+// a schedule is how its chunks lie on ranks.
+//
+// The pieces of the model, in its order from the embedding on, are its nodes. Each rank holds `chunks` of
+// them:
+//   in turns (interleaved)        in a V (zbv, dualpipev)      both ways (dualpipe)
+//   rank 0   node 0  3  6         rank 0   node 0  5           rank 0   node 0  5   <- last of the second
+//   copy rank 1   node 1  4  7         rank 1   node 1  4           rank 1   node 1  4 rank 2   node 2  5  8
+//   rank 2   node 2  3           rank 2   node 2  3   <- first of the second copy
+// The nodes of dualpipe are two copies of a model of p pieces, each for half of the micro-batches.
 #pragma once
 
-#include <cstdint>
-
-#include "spec/plan.h"
+#include "timeline/order.h"
 
 namespace foretrain {
 
-struct ScheduledPass {
-  bool forward = true;
-  std::int64_t micro_batch = 0;
+struct Placement {
+  ScheduleKind kind = ScheduleKind::k1f1b;
+  std::int64_t ranks = 1;
+  std::int64_t chunks = 1;
+
+  std::int64_t nodes() const { return ranks * chunks; }
+  std::int64_t node(std::int64_t rank, std::int64_t chunk) const {
+    return chunk == 1 && lies_in_v(kind) ? 2 * ranks - 1 - rank : chunk * ranks + rank;
+  }
+  std::int64_t rank(std::int64_t node) const {
+    return node >= ranks && lies_in_v(kind) ? 2 * ranks - 1 - node : node % ranks;
+  }
+  std::int64_t chunk(std::int64_t node) const { return node / ranks; }
+  // Whether a node is at the beginning or end of a model.
+  bool first(std::int64_t node) const { return node == 0 || (runs_both_ways(kind) && node == ranks); }
+  bool last(std::int64_t node) const {
+    return node == nodes() - 1 || (runs_both_ways(kind) && node == ranks - 1);
+  }
 };
 
-// The k-th of the 2 m passes of stage s of p.
-ScheduledPass pass_at(ScheduleKind kind, std::int64_t stage, std::int64_t stages, std::int64_t micro_batches,
-                      std::int64_t k);
+using WriteOrder = void(const PipelineShape& shape, std::int64_t rank, Orders& orders);
+WriteOrder order_gpipe, order_1f1b, order_interleaved, order_zb_h1, order_zb_h2, order_zbv, order_dualpipe,
+    order_dualpipev;
 
-// The most micro-batches that stage s holds at once: begun by a forward, not yet ended by a backward.
+// The orders of all ranks. The shape has been checked (refusal() in spec/schedule_kind.h).
+void write_orders(ScheduleKind kind, const PipelineShape& shape, Orders& orders);
+
+// The most micro-batches that stage s of p holds at once under gpipe or 1f1b: begun by a forward, not yet
+// ended by a backward.
 std::int64_t most_in_flight(ScheduleKind kind, std::int64_t stage, std::int64_t stages,
                             std::int64_t micro_batches);
 

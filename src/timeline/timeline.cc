@@ -1,7 +1,8 @@
-// The order of evaluation. Passes depend on each other across stages, so a simulator usually keeps a queue of
-// what has become ready. Here the schedules are fixed, and an order that respects every dependency is known
-// beforehand: that of equal stages with passes of one slot each. With unequal stages the times differ, the
-// dependencies do not. In 1f1b forward i of stage s stands in slot s + 2i, backward j in 2p - 1 - s + 2j:
+// The order of evaluation of gpipe and 1f1b; the other schedules are run by executor.cc. Passes depend on
+// each other across stages, so a simulator usually keeps a queue of what has become ready. Here the schedules
+// are fixed, and an order that respects every dependency is known beforehand: that of equal stages with
+// passes of one slot each. With unequal stages the times differ, the dependencies do not. In 1f1b forward i
+// of stage s stands in slot s + 2i, backward j in 2p - 1 - s + 2j:
 //
 //   stage 0   F0 .  F1 .  F2 B0 F3 B1 .  B2 .  B3        p = 3, m = 4
 //   stage 1      F0 .  F1 B0 F2 B1 F3 B2 .  B3
@@ -110,73 +111,161 @@ class Timeline::Pipeline {
 
 template <bool kBlocking, bool kRecord>
 void Timeline::run_passes(const PipelineWork& work, std::vector<Event>* events) {
-  const auto stages = static_cast<std::int64_t>(work.stages.size());
-  Pipeline<kBlocking, kRecord> pipeline(cursors_.data() + 1, stages, work.micro_batches, events);
-  switch (work.schedule) {
-    case ScheduleKind::kGpipe:
-      return pipeline.gpipe();
-    case ScheduleKind::k1f1b:
-      return pipeline.one_forward_one_backward();
+  Pipeline<kBlocking, kRecord> pipeline(cursors_.data() + 1, work.ranks(), work.micro_batches, events);
+  if (work.schedule == ScheduleKind::kGpipe) {
+    pipeline.gpipe();
+  } else {
+    pipeline.one_forward_one_backward();
   }
-  CHECK_THAT(false);
 }
 
 void Timeline::load(const PipelineWork& work) {
-  cursors_.assign(work.stages.size() + 2, Cursor{});
-  for (std::size_t s = 0; s < work.stages.size(); ++s) {
-    const StageWork& stage = work.stages[s];
+  const std::size_t stages = work.chunks.size();
+  cursors_.assign(stages + 2, Cursor{});
+  for (std::size_t s = 0; s < stages; ++s) {
+    const ChunkLoad& load = work.chunks[s];
     Cursor& cursor = cursors_[s + 1];
-    cursor.forward = stage.forward.value;
-    cursor.backward = stage.backward.value;
-    cursor.send_forward = s + 1 < work.stages.size() ? stage.send_forward.value : 0.0;
-    cursor.send_backward = s > 0 ? stage.send_backward.value : 0.0;
+    cursor.forward = load.forward.value;
+    cursor.backward = load.backward.value;
+    cursor.send_forward = s + 1 < stages ? load.send_forward.value : 0.0;
+    cursor.send_backward = s > 0 ? load.send_backward.value : 0.0;
   }
 }
 
+void Timeline::begin(const PipelineWork& work, std::vector<Event>* events) {
+  CHECK_THAT(!work.chunks.empty() && work.micro_batches >= 1);
+  CHECK_THAT(work.chunks_per_rank >= 1 &&
+             work.ranks() * work.chunks_per_rank == static_cast<std::int64_t>(work.chunks.size()));
+  CHECK_THAT(work.updates.empty() || static_cast<std::int64_t>(work.updates.size()) == work.ranks());
+  if (events) events->clear();
+  stages_.assign(static_cast<std::size_t>(work.ranks()), {});
+  counts_.assign(work.chunks.size(), {});
+  last_.assign(work.chunks.size(), {});
+}
+
 Seconds Timeline::simulate(const PipelineWork& work, std::vector<Event>* events) {
-  CHECK_THAT(!work.stages.empty());
-  CHECK_THAT(work.micro_batches >= 1);
+  begin(work, events);
+  if (work.schedule == ScheduleKind::kGpipe || work.schedule == ScheduleKind::k1f1b) {
+    CHECK_THAT(work.chunks_per_rank == 1);
+    run_slots(work, events);
+    return finish(work, events);
+  }
+  CHECK_THAT(work.chunks_per_rank == chunks_per_rank(work.schedule, work.chunks_per_rank));
+  const PipelineShape shape{work.ranks(), work.chunks_per_rank, work.micro_batches_per_chunk()};
+  if (orders_of_ != work.schedule || !(orders_shape_ == shape)) {
+    write_orders(work.schedule, shape, orders_);
+    orders_of_ = work.schedule;
+    orders_shape_ = shape;
+  }
+  CHECK_THAT(!executor_.run(work, orders_, events));
+  take_ends(work);
+  return finish(work, events);
+}
+
+std::optional<std::string> Timeline::simulate(const PipelineWork& work, const Orders& orders, Seconds& step,
+                                              std::vector<Event>* events) {
+  begin(work, events);
+  const PipelineShape shape{work.ranks(), work.chunks_per_rank, work.micro_batches_per_chunk()};
+  if (auto wrong = miscounted(orders, shape)) return wrong;
+  if (auto deadlock = executor_.run(work, orders, events)) return deadlock;
+  take_ends(work);
+  step = finish(work, events);
+  return std::nullopt;
+}
+
+void Timeline::run_slots(const PipelineWork& work, std::vector<Event>* events) {
   load(work);
   if (events) {
-    events->clear();
     work.blocking_sends ? run_passes<true, true>(work, events) : run_passes<false, true>(work, events);
   } else {
     work.blocking_sends ? run_passes<true, false>(work, events) : run_passes<false, false>(work, events);
+  }
+  const std::int64_t p = work.ranks();
+  for (std::int64_t s = 0; s < p; ++s) {
+    const auto i = static_cast<std::size_t>(s);
+    const ChunkLoad& load = work.chunks[i];
+    const Cursor& cursor = cursors_[i + 1];
+    StageTimes& times = stages_[i];
+    times.pipeline_end = Seconds(cursor.free);
+    // Where the most are held, a forward has just begun to hold the last of them, and a backward comes next.
+    times.in_flight = most_in_flight(work.schedule, s, p, work.micro_batches);
+    times.peak =
+        static_cast<double>(times.in_flight) * load.held + std::max(load.forward_extra, load.backward_extra);
+    counts_[i].whole = work.micro_batches;
+    last_[i] = {cursor.backward_start, cursor.backward_start + cursor.backward};
+  }
+}
+
+void Timeline::take_ends(const PipelineWork& work) {
+  const Footprint& footprint = executor_.footprint();
+  for (std::size_t r = 0; r < stages_.size(); ++r) {
+    stages_[r].pipeline_end = executor_.rank_end(r);
+    stages_[r].peak = footprint.ranks()[r].peak;
+    stages_[r].in_flight = footprint.ranks()[r].in_flight;
+  }
+  for (std::size_t n = 0; n < work.chunks.size(); ++n) {
+    counts_[n] = footprint.backwards()[n];
+    last_[n] = {executor_.last_start(n).value, executor_.last_end(n).value};
+  }
+}
+
+// The passes are over.
+Seconds Timeline::finish(const PipelineWork& work, std::vector<Event>* events) {
+  const Placement placement{work.schedule, work.ranks(), work.chunks_per_rank};
+  const auto m = static_cast<double>(work.micro_batches_per_chunk());
+  for (std::int64_t n = 0; n < placement.nodes(); ++n) {
+    const auto i = static_cast<std::size_t>(n);
+    const ChunkLoad& load = work.chunks[i];
+    const std::int64_t rank = placement.rank(n);
+    StageTimes& times = stages_[static_cast<std::size_t>(rank)];
+    const ChunkCounts& counts = counts_[i];
+    if (counts.split == 0) {
+      times.compute += m * (load.forward + load.backward);
+    } else {
+      times.compute += m * load.forward + static_cast<double>(counts.whole) * load.backward +
+                       static_cast<double>(counts.split) * (load.input + load.weight);
+    }
+    if (!work.blocking_sends) continue;
+    Seconds sends;
+    if (!placement.last(n) && placement.rank(n + 1) != rank) sends += load.send_forward;
+    if (!placement.first(n) && placement.rank(n - 1) != rank) sends += load.send_backward;
+    times.sending += m * sends;
   }
   reduce_gradients(work, events);
   return meet_and_update(work, events);
 }
 
+// A rank reduces one bucket after another: its chunks' in the order in which their last passes end.
 void Timeline::reduce_gradients(const PipelineWork& work, std::vector<Event>* events) {
-  const auto p = static_cast<std::int64_t>(work.stages.size());
-  const auto m = static_cast<double>(work.micro_batches);
-  stages_.assign(work.stages.size(), {});
-  for (std::int64_t s = 0; s < p; ++s) {
-    const StageWork& stage = work.stages[static_cast<std::size_t>(s)];
-    const Cursor& cursor = cursors_[static_cast<std::size_t>(s + 1)];
-    StageTimes& times = stages_[static_cast<std::size_t>(s)];
-    times.compute = m * (stage.forward + stage.backward);
-    if (work.blocking_sends) times.sending = Seconds(m * (cursor.send_forward + cursor.send_backward));
-    times.pipeline_end = Seconds(cursor.free);
-    // Where the most are held, a forward has just begun to hold the last of them, and a backward comes next.
-    times.in_flight = most_in_flight(work.schedule, s, p, work.micro_batches);
-    times.peak = static_cast<double>(times.in_flight) * stage.held +
-                 std::max(stage.forward_extra, stage.backward_extra);
-
-    const Seconds last_start(cursor.backward_start);
-    const Seconds last_end = last_start + stage.backward;
-    Seconds reduced = last_start;
-    for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
-      const Bucket& bucket = stage.buckets[i];
-      const Seconds start = std::max(reduced, last_end - bucket.ready_before_end);
-      reduced = add(events, s, EventKind::kReduce, static_cast<std::int64_t>(i), start, bucket.seconds);
+  const Placement placement{work.schedule, work.ranks(), work.chunks_per_rank};
+  for (std::int64_t r = 0; r < work.ranks(); ++r) {
+    StageTimes& times = stages_[static_cast<std::size_t>(r)];
+    Seconds reduced;
+    std::int64_t index = 0;
+    const auto before = [&](std::int64_t a, std::int64_t b) {  // of two nodes
+      const double x = last_[static_cast<std::size_t>(a)].end, y = last_[static_cast<std::size_t>(b)].end;
+      return x < y || (x == y && a < b);
+    };
+    for (std::int64_t node = -1, done = 0; done < work.chunks_per_rank; ++done) {
+      std::int64_t next = -1;
+      for (std::int64_t c = 0; c < work.chunks_per_rank; ++c) {
+        const std::int64_t n = placement.node(r, c);
+        if ((node < 0 || before(node, n)) && (next < 0 || before(n, next))) next = n;
+      }
+      node = next;
+      const LastPass& last = last_[static_cast<std::size_t>(node)];
+      reduced = std::max(reduced, Seconds(last.start));
+      for (const Bucket& bucket : work.chunks[static_cast<std::size_t>(node)].buckets) {
+        const Seconds start = std::max(reduced, Seconds(last.end) - bucket.ready_before_end);
+        reduced = add(events, r, EventKind::kReduce, index++, start, bucket.seconds);
+      }
     }
     times.reduce_end = times.end = std::max(times.pipeline_end, reduced);
   }
 }
 
 Seconds Timeline::meet_and_update(const PipelineWork& work, std::vector<Event>* events) {
-  const auto p = static_cast<std::int64_t>(work.stages.size());
+  const std::int64_t p = work.ranks();
   StageTimes& first = stages_.front();
   StageTimes& last = stages_.back();
   if (p > 1 && work.embedding_exchange.value > 0) {
@@ -189,12 +278,14 @@ Seconds Timeline::meet_and_update(const PipelineWork& work, std::vector<Event>* 
   Seconds all_there;
   for (const StageTimes& times : stages_) all_there = std::max(all_there, times.end);
   Seconds step;
-  for (std::int64_t s = 0; s < p; ++s) {
-    const StageWork& stage = work.stages[static_cast<std::size_t>(s)];
-    Seconds end = add(events, s, EventKind::kMeet, 0, all_there, work.meet);
-    end = add(events, s, EventKind::kOptimizer, 0, end, stage.optimizer);
-    end = add(events, s, EventKind::kGather, 0, end, stage.gather);
-    stages_[static_cast<std::size_t>(s)].end = end;
+  for (std::int64_t r = 0; r < p; ++r) {
+    Seconds end = add(events, r, EventKind::kMeet, 0, all_there, work.meet);
+    if (!work.updates.empty()) {
+      const StageUpdate& update = work.updates[static_cast<std::size_t>(r)];
+      end = add(events, r, EventKind::kOptimizer, 0, end, update.optimizer);
+      end = add(events, r, EventKind::kGather, 0, end, update.gather);
+    }
+    stages_[static_cast<std::size_t>(r)].end = end;
     step = std::max(step, end);
   }
   return step;

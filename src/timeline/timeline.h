@@ -1,92 +1,43 @@
-// One training step across pipeline stages: an exact simulation of a schedule over unequal stages. It knows
+// One training step across pipeline ranks: an exact simulation of a schedule over unequal chunks. It knows
 // seconds and bytes, not what they mean.
 //
-// A stage runs its passes in the schedule's order. A forward waits for the message of the stage before it, a
-// backward for that of the stage after it; a pass ends, its message leaves, and where sends block the stage
-// is busy until the message has arrived. Where they do not, messages of one direction between two stages
-// follow one another. After its last backward a stage reduces its gradients (in buckets that may start while
-// that backward still runs), first and last stage exchange shared embeddings' gradients, all stages meet (the
-// gradient norm is global), then each updates and gathers its weights.
+// A rank runs its passes in the schedule's order. A forward waits for the message of the chunk before it, a
+// backward for that of the chunk after it; a pass ends, its message leaves, and where sends block the rank
+// is busy until the message has arrived. Where they do not, messages from one rank to another follow one
+// another. After a chunk's last backward its gradients are reduced (in buckets that may start while that
+// backward still runs, one after another on each rank), first and last rank exchange shared embeddings'
+// gradients, all ranks meet (the gradient norm is global), then each updates and gathers its weights.
 //
-// Equal stages without messages cost (m + p - 1)(f + b): the test holds it exactly.
+// Equal stages without messages cost (m + p - 1)(f + b) under gpipe and 1f1b: the test holds it exactly. The
+// other schedules' closed forms are in schedule_*.cc, and held likewise.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "base/units.h"
-#include "spec/plan.h"
+#include "timeline/executor.h"
+#include "timeline/work.h"
 
 namespace foretrain {
 
-// A share of the gradients, complete `ready_before_end` before the last backward ends (at the earliest when
-// that backward starts: until then every micro-batch adds to it).
-struct Bucket {
-  Seconds ready_before_end;
-  Seconds seconds;
-};
-
-struct StageWork {
-  Seconds forward;
-  Seconds backward;
-  Seconds send_forward;             // one message to the next stage; not used by the last
-  Seconds send_backward;            // to the stage before; not used by the first
-  Bytes held;                       // kept by one forward until its backward ends
-  Bytes forward_extra;              // above that, while a forward runs
-  Bytes backward_extra;             // likewise a backward
-  std::span<const Bucket> buckets;  // in the order in which they are reduced
-  Seconds optimizer;
-  Seconds gather;
-};
-
-struct PipelineWork {
-  std::span<const StageWork> stages;
-  std::int64_t micro_batches = 1;
-  ScheduleKind schedule = ScheduleKind::k1f1b;
-  bool blocking_sends = true;
-  Seconds embedding_exchange;  // between first and last stage; zero: none, nor with one stage
-  Seconds meet;  // the global reduction; all stages wait for each other even if it takes no time
-};
-
-enum class EventKind : unsigned char {
-  kForward,
-  kBackward,
-  kSend,
-  kReduce,
-  kExchange,
-  kMeet,
-  kOptimizer,
-  kGather
-};
-
-struct Event {
-  std::int64_t stage = 0;
-  EventKind kind = EventKind::kForward;
-  std::int64_t micro_batch = 0;  // of a reduce: which bucket; after that 0
-  Seconds start;
-  Seconds end;
-};
-
-struct StageTimes {
-  Seconds compute;       // in forwards and backwards
-  Seconds sending;       // blocked by its own sends
-  Seconds pipeline_end;  // its last backward (and that one's send) is over
-  Seconds reduce_end;
-  Seconds exchange;  // waiting for and taking part in the exchange of shared embeddings
-  Seconds end;
-  Bytes peak;                  // largest sum of held and extra bytes
-  std::int64_t in_flight = 0;  // most micro-batches held at once
-};
-
-// Its buffers are a few words a stage, whatever the number of micro-batches, and are reused from call to
-// call: no allocation once it has seen the most stages.
+// Its buffers are a few words a chunk, whatever the number of micro-batches, and are reused from call to
+// call: no allocation once it has seen the largest shape.
 class Timeline {
  public:
   // The step's length. `stages` describes the run until the next call. `events`, where given, is emptied and
   // filled: every pass, and everything else that takes time, causes before effects.
   Seconds simulate(const PipelineWork& work, std::vector<Event>* events = nullptr);
+
+  // Likewise with the ranks' orders written out; or what is wrong with them, which never is where
+  // write_orders() made them. Chunks lie on ranks as in work.schedule.
+  std::optional<std::string> simulate(const PipelineWork& work, const Orders& orders, Seconds& step,
+                                      std::vector<Event>* events = nullptr);
+
   std::span<const StageTimes> stages() const { return stages_; }
+  std::span<const ChunkCounts> chunks() const { return counts_; }
 
  private:
   // One stage while passes run: what it takes, and how far it has come. Plain doubles, in seconds.
@@ -104,17 +55,32 @@ class Timeline {
     std::int64_t forwards = 0;    // so far; counted for events only
     std::int64_t backwards = 0;
   };
+  // A chunk's last pass that adds to its gradients.
+  struct LastPass {
+    double start = 0.0;
+    double end = 0.0;
+  };
 
   template <bool kBlocking, bool kRecord>
   class Pipeline;
   template <bool kBlocking, bool kRecord>
   void run_passes(const PipelineWork& work, std::vector<Event>* events);
+  void run_slots(const PipelineWork& work, std::vector<Event>* events);
   void load(const PipelineWork& work);
+  void begin(const PipelineWork& work, std::vector<Event>* events);
+  void take_ends(const PipelineWork& work);
+  Seconds finish(const PipelineWork& work, std::vector<Event>* events);
   void reduce_gradients(const PipelineWork& work, std::vector<Event>* events);
   Seconds meet_and_update(const PipelineWork& work, std::vector<Event>* events);
 
   std::vector<StageTimes> stages_;
+  std::vector<ChunkCounts> counts_;
+  std::vector<LastPass> last_;
   std::vector<Cursor> cursors_;  // with one before the first and one after the last stage, to send into
+  Executor executor_;
+  Orders orders_;  // of the shape that was simulated last
+  ScheduleKind orders_of_ = ScheduleKind::k1f1b;
+  PipelineShape orders_shape_{0, 0, 0};
 };
 
 }  // namespace foretrain

@@ -9,19 +9,19 @@ namespace {
 
 constexpr std::array kSchedules = {ScheduleKind::kGpipe, ScheduleKind::k1f1b};
 
-StageWork passes(double forward, double backward, double send = 0.0) {
-  StageWork stage;
+ChunkLoad passes(double forward, double backward, double send = 0.0) {
+  ChunkLoad stage;
   stage.forward = Seconds(forward);
   stage.backward = Seconds(backward);
   stage.send_forward = stage.send_backward = Seconds(send);
   return stage;
 }
 
-double step(const std::vector<StageWork>& stages, std::int64_t micro_batches, ScheduleKind schedule,
+double step(const std::vector<ChunkLoad>& stages, std::int64_t micro_batches, ScheduleKind schedule,
             bool blocking = true) {
   Timeline timeline;
   return timeline
-      .simulate({.stages = stages,
+      .simulate({.chunks = stages,
                  .micro_batches = micro_batches,
                  .schedule = schedule,
                  .blocking_sends = blocking})
@@ -34,7 +34,7 @@ TEST_CASE("equal stages without messages cost (m + p - 1)(f + b), in both schedu
     for (const bool blocking : {false, true}) {
       for (std::int64_t p = 1; p <= 9; ++p) {
         for (const std::int64_t m : {1, 2, 3, 5, 8, 13, 64}) {
-          const std::vector<StageWork> stages(static_cast<std::size_t>(p), passes(1.25, 2.5));
+          const std::vector<ChunkLoad> stages(static_cast<std::size_t>(p), passes(1.25, 2.5));
           CHECK(step(stages, m, schedule, blocking) == static_cast<double>(m + p - 1) * 3.75);
         }
       }
@@ -47,10 +47,10 @@ TEST_CASE("two unequal stages, by hand") {
   //   stage 0   F0 0-1, F1 1-2,          B0 6-8,  B1 11-13
   //   stage 1   F0 1-3, B0 3-6, F1 6-8,  B1 8-11
   // The second stage never waits: 1 + 2 (2 + 3) + 2.
-  const std::vector<StageWork> stages = {passes(1, 2), passes(2, 3)};
+  const std::vector<ChunkLoad> stages = {passes(1, 2), passes(2, 3)};
   CHECK(step(stages, 2, ScheduleKind::k1f1b) == 13);
   Timeline timeline;
-  timeline.simulate({.stages = stages, .micro_batches = 2});
+  timeline.simulate({.chunks = stages, .micro_batches = 2});
   CHECK(timeline.stages()[0].pipeline_end == Seconds(13));
   CHECK(timeline.stages()[1].pipeline_end == Seconds(11));
   CHECK(timeline.stages()[0].compute == Seconds(6));
@@ -70,10 +70,10 @@ TEST_CASE("a blocking send keeps its stage busy, by hand") {
   // Forward 1, backward 2, half a second a message, two micro-batches, 1f1b:
   //   stage 0   F0 0-1 send -1.5, F1 1.5-2.5 send -3,      B0 5-7,                 B1 8.5-10.5
   //   stage 1   F0 1.5-2.5, B0 2.5-4.5 send -5, F1 5-6, B1 6-8 send -8.5
-  const std::vector<StageWork> stages = {passes(1, 2, 0.5), passes(1, 2, 0.5)};
+  const std::vector<ChunkLoad> stages = {passes(1, 2, 0.5), passes(1, 2, 0.5)};
   CHECK(step(stages, 2, ScheduleKind::k1f1b) == 10.5);
   Timeline timeline;
-  timeline.simulate({.stages = stages, .micro_batches = 2});
+  timeline.simulate({.chunks = stages, .micro_batches = 2});
   // The last stage's last backward counts its send; the first stage sends nothing back.
   CHECK(timeline.stages()[1].pipeline_end == Seconds(8.5));
   CHECK(timeline.stages()[0].pipeline_end == Seconds(10.5));
@@ -84,10 +84,10 @@ TEST_CASE("a blocking send keeps its stage busy, by hand") {
 TEST_CASE("a send that does not block delays only its receiver, by hand") {
   //   stage 0   F0 0-1, F1 1-2,                              B0 5-7,      B1 8-10
   //   stage 1   F0 1.5-2.5, B0 2.5-4.5, F1 4.5-5.5, B1 5.5-7.5
-  const std::vector<StageWork> stages = {passes(1, 2, 0.5), passes(1, 2, 0.5)};
+  const std::vector<ChunkLoad> stages = {passes(1, 2, 0.5), passes(1, 2, 0.5)};
   CHECK(step(stages, 2, ScheduleKind::k1f1b, false) == 10);
   Timeline timeline;
-  timeline.simulate({.stages = stages, .micro_batches = 2, .blocking_sends = false});
+  timeline.simulate({.chunks = stages, .micro_batches = 2, .blocking_sends = false});
   CHECK(timeline.stages()[1].pipeline_end == Seconds(7.5));
   CHECK(timeline.stages()[1].sending == Seconds(0));
 }
@@ -105,21 +105,21 @@ TEST_CASE("one stage has nobody to send to") {
 
 TEST_CASE("1f1b holds min(m, p - s) micro-batches, gpipe all m") {
   constexpr std::int64_t kStages = 4;
-  std::vector<StageWork> stages(kStages, passes(1, 2));
-  for (StageWork& stage : stages) {
+  std::vector<ChunkLoad> stages(kStages, passes(1, 2));
+  for (ChunkLoad& stage : stages) {
     stage.held = Bytes(10);
     stage.forward_extra = Bytes(3);
     stage.backward_extra = Bytes(5);
   }
   Timeline timeline;
   for (const std::int64_t m : {1, 2, 3, 4, 9}) {
-    timeline.simulate({.stages = stages, .micro_batches = m, .schedule = ScheduleKind::k1f1b});
+    timeline.simulate({.chunks = stages, .micro_batches = m, .schedule = ScheduleKind::k1f1b});
     for (std::int64_t s = 0; s < kStages; ++s) {
       const StageTimes& times = timeline.stages()[static_cast<std::size_t>(s)];
       CHECK(times.in_flight == std::min(m, kStages - s));
       CHECK(times.peak == Bytes(10.0 * static_cast<double>(times.in_flight) + 5));
     }
-    timeline.simulate({.stages = stages, .micro_batches = m, .schedule = ScheduleKind::kGpipe});
+    timeline.simulate({.chunks = stages, .micro_batches = m, .schedule = ScheduleKind::kGpipe});
     for (const StageTimes& times : timeline.stages()) {
       CHECK(times.in_flight == m);
       CHECK(times.peak == Bytes(10.0 * static_cast<double>(m) + 5));
@@ -130,30 +130,30 @@ TEST_CASE("1f1b holds min(m, p - s) micro-batches, gpipe all m") {
 TEST_CASE("buckets reduce in turn, beside the last backward") {
   // Passes 0-1 and 1-5. Ready at 2 and 3: the first bucket takes 2-4, the second waits for it, 4-5.5.
   const std::array<Bucket, 2> buckets = {Bucket{Seconds(3), Seconds(2)}, Bucket{Seconds(2), Seconds(1.5)}};
-  StageWork stage = passes(1, 4);
+  ChunkLoad stage = passes(1, 4);
   stage.buckets = buckets;
   Timeline timeline;
-  CHECK(timeline.simulate({.stages = {&stage, 1}}) == Seconds(5.5));
+  CHECK(timeline.simulate({.chunks = {&stage, 1}}) == Seconds(5.5));
   CHECK(timeline.stages()[0].pipeline_end == Seconds(5));
   CHECK(timeline.stages()[0].reduce_end == Seconds(5.5));
 }
 
 TEST_CASE("a reduction that ends before the backward does costs nothing") {
   const Bucket bucket{Seconds(3), Seconds(1)};
-  StageWork stage = passes(1, 4);
+  ChunkLoad stage = passes(1, 4);
   stage.buckets = {&bucket, 1};
   Timeline timeline;
-  CHECK(timeline.simulate({.stages = {&stage, 1}}) == Seconds(5));
+  CHECK(timeline.simulate({.chunks = {&stage, 1}}) == Seconds(5));
   CHECK(timeline.stages()[0].reduce_end == Seconds(5));
 }
 
 TEST_CASE("no bucket is ready before the last backward starts") {
   // Two micro-batches: F B F B ends at 10, the last backward starts at 6.
   const Bucket bucket{Seconds(100), Seconds(7)};
-  StageWork stage = passes(1, 4);
+  ChunkLoad stage = passes(1, 4);
   stage.buckets = {&bucket, 1};
   Timeline timeline;
-  CHECK(timeline.simulate({.stages = {&stage, 1}, .micro_batches = 2}) == Seconds(13));
+  CHECK(timeline.simulate({.chunks = {&stage, 1}, .micro_batches = 2}) == Seconds(13));
 }
 
 TEST_CASE("first and last exchange, all meet, then each updates and gathers") {
@@ -161,15 +161,16 @@ TEST_CASE("first and last exchange, all meet, then each updates and gathers") {
   // reduction of 5 ends at 9, the exchange takes 9-10, the meeting 10-10.5; the middle stage's optimizer is
   // the longest, 10.5-13.5, and the last stage's gather ends at 10.5 + 1 + 2.25 = 13.75.
   const Bucket bucket{Seconds(0), Seconds(5)};
-  std::vector<StageWork> stages(3, passes(1, 1));
+  std::vector<ChunkLoad> stages(3, passes(1, 1));
   stages[2].buckets = {&bucket, 1};
-  stages[0].optimizer = stages[2].optimizer = Seconds(1);
-  stages[1].optimizer = Seconds(3);
-  stages[2].gather = Seconds(2.25);
+  const std::array<StageUpdate, 3> updates = {StageUpdate{Seconds(1), Seconds(0)},
+                                              StageUpdate{Seconds(3), Seconds(0)},
+                                              StageUpdate{Seconds(1), Seconds(2.25)}};
   Timeline timeline;
   std::vector<Event> events;
-  CHECK(timeline.simulate({.stages = stages, .embedding_exchange = Seconds(1), .meet = Seconds(0.5)},
-                          &events) == Seconds(13.75));
+  CHECK(timeline.simulate(
+            {.chunks = stages, .updates = updates, .embedding_exchange = Seconds(1), .meet = Seconds(0.5)},
+            &events) == Seconds(13.75));
   CHECK(timeline.stages()[0].exchange == Seconds(4));  // ready at 6, done at 10
   CHECK(timeline.stages()[2].exchange == Seconds(1));
   CHECK(timeline.stages()[0].end == Seconds(11.5));
@@ -181,25 +182,25 @@ TEST_CASE("first and last exchange, all meet, then each updates and gathers") {
 
 TEST_CASE("stages wait for each other at a meeting that takes no time") {
   // Backwards end at 4 and 3; the last stage updates after 4 all the same.
-  std::vector<StageWork> stages(2, passes(1, 1));
-  stages[1].optimizer = Seconds(10);
+  std::vector<ChunkLoad> stages(2, passes(1, 1));
+  const std::array<StageUpdate, 2> updates = {StageUpdate{}, StageUpdate{Seconds(10), Seconds(0)}};
   Timeline timeline;
-  CHECK(timeline.simulate({.stages = stages}) == Seconds(14));
+  CHECK(timeline.simulate({.chunks = stages, .updates = updates}) == Seconds(14));
 }
 
 TEST_CASE("one stage has no embeddings to exchange with itself") {
-  const StageWork stage = passes(1, 1);
+  const ChunkLoad stage = passes(1, 1);
   Timeline timeline;
-  CHECK(timeline.simulate({.stages = {&stage, 1}, .embedding_exchange = Seconds(5)}) == Seconds(2));
+  CHECK(timeline.simulate({.chunks = {&stage, 1}, .embedding_exchange = Seconds(5)}) == Seconds(2));
 }
 
 TEST_CASE("a timeline forgets the run before") {
-  const std::vector<StageWork> large(7, passes(3, 5, 1));
-  const std::vector<StageWork> small(2, passes(1, 2, 0.5));
+  const std::vector<ChunkLoad> large(7, passes(3, 5, 1));
+  const std::vector<ChunkLoad> small(2, passes(1, 2, 0.5));
   Timeline timeline;
   std::vector<Event> events;
-  timeline.simulate({.stages = large, .micro_batches = 9}, &events);
-  CHECK(timeline.simulate({.stages = small, .micro_batches = 2}, &events) == Seconds(10.5));
+  timeline.simulate({.chunks = large, .micro_batches = 9}, &events);
+  CHECK(timeline.simulate({.chunks = small, .micro_batches = 2}, &events) == Seconds(10.5));
   CHECK(timeline.stages().size() == 2);
   CHECK(events.size() == 8 + 4);  // passes, and one send a micro-batch and direction
 }

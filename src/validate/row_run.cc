@@ -19,7 +19,6 @@ std::optional<std::string> not_modelled(const MeasuredRow& row) {
   if (row.precision && !is_half(*row.precision)) return fmt::format("precision {}", name(*row.precision));
   if (row.cp.value_or(1) > 1) return "cp > 1";
   if (row.ep.value_or(1) > 1) return "ep > 1";
-  if (row.vpp.value_or(row.schedule == RowSchedule::kInterleaved ? 2 : 1) > 1) return "vpp > 1";
   if (row.zero.value_or(0) > 1) return "zero > 1";
   return std::nullopt;
 }
@@ -40,6 +39,7 @@ std::optional<std::string> unknown_column(const MeasuredRow& row) {
       {"seq", row.seq.has_value()},
       {"tp", row.tp.has_value()},
       {"pp", row.pp.has_value()},
+      {"vpp", row.vpp.has_value() || row.schedule != RowSchedule::kInterleaved},
       {"micro_batch", row.micro_batch.has_value()},
       {"global_batch", row.global_batch.has_value()},
       {"precision", row.precision.has_value()},

@@ -1,4 +1,4 @@
-// How layers are dealt over pipeline stages.
+// How layers are dealt over the chunks of pipeline stages. With one chunk a stage, the words are stages.
 #include <numeric>
 
 #include "base/check.h"

@@ -151,6 +151,24 @@ void add_loss_exchange(const Choices& choices, std::vector<Task>& tasks) {
   }
 }
 
+// A product that is fed a shard gathered for it keeps the shard; several products with one input keep it
+// once.
+Bytes held_for_weight(const std::vector<Step>& steps, const Stack& stack, const Choices& choices) {
+  double sum = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
+    if (step.kind != Step::Kind::kOperator || step.op.kind != OperatorKind::kLinear || !step.has_backward ||
+        step.launches[2] == 0)
+      continue;
+    const auto size = [&](std::size_t k) { return static_cast<double>(step.op.sizes[k]); };
+    const bool gathered =
+        i > 0 && steps[i - 1].kind == Step::Kind::kEnter && choices.sp && stack.sp_gather_again;
+    const double input = size(0) * size(1) / (gathered ? static_cast<double>(choices.tp) : 1.0);
+    sum += bytes_of(step.op.dtype) * (input + size(0) * size(2) * static_cast<double>(step.times));
+  }
+  return Bytes(sum);
+}
+
 Bytes saved_by(const std::vector<Step>& steps, bool skip_selective) {
   Bytes sum;
   for (const Step& step : steps)
@@ -244,6 +262,7 @@ ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& cho
     work.forward.repeats.push_back(std::move(f));
     TaskWriter backward(model, stack, choices);
     backward.backward(steps, false);
+    work.held_for_weight += held_for_weight(steps, stack, choices);
     return Repeat{1, false, backward.take()};
   };
 
@@ -269,6 +288,7 @@ ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& cho
       work.recomputed = saved_by(steps, false) - saved_by(steps, true);
     }
     work.forward.repeats.push_back(std::move(f));
+    work.held_for_weight += held_for_weight(steps, stack, choices) * static_cast<double>(chunk.layers);
 
     TaskWriter backward(model, stack, choices);
     if (full) {
@@ -299,7 +319,7 @@ std::int64_t padded_vocab(const Model& model, const Stack& stack, std::int64_t t
 }
 
 ParameterShare parameter_share(const Model& model, const Stack& stack, std::int64_t tp, const Chunk& chunk,
-                               bool only_stage) {
+                               bool ends_together) {
   CHECK_THAT(model.blocks.size() == 1);
   const Block& b = model.blocks.front().block;
   const std::int64_t h = model.hidden;
@@ -325,9 +345,9 @@ ParameterShare parameter_share(const Model& model, const Stack& stack, std::int6
   if (chunk.last) {
     share.elements += norm;
     share.tensors += norm_tensors;
-    if (!model.tied || !only_stage) share.elements += table, ++share.tensors;
+    if (!model.tied || !ends_together) share.elements += table, ++share.tensors;
   }
-  if (model.tied && !only_stage && (chunk.first || chunk.last)) share.embedding_elements = table;
+  if (model.tied && !ends_together && (chunk.first || chunk.last)) share.embedding_elements = table;
   return share;
 }
 

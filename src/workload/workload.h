@@ -54,11 +54,13 @@ struct ChunkWork {
   Pass forward;
   Pass backward;     // B and W tasks in the order in which autograd runs them
   Bytes recomputed;  // what a recomputed layer holds while its backward runs
+  // What products' W need when their B are over: their inputs and the gradients of their outputs.
+  Bytes held_for_weight;
 };
 ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& choices, const Chunk& chunk);
 
 // Trained numbers that one rank of a chunk holds, before any ZeRO sharding. A tied head on the last of
-// several stages is a second copy of the embedding.
+// several ranks is a second copy of the embedding, unless one rank holds both ends of the model.
 struct ParameterShare {
   std::int64_t elements = 0;
   std::int64_t tensors = 0;
@@ -67,7 +69,7 @@ struct ParameterShare {
   bool operator==(const ParameterShare&) const = default;
 };
 ParameterShare parameter_share(const Model& model, const Stack& stack, std::int64_t tp, const Chunk& chunk,
-                               bool only_stage);
+                               bool ends_together);
 
 // The optimizer's step of a rank that holds `elements` gradients and updates `owned` of them (fewer under
 // ZeRO), in `tensors` tensors. Gradients are zeroed all; everything else is done to what it owns.
@@ -76,7 +78,8 @@ Pass build_optimizer(const Stack& stack, Dtype precision, Dtype grad_dtype, std:
 
 std::int64_t padded_vocab(const Model& model, const Stack& stack, std::int64_t tp);
 
-// Layers of each stage by the stack's rule.
-std::vector<std::int64_t> split_layers(const Model& model, StageSplit rule, std::int64_t stages);
+// Layers of each chunk by the stack's rule, which deals them over all chunks of all stages in the model's
+// order.
+std::vector<std::int64_t> split_layers(const Model& model, StageSplit rule, std::int64_t chunks);
 
 }  // namespace foretrain

@@ -1,0 +1,19 @@
+// Random runs of the embedded presets, for property tests.
+#pragma once
+
+#include "predict/testing.h"
+
+namespace foretrain {
+
+// Sums of many terms in different orders.
+inline constexpr double kRounding = 1e-9;
+
+enum class Draw { kTwoSchedules, kAllSchedules };  // gpipe and 1f1b, or any
+
+// A plan for the run's model, and the GPUs and batch that go with it. At least `fewest` micro-batches.
+void draw_plan(Run& run, std::int64_t fewest = 1, Draw draw = Draw::kTwoSchedules);
+
+// A run that has been checked.
+Run any_run(std::int64_t fewest = 1, Draw draw = Draw::kTwoSchedules);
+
+}  // namespace foretrain

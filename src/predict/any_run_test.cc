@@ -1,0 +1,94 @@
+#include "predict/any_run.h"
+
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace foretrain {
+namespace {
+
+struct Specs {
+  std::vector<Model> models;
+  std::vector<Cluster> clusters;
+  std::vector<Stack> stacks;
+};
+
+const Specs& specs() {
+  static const Specs all = [] {
+    const Catalog catalog;
+    Specs s;
+    for (const char* name : {"gpt2", "llama-2-7b", "gpt3-175b", "pythia-1.4b"})
+      s.models.push_back(catalog.model(name).value());
+    for (const char* name : {"perlmutter", "selene", "dgx-h100", "vista"})
+      s.clusters.push_back(catalog.cluster(name).value());
+    for (const std::string& name : catalog.names("stacks")) s.stacks.push_back(catalog.stack(name).value());
+    return s;
+  }();
+  return all;
+}
+
+template <class T>
+std::optional<T> perhaps(T value) {
+  return *rc::gen::arbitrary<bool>() ? std::optional<T>(value) : std::nullopt;
+}
+
+std::vector<std::int64_t> any_layers(std::int64_t layers, std::int64_t stages) {
+  std::vector<std::int64_t> dealt;
+  for (std::int64_t s = stages; s > 1; --s) {
+    dealt.push_back(*rc::gen::inRange<std::int64_t>(0, std::min(layers, 2 * layers / s) + 1));
+    layers -= dealt.back();
+  }
+  dealt.push_back(layers);
+  return dealt;
+}
+
+std::string text_of(const Run& run) {
+  return run.model.name + " on " + run.cluster.name + ", " + run.stack.name + ", batch " +
+         std::to_string(run.global_batch) + ", seq " + std::to_string(run.seq) + ": " + to_text(run.plan);
+}
+
+}  // namespace
+
+void draw_plan(Run& run, std::int64_t fewest, Draw draw) {
+  Plan plan;
+  plan.tp = *rc::gen::element<std::int64_t>(1, 2, 4, 8);
+  plan.pp = *rc::gen::element<std::int64_t>(1, 2, 3, 4, 8);
+  plan.dp = *rc::gen::element<std::int64_t>(1, 2, 3, 4, 16);
+  plan.sp = plan.tp > 1 && *rc::gen::arbitrary<bool>();
+  plan.zero = *rc::gen::inRange(0, 2);
+  plan.micro_batch = *rc::gen::element<std::int64_t>(1, 2, 8);
+  plan.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);
+  plan.schedule = *rc::gen::element(ScheduleKind::kGpipe, ScheduleKind::k1f1b);
+  if (draw == Draw::kAllSchedules)
+    plan.schedule = static_cast<ScheduleKind>(*rc::gen::inRange(0, kScheduleCount));
+  if (plan.schedule == ScheduleKind::kInterleaved) plan.vpp = *rc::gen::inRange<std::int64_t>(1, 4);
+  plan.precision = *rc::gen::element(Dtype::kBf16, Dtype::kFp16);
+  plan.attention = perhaps(*rc::gen::element(AttentionKind::kFlash, AttentionKind::kUnfused));
+  plan.grad_dtype = perhaps(*rc::gen::element(Dtype::kFp32, Dtype::kBf16));
+  plan.reduce_dtype = perhaps(*rc::gen::element(Dtype::kFp32, Dtype::kBf16));
+  plan.overlap_grad_reduce = perhaps(*rc::gen::arbitrary<bool>());
+  plan.partition_activations = perhaps(*rc::gen::arbitrary<bool>());
+  if (*rc::gen::inRange(0, 4) == 0) plan.layers_per_stage = any_layers(run.model.layers(), plan.pp);
+  run.plan = plan;
+  run.gpus = plan.tp * plan.pp * plan.dp;
+  run.global_batch = plan.dp * plan.micro_batch * *rc::gen::inRange<std::int64_t>(fewest, 24);
+  // Schedules that ask for more micro-batches, or for a multiple, get them.
+  if (refusal(plan.effective_schedule(), plan.pp, plan.vpp, run.micro_batches()))
+    run.global_batch = plan.dp * plan.micro_batch * 2 * plan.pp * *rc::gen::inRange<std::int64_t>(1, 4);
+}
+
+Run any_run(std::int64_t fewest, Draw draw) {
+  Run run;
+  run.model = *rc::gen::elementOf(specs().models);
+  run.cluster = *rc::gen::elementOf(specs().clusters);
+  run.stack = *rc::gen::elementOf(specs().stacks);
+  run.seq = *rc::gen::element<std::int64_t>(512, run.model.default_seq);
+  draw_plan(run, fewest, draw);
+  RC_PRE(check_run(run).has_value());
+  RC_LOG() << text_of(run) << '\n';
+  return run;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,38 @@
+// What orders hold, whatever their timing: each rank's peak of bytes, the micro-batches in flight, and how
+// backwards are split. What a phase adds and takes is the same in each of its repeats, so its peak is in the
+// first or in the last of them, and the others need not be gone through.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "timeline/schedule.h"
+#include "timeline/work.h"
+
+namespace foretrain {
+
+struct RankFootprint {
+  Bytes peak;  // the rule stands at ChunkLoad, work.h
+  std::int64_t in_flight =
+      0;  // most micro-batches begun by a forward and not ended by a backward, over all chunks
+};
+
+class Footprint {
+ public:
+  void measure(const PipelineWork& work, const Orders& orders);
+
+  std::span<const RankFootprint> ranks() const { return ranks_; }
+  std::span<const std::int64_t> in_flight() const { return most_; }  // the most, node by node
+  std::span<const ChunkCounts> backwards() const { return backwards_; }
+
+ private:
+  void measure_rank(const PipelineWork& work, const Orders& orders, const Placement& placement,
+                    std::int64_t rank);
+
+  std::vector<RankFootprint> ranks_;
+  std::vector<std::int64_t> now_, before_, most_;
+  std::vector<ChunkCounts> backwards_;
+};
+
+}  // namespace foretrain
