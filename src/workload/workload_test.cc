@@ -78,6 +78,32 @@ TEST_CASE("A Megatron layer keeps the bytes of Korthikanti et al., table 2") {
   CHECK(layer_bytes(model, megatron, choices(model, megatron, plan)) == 2 * s * b * h);
 }
 
+TEST_CASE("Between its two backwards a Megatron layer keeps 32 sbh bytes, whatever is recomputed") {
+  // Qi et al. 2023 (arXiv 2401.10241), table 1. Inputs of the four products 2, 2, 2 and 8, gradients of their
+  // outputs 6, 2, 8 and 2 bytes a token and width.
+  const Model model = gpt();
+  const Stack megatron = stack("megatron");
+  const double s = 2048, b = 2, h = 1024, t = 4;
+  const auto kept = [&](const Plan& plan, std::int64_t layers) {
+    const ChunkWork work =
+        build_chunk(model, megatron, choices(model, megatron, plan), Chunk{layers, false, false});
+    return work.held_for_weight.value;
+  };
+  Plan plan;
+  plan.micro_batch = 2;
+  plan.precision = Dtype::kFp16;
+  CHECK(kept(plan, 1) == 32 * s * b * h);
+  CHECK(kept(plan, 3) == 96 * s * b * h);
+  plan.recompute = Recompute::kFull;
+  CHECK(kept(plan, 1) == 32 * s * b * h);
+  // What enters a column-parallel product and what leaves a row-parallel one is whole; with sp the former is
+  // a shard, gathered again for W.
+  plan.tp = 4;
+  CHECK(kept(plan, 1) == s * b * h * (8 + 24 / t));
+  plan.sp = true;
+  CHECK(kept(plan, 1) == s * b * h * (4 + 28 / t));
+}
+
 TEST_CASE("A layer's products are 24 b s h^2 + 4 b s^2 h forward and twice that backward") {
   // Narayanan et al. 2021, appendix: attention's two products count the full square when unfused.
   const Model model = gpt();
