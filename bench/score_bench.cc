@@ -33,6 +33,17 @@ void score_warm(benchmark::State& state) {
 }
 BENCHMARK(score_warm)->Unit(benchmark::kMicrosecond);
 
+// The same over chunks: 64 micro-batches of 4 chunks a stage, or of 2 in a V. Target 50 us.
+void score_schedule(benchmark::State& state, const char* choices) {
+  Run run = gpt3();
+  run.plan = *parse_plan(choices, run.plan);
+  CHECK_THAT(check_run(run).has_value());
+  Evaluator evaluator = evaluator_of(run);
+  for (auto _ : state) benchmark::DoNotOptimize(evaluator.score(run.plan, run.global_batch));
+}
+BENCHMARK_CAPTURE(score_schedule, interleaved, "vpp=4")->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(score_schedule, zbv, "schedule=zbv")->Unit(benchmark::kMicrosecond);
+
 // A batch of evaluators is made while the clock stands still, as stopping it takes longer than a score.
 void score_cold(benchmark::State& state) {
   const Run run = gpt3();

@@ -15,7 +15,7 @@ void put(JsonWriter& w, std::string_view key, const T& value) {
   w.key(key).value(value);
 }
 
-// With the stack's choices where the plan left them open.
+// With the stack's choices where the plan left them open, and the schedule that runs.
 void put_plan(JsonWriter& w, const Run& run) {
   const Plan& plan = run.plan;
   w.key("plan").begin_object();
@@ -29,7 +29,7 @@ void put_plan(JsonWriter& w, const Run& run) {
   put(w, "zero", plan.zero);
   put(w, "micro_batch", plan.micro_batch);
   put(w, "recompute", kRecomputeNames[static_cast<std::size_t>(plan.recompute)]);
-  put(w, "schedule", kScheduleNames[static_cast<std::size_t>(plan.schedule)]);
+  put(w, "schedule", name(plan.pp > 1 ? plan.effective_schedule() : plan.schedule));
   put(w, "precision", name(plan.precision));
   const AttentionKind attention = plan.attention.value_or(run.stack.default_attention);
   put(w, "attention", kAttentionNames[static_cast<std::size_t>(attention)]);

@@ -128,6 +128,12 @@ TEST_CASE("what the stack decides is told as it came out, in words and in JSON")
   run.plan.pp = 4;
   run.model.dropout = 0.0;
   CHECK(has(predict_text(run, prediction()), "choices     unfused attention, fp16 gradients, no dropout\n"));
+  CHECK(*plan.find("schedule")->text() == "1f1b");
+
+  run.plan.vpp = 3;  // 1f1b over several chunks is another schedule
+  CHECK(has(predict_text(run, prediction()), "no dropout, interleaved schedule with 3 chunks a stage\n"));
+  const Node chunked = parsed(predict_json(run, prediction()));
+  CHECK(*chunked.find("run")->find("plan")->find("schedule")->text() == "interleaved");
 }
 
 TEST_CASE("causes are told longest first, and those that take no time are left out") {

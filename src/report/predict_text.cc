@@ -44,7 +44,11 @@ std::string choices(const Run& run) {
     out += fmt::format(", reduced in {} {} the backward", name(reduction_dtype(plan, run.stack)),
                        plan.overlap_grad_reduce.value_or(run.stack.overlap_grad_reduce) ? "beside" : "after");
   const double dropout = dropout_of(run.model, run.stack);
-  return out + (dropout > 0 ? fmt::format(", dropout {}", dropout) : ", no dropout");
+  out += dropout > 0 ? fmt::format(", dropout {}", dropout) : ", no dropout";
+  if (plan.chunks_per_stage() > 1)
+    out += fmt::format(", {} schedule with {} chunks a stage", name(plan.effective_schedule()),
+                       plan.chunks_per_stage());
+  return out;
 }
 
 std::string header(const Run& run, const Prediction& p) {
