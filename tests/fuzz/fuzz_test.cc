@@ -252,7 +252,10 @@ void try_plan(Random& random, bool& accepted) {
       "tp=4,pp=2,recompute=full,layers_per_stage=6-6",
       "tp=1,pp=4,dp=4,zero=1,micro_batch=2,schedule=gpipe,precision=fp16",
       "sp=1,tp=2,attention=unfused,grad_dtype=fp32,reduce_dtype=bf16,overlap_grad_reduce=1",
-      "vpp=2,cp=2,ep=2,partition_activations=yes"};
+      "vpp=2,cp=2,ep=2,partition_activations=yes",
+      "pp=2,schedule=dualpipev",
+      "pp=4,vpp=3,schedule=interleaved",
+      "pp=2,schedule=zb-h2,layers_per_stage=5-7"};
   const std::string text = mutated(std::string(random.pick(plans)), corpus().words, random);
   current += text;
   Run run = good_run(random);
