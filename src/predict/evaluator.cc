@@ -287,6 +287,7 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
   pipeline.micro_batches = out.micro_batches;
   pipeline.schedule = placement.kind;
   pipeline.blocking_sends = stack_.p2p_blocking;
+  pipeline.blocking_receives = stack_.p2p_serial;
   if (const std::int64_t shared = stage_parts_.front().share.embedding_elements; shared > 0)
     pipeline.embedding_exchange = network
                                       .cost({CollectiveKind::kAllReduce, GroupKind::kEmbedding,

@@ -193,9 +193,10 @@ Result<void> read_tensor_parallel(const Node& node, Stack& stack) {
 
 Result<void> read_pipeline_and_data_parallel(const Node& node, Stack& stack) {
   TRY_ASSIGN(const Node* pipeline,
-             optional_section(node, "pipeline", {"split", "blocking", "sends_mask", "scatter_gather"}));
+             optional_section(node, "pipeline", {"split", "blocking", "serial", "sends_mask", "scatter_gather"}));
   TRY(read_optional(*pipeline, "split", stack.split, kStageSplitNames));
   TRY(read_optional(*pipeline, "blocking", stack.p2p_blocking));
+  TRY(read_optional(*pipeline, "serial", stack.p2p_serial));
   TRY(read_optional(*pipeline, "sends_mask", stack.p2p_sends_mask));
   TRY(read_optional(*pipeline, "scatter_gather", stack.p2p_scatter_gather));
   TRY_ASSIGN(const Node* data,

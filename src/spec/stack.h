@@ -90,7 +90,8 @@ struct Stack {
 
   // Pipeline parallelism.
   StageSplit split = StageSplit::kEven;
-  bool p2p_blocking = true;         // sends and receives stop compute
+  bool p2p_blocking = true;         // sends stop compute; what comes in meanwhile costs nothing more
+  bool p2p_serial = false;          // and receives do, one after the other with the sends
   bool p2p_sends_mask = false;      // the attention mask travels with the activations
   bool p2p_scatter_gather = false;  // each tp rank sends its share, then the group gathers
 

@@ -71,7 +71,11 @@ void Executor::load(const PipelineWork& work, const Orders& orders) {
       node.target[way] = static_cast<std::int32_t>(2 * to + way);
       const std::int64_t side = other == rank ? 2 : other == (rank + 1) % p ? 0 : 1;
       node.link[way] = static_cast<std::int32_t>(3 * rank + side);
-      if (other != rank) node.send[way] = seconds.value;
+      if (other == rank) return;
+      node.send[way] = seconds.value;
+      const bool taken = work.blocking_sends && work.blocking_receives;
+      if (taken) nodes_[static_cast<std::size_t>(to)].receive[way] = seconds.value;
+      node.travel[way] = taken ? 0.0 : seconds.value;
     };
     if (placement_.last(n)) {  // its own forward is what its backward waits for
       node.target[kDown] = static_cast<std::int32_t>(2 * n + kUp);
@@ -186,8 +190,10 @@ inline double Executor::deliver(const Node& node, Way way, double end, double& a
   arrival = end;
   const std::int32_t target = node.target[way];
   if (target < 0) return end;
+  double free = end;
   if constexpr (kBlocking) {
-    arrival = end + node.send[way];
+    arrival = end + node.travel[way];
+    free = end + node.send[way];
   } else {
     double& link = links_[static_cast<std::size_t>(node.link[way])];
     arrival = link = std::max(end, link) + node.send[way];
@@ -198,7 +204,7 @@ inline double Executor::deliver(const Node& node, Way way, double end, double& a
     ready_.push_back(queue.waiting);
     queue.waiting = -1;
   }
-  return kBlocking ? arrival : end;
+  return free;
 }
 
 // Until the rank's order is over or it has to wait for a message.
@@ -213,7 +219,13 @@ void Executor::advance(std::int32_t r, std::vector<Event>* events) {
   };
   const auto record_send = [&](std::size_t n, Way way, std::int64_t micro_batch, double end, double arrival) {
     const double sends = nodes_[n].send[way];
-    if (sends > 0) record(EventKind::kSend, n, micro_batch, std::max(end, arrival - sends), arrival);
+    if (sends == 0) return;
+    const double over = kBlocking ? end + sends : arrival;
+    record(EventKind::kSend, n, micro_batch, std::max(end, over - sends), over);
+  };
+  const auto record_receive = [&](std::size_t n, Way way, std::int64_t micro_batch, double ready) {
+    const double receives = nodes_[n].receive[way];
+    if (receives > 0) record(EventKind::kReceive, n, micro_batch, ready, ready + receives);
   };
 
   double free = rank.free;
@@ -253,7 +265,8 @@ void Executor::advance(std::int32_t r, std::vector<Event>* events) {
           const Way way = step.kind == PassKind::kForward ? kDown : kUp;
           Queue& queue = queues_[2u * step.node + way];
           if (queue.empty()) return wait(queue);
-          const double start = std::max(free, arrivals_[queue.start + (queue.taken++ & queue.mask)]);
+          const double ready = std::max(free, arrivals_[queue.start + (queue.taken++ & queue.mask)]);
+          const double start = ready + node.receive[way];
           const double end = start + node.seconds[index_of(step.kind)];
           free = deliver<kBlocking>(node, way, end, arrival);
           if (step.kind == PassKind::kInput) {
@@ -266,6 +279,7 @@ void Executor::advance(std::int32_t r, std::vector<Event>* events) {
             const EventKind kind = way == kDown                       ? EventKind::kForward
                                    : step.kind == PassKind::kBackward ? EventKind::kBackward
                                                                       : EventKind::kInput;
+            record_receive(step.node, way, queue.taken - 1, ready);
             record(kind, step.node, queue.taken - 1, start, end);
             record_send(step.node, way, queue.taken - 1, end, arrival);
           }
@@ -276,14 +290,17 @@ void Executor::advance(std::int32_t r, std::vector<Event>* events) {
           Queue& up = queues_[2u * second.node + kUp];
           if (down.empty()) return wait(down);
           if (up.empty()) return wait(up);
-          const double start = std::max({free, arrivals_[down.start + (down.taken++ & down.mask)],
+          const double ready = std::max({free, arrivals_[down.start + (down.taken++ & down.mask)],
                                          arrivals_[up.start + (up.taken++ & up.mask)]});
+          const double start = ready + node.receive[kDown] + other.receive[kUp];
           const double middle = start + node.seconds[index_of(PassKind::kForward)];
           const double end = middle + other.seconds[index_of(second.kind)];
           other.last_start = middle;
           other.last_end = end;
           const double sent = deliver<kBlocking>(node, kDown, end, arrival);
           if constexpr (kRecord) {
+            record_receive(step.node, kDown, down.taken - 1, ready);
+            record_receive(second.node, kUp, up.taken - 1, ready + node.receive[kDown]);
             record(EventKind::kForward, step.node, down.taken - 1, start, middle);
             record(EventKind::kBackward, second.node, up.taken - 1, middle, end);
             record_send(step.node, kDown, down.taken - 1, end, arrival);

@@ -64,6 +64,8 @@ class Executor {
   struct Node {
     double seconds[4] = {0, 0, 0, 0};  // by kind of pass
     double send[2] = {0, 0};
+    double travel[2] = {0, 0};          // of it what passes before the message can be taken
+    double receive[2] = {0, 0};         // what taking one costs the rank
     std::int32_t target[2] = {-1, -1};  // the queue that its messages go to, 2 * node + way; none
     std::int32_t link[2] = {0, 0};      // by which they go
     std::uint32_t put_off = 0;          // weight halves

@@ -102,7 +102,17 @@ struct Naive {
     return (pass.down() ? load(pass).send_forward : load(pass).send_backward).value;
   }
 
-  // When the message that a pass waits for has arrived.
+  // What taking its message costs a pass's rank.
+  double takes(const Pass& pass) const {
+    if (!work.blocking_sends || !work.blocking_receives || !pass.sends()) return 0.0;
+    if (pass.down() ? placement.first(pass.node) : placement.last(pass.node)) return 0.0;
+    const std::int64_t from = pass.down() ? pass.node - 1 : pass.node + 1;
+    if (placement.rank(from) == placement.rank(pass.node)) return 0.0;
+    const ChunkLoad& l = work.chunks[static_cast<std::size_t>(from)];
+    return (pass.down() ? l.send_forward : l.send_backward).value;
+  }
+
+  // When the message that a pass waits for has arrived, or can be taken.
   double needed(const Pass& pass) const {
     if (!pass.sends()) return 0.0;
     std::int64_t from = pass.down() ? pass.node - 1 : pass.node + 1;
@@ -112,7 +122,7 @@ struct Naive {
     for (const Pass& other : ranks[static_cast<std::size_t>(placement.rank(from))])
       if (other.node == from && other.sends() && other.down() == down &&
           other.micro_batch == pass.micro_batch)
-        return other.arrival;
+        return takes(pass) > 0 ? other.leaves : other.arrival;
     CHECK_THAT(false);
     return 0.0;
   }
@@ -133,6 +143,8 @@ struct Naive {
         } else {
           start = std::max(start, needed(pass));
           if (pass.pass.paired) start = std::max(start, needed(passes[k + 1]));
+          start += takes(pass);
+          if (pass.pass.paired) start += takes(passes[k + 1]);
         }
         set(pass.start, start);
         set(pass.end, start + seconds(pass));

@@ -69,6 +69,7 @@ Case any_case(int64_t factor = 1) {
   }
   for (int64_t r = 0; r < ranks; ++r) c.updates.push_back({Seconds(tenths(20)), Seconds(tenths(20))});
   c.work.blocking_sends = *rc::gen::arbitrary<bool>();
+  c.work.blocking_receives = *rc::gen::arbitrary<bool>();
   c.work.embedding_exchange = Seconds(tenths(10));
   c.work.meet = Seconds(tenths(10));
   RC_LOG() << name(c.work.schedule) << ", " << ranks << " ranks, vpp " << vpp << ", " << m
@@ -186,12 +187,15 @@ TEST_CASE("more micro-batches never take less time, nor less memory") {
   }));
 }
 
-TEST_CASE("sends that block are never faster than sends that do not") {
+TEST_CASE("messages that block are never faster than messages that do not, nor on both sides than on one") {
   CHECK(rc::check([] {
     Case c = any_case();
     Timeline timeline;
-    c.work.blocking_sends = true;
+    c.work.blocking_sends = c.work.blocking_receives = true;
+    const double both = timeline.simulate(c.view()).value;
+    c.work.blocking_receives = false;
     const double blocking = timeline.simulate(c.view()).value;
+    RC_ASSERT(blocking <= both * (1 + 1e-12));
     c.work.blocking_sends = false;
     RC_ASSERT(timeline.simulate(c.view()).value <= blocking * (1 + 1e-12));
   }));

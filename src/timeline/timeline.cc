@@ -67,10 +67,10 @@ class Timeline::Pipeline {
  private:
   void forward(std::int64_t s) {
     Cursor& stage = first_[s];
-    const double start = std::max(stage.free, stage.activation);
+    const double start = receive(s, stage.activation, stage.receive_forward, stage.forwards);
     const double end = start + stage.forward;
     const double arrival = send(stage, end, stage.send_forward, stage.link_forward);
-    first_[s + 1].activation = arrival;
+    first_[s + 1].activation = first_[s + 1].receive_forward > 0 ? end : arrival;
     if constexpr (kRecord) {
       record(s, EventKind::kForward, stage.forwards++, start, end, stage.send_forward, arrival);
     }
@@ -78,14 +78,24 @@ class Timeline::Pipeline {
 
   void backward(std::int64_t s) {
     Cursor& stage = first_[s];
-    const double start = std::max(stage.free, stage.gradient);
+    const double start = receive(s, stage.gradient, stage.receive_backward, stage.backwards);
     const double end = start + stage.backward;
     stage.backward_start = start;
     const double arrival = send(stage, end, stage.send_backward, stage.link_backward);
-    first_[s - 1].gradient = arrival;
+    first_[s - 1].gradient = first_[s - 1].receive_backward > 0 ? end : arrival;
     if constexpr (kRecord) {
       record(s, EventKind::kBackward, stage.backwards++, start, end, stage.send_backward, arrival);
     }
+  }
+
+  // When the pass that needs a message can start. `there` is when it has arrived or, where receiving takes
+  // the stage's time, when it can be taken.
+  double receive(std::int64_t s, double there, double seconds, std::int64_t micro_batch) {
+    const double ready = std::max(first_[s].free, there);
+    if constexpr (kRecord)
+      if (seconds > 0)
+        events_->push_back({s, EventKind::kReceive, micro_batch, Seconds(ready), Seconds(ready + seconds)});
+    return ready + seconds;
   }
 
   // A pass has ended: its message leaves. When it arrives.
@@ -129,6 +139,9 @@ void Timeline::load(const PipelineWork& work) {
     cursor.backward = load.backward.value;
     cursor.send_forward = s + 1 < stages ? load.send_forward.value : 0.0;
     cursor.send_backward = s > 0 ? load.send_backward.value : 0.0;
+    if (!work.blocking_sends || !work.blocking_receives) continue;
+    if (s > 0) cursor.receive_forward = work.chunks[s - 1].send_forward.value;
+    if (s + 1 < stages) cursor.receive_backward = work.chunks[s + 1].send_backward.value;
   }
 }
 
@@ -227,8 +240,14 @@ Seconds Timeline::finish(const PipelineWork& work, std::vector<Event>* events) {
     }
     if (!work.blocking_sends) continue;
     Seconds sends;
-    if (!placement.last(n) && placement.rank(n + 1) != rank) sends += load.send_forward;
-    if (!placement.first(n) && placement.rank(n - 1) != rank) sends += load.send_backward;
+    if (!placement.last(n) && placement.rank(n + 1) != rank) {
+      sends += load.send_forward;
+      if (work.blocking_receives) sends += work.chunks[i + 1].send_backward;
+    }
+    if (!placement.first(n) && placement.rank(n - 1) != rank) {
+      sends += load.send_backward;
+      if (work.blocking_receives) sends += work.chunks[i - 1].send_forward;
+    }
     times.sending += m * sends;
   }
   reduce_gradients(work, events);

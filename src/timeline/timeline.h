@@ -3,8 +3,9 @@
 //
 // A rank runs its passes in the schedule's order. A forward waits for the message of the chunk before it, a
 // backward for that of the chunk after it; a pass ends, its message leaves, and where sends block the rank
-// is busy until the message has arrived. Where they do not, messages from one rank to another follow one
-// another. After a chunk's last backward its gradients are reduced (in buckets that may start while that
+// is busy until the message has arrived. Where receives block too, a rank takes the message when it is free,
+// and is busy for as long as the sender was. Where nothing blocks, messages from one rank to another follow
+// one another. After a chunk's last backward its gradients are reduced (in buckets that may start while that
 // backward still runs, one after another on each rank), first and last rank exchange shared embeddings'
 // gradients, all ranks meet (the gradient norm is global), then each updates and gathers its weights.
 //
@@ -46,13 +47,15 @@ class Timeline {
     double backward = 0.0;
     double send_forward = 0.0;
     double send_backward = 0.0;
-    double free = 0.0;            // when the stage can start its next pass
-    double activation = 0.0;      // when the next forward's message has arrived
-    double gradient = 0.0;        // likewise the next backward's
-    double link_forward = 0.0;    // when the last message to the next stage has arrived
-    double link_backward = 0.0;   // likewise to the stage before
-    double backward_start = 0.0;  // of the latest backward
-    std::int64_t forwards = 0;    // so far; counted for events only
+    double receive_forward = 0.0;   // where receives block
+    double receive_backward = 0.0;  // likewise
+    double free = 0.0;              // when the stage can start its next pass
+    double activation = 0.0;        // when the next forward's message has arrived
+    double gradient = 0.0;          // likewise the next backward's
+    double link_forward = 0.0;      // when the last message to the next stage has arrived
+    double link_backward = 0.0;     // likewise to the stage before
+    double backward_start = 0.0;    // of the latest backward
+    std::int64_t forwards = 0;      // so far; counted for events only
     std::int64_t backwards = 0;
   };
   // A chunk's last pass that adds to its gradients.

@@ -81,6 +81,16 @@ TEST_CASE("a blocking send keeps its stage busy, by hand") {
   CHECK(timeline.stages()[1].sending == Seconds(1));
 }
 
+TEST_CASE("where receives block too both sides are busy, by hand") {
+  //   stage 0   F0 0-1 send -1.5, F1 1.5-2.5 send -3,    take 4.5-5 B0 5-7,         take 8.5-9 B1 9-11
+  //   stage 1   take 1-1.5 F0 1.5-2.5, B0 2.5-4.5 send -5, take 5-5.5 F1 5.5-6.5, B1 6.5-8.5 send -9
+  const std::vector<ChunkLoad> stages = {passes(1, 2, 0.5), passes(1, 2, 0.5)};
+  Timeline timeline;
+  CHECK(timeline.simulate({.chunks = stages, .micro_batches = 2, .blocking_receives = true}) == Seconds(11));
+  CHECK(timeline.stages()[0].sending == Seconds(2));
+  CHECK(timeline.stages()[1].sending == Seconds(2));
+}
+
 TEST_CASE("a send that does not block delays only its receiver, by hand") {
   //   stage 0   F0 0-1, F1 1-2,                              B0 5-7,      B1 8-10
   //   stage 1   F0 1.5-2.5, B0 2.5-4.5, F1 4.5-5.5, B1 5.5-7.5

@@ -50,9 +50,10 @@ struct PipelineWork {
   std::int64_t chunks_per_rank = 1;
   std::int64_t micro_batches = 1;
   ScheduleKind schedule = ScheduleKind::k1f1b;
-  bool blocking_sends = true;
-  Seconds embedding_exchange;  // between first and last rank; zero: none, nor with one rank
-  Seconds meet;                // the global reduction; all ranks wait for each other even if it takes no time
+  bool blocking_sends = true;      // a rank is busy until its message has gone over
+  bool blocking_receives = false;  // and with them: likewise the rank that takes it, once it is ready to
+  Seconds embedding_exchange;      // between first and last rank; zero: none, nor with one rank
+  Seconds meet;  // the global reduction; all ranks wait for each other even if it takes no time
 
   std::int64_t ranks() const { return static_cast<std::int64_t>(chunks.size()) / chunks_per_rank; }
   // Through each chunk: of dualpipe's two copies each has one half.
@@ -71,7 +72,8 @@ enum class EventKind : unsigned char {
   kExchange,
   kMeet,
   kOptimizer,
-  kGather
+  kGather,
+  kReceive  // by a rank that can do nothing else meanwhile
 };
 
 struct Event {
@@ -85,7 +87,7 @@ struct Event {
 
 struct StageTimes {
   Seconds compute;       // in passes
-  Seconds sending;       // blocked by its own sends
+  Seconds sending;       // blocked by its own sends, and by receives that block
   Seconds pipeline_end;  // its last pass (and that one's send) is over
   Seconds reduce_end;
   Seconds exchange;  // waiting for and taking part in the exchange of shared embeddings
