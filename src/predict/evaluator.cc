@@ -127,6 +127,7 @@ struct Evaluator::Evaluation {
   Placement placement;
   std::int64_t micro_batches = 0;
   std::int64_t per_chunk = 0;  // micro-batches through each chunk
+  PipelineWork pipeline;
   Seconds step;
   std::size_t busiest = 0;
   double spread = 0;
@@ -273,14 +274,14 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
     part.states = state_bytes(share, stack_, plan.precision, grad_dtype, plan.zero, plan.dp);
     updates_[r].optimizer = part.optimizer->duration;
     if (sharded)
-      updates_[r].gather = network
-                               .cost({CollectiveKind::kAllGather, GroupKind::kData,
-                                      Bytes(static_cast<double>(share.elements) * bytes_of(plan.precision)),
-                                      true})
-                               .seconds;
+      updates_[r].gather =
+          network
+              .cost({CollectiveKind::kAllGather, GroupKind::kData,
+                     Bytes(static_cast<double>(share.elements) * bytes_of(plan.precision)), true})
+              .seconds;
   }
 
-  PipelineWork pipeline;
+  PipelineWork& pipeline = out.pipeline;
   pipeline.chunks = loads_;
   pipeline.updates = updates_;
   pipeline.chunks_per_rank = placement.chunks;
@@ -297,7 +298,11 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
   pipeline.meet = network.cost({CollectiveKind::kAllReduce, GroupKind::kModel, Bytes(8)}).seconds;
   out.step = timeline_.simulate(pipeline);
   if (plan.dp * plan.cp > 1)
-    out.reduce_spread = network.cost({CollectiveKind::kAllReduce, GroupKind::kData, Bytes(1e6)}).spread;
+    out.reduce_spread =
+        network
+            .cost({CollectiveKind::kAllReduce, GroupKind::kData,
+                   Bytes(static_cast<double>(stage_parts_.front().share.elements) * bytes_of(reduce_dtype))})
+            .spread;
 
   const Allowance extra = allowance(plan.tp * plan.pp * plan.dp * plan.cp > 1);
   const auto times = timeline_.stages();
@@ -368,6 +373,13 @@ Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch) {
   Prediction p;
   p.step = {e.step.value, e.spread, Origin::kAnalytic};
   p.typical = e.step;
+  if (cluster_.jitter) {
+    const auto nodes = static_cast<std::int64_t>(gpus) / cluster_.gpus_per_node;
+    Timeline drawn;  // ours still holds the undisturbed step
+    p.jitter = drawn_steps(e.pipeline, e.step, *cluster_.jitter, std::max<std::int64_t>(1, nodes),
+                           plan.tp * plan.cp * plan.dp, drawn);
+    p.typical = p.jitter->median;
+  }
   p.tokens_per_s_per_gpu = static_cast<double>(global_batch * seq_) / (e.step.value * gpus);
   p.params = parameters(model_);
   p.usable = cluster_.gpu.usable;

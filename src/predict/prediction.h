@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/estimate.h"
 #include "base/units.h"
 #include "memory/memory.h"
+#include "predict/jitter.h"
 #include "spec/operator_kind.h"
 
 namespace foretrain {
@@ -61,8 +63,9 @@ struct Score {
 };
 
 struct Prediction {
-  Estimate step;    // seconds; undisturbed
-  Seconds typical;  // median where a cluster's jitter is known, else the same
+  Estimate step;                           // seconds; undisturbed
+  Seconds typical;                         // median where a cluster's jitter is known, else the same
+  std::optional<StepDistribution> jitter;  // where it is known
   double tokens_per_s_per_gpu = 0;
   double mfu = 0;  // products and causal attention, forward and backward without recomputation
   std::int64_t params = 0;

@@ -293,8 +293,8 @@ TEST_CASE("a lone replica reduces no gradients, several do") {
   }));
 }
 
-// Without latencies, of which several buckets pay more than one (the start of each, at most 30 us, stays), and
-// without fits, by which small messages may get less of the links.
+// Without latencies, of which several buckets pay more than one (the start of each, at most 30 us, stays),
+// and without fits, by which small messages may get less of the links.
 TEST_CASE("gradients reduced beside the backward are never slower than after it") {
   CHECK(rc::check([] {
     Run run = any_run();

@@ -118,6 +118,13 @@ std::string predict_json(const Run& run, const Prediction& p, const Training* wh
   put(w, "step_low_s", p.step.low());
   put(w, "step_high_s", p.step.high());
   put(w, "typical_s", p.typical);
+  if (p.jitter) {
+    w.key("jitter_s").begin_object();
+    put(w, "fastest", p.jitter->fastest);
+    put(w, "median", p.jitter->median);
+    put(w, "p90", p.jitter->p90);
+    w.end_object();
+  }
   put(w, "tokens_per_s_per_gpu", p.tokens_per_s_per_gpu);
   put(w, "mfu", p.mfu);
   put(w, "params", p.params);

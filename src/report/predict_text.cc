@@ -73,8 +73,10 @@ std::string summary(const Run& run, const Prediction& p, const Training* whole) 
   std::string out =
       fmt::format("step        {}, 80 % interval {} to {}\n", human_seconds(Seconds(p.step.value)),
                   human_seconds(Seconds(p.step.low())), human_seconds(Seconds(p.step.high())));
-  if (p.typical.value != p.step.value)
-    out += fmt::format("typical     {}, the median with this cluster's jitter\n", human_seconds(p.typical));
+  if (p.jitter)
+    out +=
+        fmt::format("typical     {}, the median with this cluster's jitter; one step in ten takes over {}\n",
+                    human_seconds(p.typical), human_seconds(p.jitter->p90));
   out += fmt::format("throughput  {} tokens/s/GPU, {} tokens/s in all, MFU {:.1f} %\n",
                      human_count(p.tokens_per_s_per_gpu),
                      human_count(p.tokens_per_s_per_gpu * static_cast<double>(run.gpus)), 100 * p.mfu);

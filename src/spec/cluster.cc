@@ -35,6 +35,22 @@ Result<void> read_nodes(const Node& node, Cluster& cluster) {
   return {};
 }
 
+Result<Jitter> parse_jitter(const Node& node) {
+  TRY_ASSIGN(
+      const Node* map,
+      required_section(node, "jitter", {"spread", "message_spread", "stalls_per_node_hour", "stall_ms"}));
+  Jitter jitter;
+  double stall_ms = 0;
+  TRY(read_optional(*map, "spread", jitter.spread, 0.0, 1.0));
+  TRY(read_optional(*map, "message_spread", jitter.message_spread, 0.0, 10.0));
+  TRY(read_optional(*map, "stalls_per_node_hour", jitter.stalls_per_node_hour, 0.0, 1e6));
+  TRY(read_optional(*map, "stall_ms", stall_ms, 0.0, 1e9));
+  if ((jitter.stalls_per_node_hour > 0) != (stall_ms > 0))
+    return fail("jitter: expected stalls_per_node_hour and stall_ms together", map->at);
+  jitter.stall = Seconds(stall_ms * 1e-3);
+  return jitter;
+}
+
 std::string link_yaml(const Link& link) {
   std::string out = fmt::format("  latency_us: {}\n", in_units_of(1e-6, link.latency.value));
   out += fmt::format("  collective_efficiency: {}\n", link.collective_efficiency);
@@ -54,7 +70,7 @@ std::string indented(std::string_view text) {
 Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(const Node&)>& gpu_of) {
   TRY(only_fields(node, "a cluster",
                   {"name", "source", "gpu", "gpus_per_node", "nvlink_domain", "intra", "inter",
-                   "host_launch_us", "price_per_gpu_hour", "collectives"}));
+                   "host_launch_us", "price_per_gpu_hour", "jitter", "collectives"}));
   Cluster cluster;
   cluster.name = "inline";
   TRY(read_optional(node, "name", cluster.name));
@@ -92,6 +108,9 @@ Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(
   TRY(read_required(node, "host_launch_us", host_launch_us, 0.0, 1e6));
   cluster.host_launch = microseconds(host_launch_us);
   TRY(read_optional(node, "price_per_gpu_hour", cluster.price_per_gpu_hour, 0.0, 1e6));
+  if (node.find("jitter") != nullptr) {
+    TRY_ASSIGN(cluster.jitter, parse_jitter(node));
+  }
   if (const Node* fitted = node.find("collectives")) {
     TRY_ASSIGN(cluster.collectives, parse_fitted_collectives(*fitted));
   }
@@ -121,6 +140,10 @@ std::string to_yaml(const Cluster& cluster) {
   }
   out += fmt::format("host_launch_us: {}\n", in_units_of(1e-6, cluster.host_launch.value));
   if (cluster.price_per_gpu_hour) out += fmt::format("price_per_gpu_hour: {}\n", *cluster.price_per_gpu_hour);
+  if (cluster.jitter)
+    out += fmt::format("jitter: {{spread: {}, message_spread: {}, stalls_per_node_hour: {}, stall_ms: {}}}\n",
+                       cluster.jitter->spread, cluster.jitter->message_spread,
+                       cluster.jitter->stalls_per_node_hour, in_units_of(1e-3, cluster.jitter->stall.value));
   return out + to_yaml(cluster.collectives);
 }
 

@@ -21,8 +21,8 @@ struct Link {
   Seconds latency;                     // one step of a ring by NCCL's Simple protocol
   double collective_efficiency = 0.8;  // share of bandwidth that large collectives reach
   double p2p_efficiency = 0.9;         // likewise send and receive
-  double nvls_efficiency = 0.0;  // rate of an all-reduce in the switch over bandwidth; 0: none
-  bool assumed = false;          // the rate is a guess by hardware generation
+  double nvls_efficiency = 0.0;        // rate of an all-reduce in the switch over bandwidth; 0: none
+  bool assumed = false;                // the rate is a guess by hardware generation
 
   bool operator==(const Link&) const = default;
 };
@@ -34,6 +34,17 @@ struct Fabric {
   bool rail_optimized = false;    // the i-th NICs of a leaf's nodes share a switch, different ones meet above
 
   bool operator==(const Fabric&) const = default;
+};
+
+// How steps of one run differ, where that was measured. A stall holds up one node, and with it the whole
+// step: every rank waits for every other several times a step.
+struct Jitter {
+  double spread = 0.0;          // of a GPU's passes from step to step, relative
+  double message_spread = 0.0;  // of messages and collectives between nodes, likewise
+  double stalls_per_node_hour = 0.0;
+  Seconds stall;  // mean length; lengths are exponential
+
+  bool operator==(const Jitter&) const = default;
 };
 
 struct Cluster {
@@ -48,6 +59,7 @@ struct Cluster {
   std::vector<FittedCollective> collectives;  // where samples exist
   Seconds host_launch;                        // host time to issue one kernel through the framework
   std::optional<double> price_per_gpu_hour;   // USD
+  std::optional<Jitter> jitter;
   std::string source;
 
   bool operator==(const Cluster&) const = default;
