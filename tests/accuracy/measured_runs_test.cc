@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cost/profile_store.h"
 #include "validate/row_spec.h"
 #include "validate/summary.h"
 
@@ -60,19 +61,54 @@ TEST_CASE("no row is refused, and all are scored within ten seconds") {
   }
 }
 
-TEST_CASE("vTrain's runs on 64 GPUs and more are within 15 % in the median") {
-  std::vector<MeasuredRow> large;
+namespace {
+
+template <class Which>
+Summary summary_of(const Which& which, Against against = Against::kMedian) {
+  std::vector<MeasuredRow> chosen;
   for (MeasuredRow& row : all_rows())
-    if (row.source == "vtrain_ground_truth" && row.gpus.value_or(0) >= 64) large.push_back(std::move(row));
-  const auto scores = score_rows(large, Catalog(), Against::kMedian);
+    if (which(row)) chosen.push_back(std::move(row));
+  const ProfileStore store;  // with the default profiles, as the program does
+  const auto scores = score_rows(chosen, Catalog(), against, &store);
   REQUIRE_MESSAGE(scores.has_value(), (scores ? "" : scores.error().text()));
   const Summary summary = summarise(*scores);
   CHECK(summary.count > 0);
-  MESSAGE("multi-node rows: ", summary.count, ", median error ", summary.median_ape, ", mean ", summary.mape);
-  CHECK(summary.median_ape <= 0.15);
+  return summary;
 }
 
-TEST_CASE("The playbook's rows above 10 % of peak are within 15 % in the median") {
+}  // namespace
+
+TEST_CASE(
+    "NeoX runs are within 4 % of the fastest step on Perlmutter, 6 % on Vista, nothing fitted on steps") {
+  for (const auto& [source, limit] : {std::pair("seed_perlmutter", 0.04), std::pair("seed_vista", 0.06)}) {
+    const auto of = [source = std::string(source)](const MeasuredRow& row) { return row.source == source; };
+    const Summary fastest = summary_of(of, Against::kFastest), median = summary_of(of);
+    MESSAGE(std::string(source), ": against fastest ", fastest.mape, ", against median ", median.mape);
+    CHECK(fastest.mape <= limit);
+    CHECK(median.mape <= limit);
+  }
+}
+
+TEST_CASE("Korthikanti's runs are within 5 %, interleaved ones included") {
+  const Summary summary =
+      summary_of([](const MeasuredRow& row) { return row.source == "korthikanti_seqsel_a100"; });
+  MESSAGE("mean ", summary.mape, ", rows ", summary.count);
+  CHECK(summary.mape <= 0.05);
+}
+
+TEST_CASE("vTrain's runs are within 9 % on one node, 10 % on several") {
+  const auto vtrain = [](const MeasuredRow& row) { return row.source == "vtrain_ground_truth"; };
+  const Summary one =
+      summary_of([&](const MeasuredRow& row) { return vtrain(row) && row.gpus.value_or(0) <= 8; });
+  const Summary several =
+      summary_of([&](const MeasuredRow& row) { return vtrain(row) && row.gpus.value_or(0) > 8; });
+  MESSAGE("one node: ", one.count, ", mean ", one.mape, "; several: ", several.count, ", mean ",
+          several.mape);
+  CHECK(one.mape <= 0.09);  // the aim is 8 %
+  CHECK(several.mape <= 0.10);
+}
+
+TEST_CASE("The playbook's rows above 10 % of peak are within 12 % in the median") {
   // Six operations a parameter and token, against 989 TFLOP/s. What lies below are plans that nobody would
   // run.
   std::vector<MeasuredRow> sound;
@@ -86,10 +122,11 @@ TEST_CASE("The playbook's rows above 10 % of peak are within 15 % in the median"
                         (row.step->value * static_cast<double>(*row.gpus));
     if (rate > 0.1 * 989e12) sound.push_back(std::move(row));
   }
-  const auto scores = score_rows(sound, Catalog(), Against::kMedian);
+  const ProfileStore store;
+  const auto scores = score_rows(sound, Catalog(), Against::kMedian, &store);
   REQUIRE_MESSAGE(scores.has_value(), (scores ? "" : scores.error().text()));
   const Summary summary = summarise(*scores);
   MESSAGE("rows above 10 % of peak: ", summary.count, ", median error ", summary.median_ape, ", mean ",
           summary.mape);
-  CHECK(summary.median_ape <= 0.15);
+  CHECK(summary.median_ape <= 0.12);
 }
