@@ -105,18 +105,21 @@ void add_fit(CLI::App& app, CommandLine& line) {
   c.add_option("SAMPLES", o.samples, "A table of samples, or a folder of them")->type_name("");
   c.add_option("--gpu", o.gpu, "The GPU that was sampled: a name (foretrain list gpus) or a YAML file")
       ->type_name("G");
-  c.add_option("--cluster", o.cluster,
-               "Instead: the cluster whose collectives were sampled, a name or a YAML file")
+  c.add_option(
+       "--cluster", o.cluster,
+       "Instead: the cluster whose collectives were sampled, a name, a YAML file or a folder of this command")
       ->type_name("C");
   c.add_option("-o,--out", o.out, "The folder to write the profile or the cluster into")->type_name("FOLDER");
-  c.add_option("--name", o.name, "The profile's name; without it, the folder's")->type_name("N");
+  c.add_option("--name", o.name, "The name of the profile or the cluster; without it, the folder's")
+      ->type_name("N");
   c.add_option("--source", o.source, "Where the samples come from, in words")->type_name("TEXT");
   c.add_option("--derive-from", o.derive_from, "A profile for operators that this one lacks")->type_name("P");
   c.add_flag("--study", o.study, "Errors on samples held out in three ways")->disable_flag_override();
   c.add_flag("--learning-curve", o.learning_curve, "Errors by the number of samples")
       ->disable_flag_override();
   c.add_option("--html", o.html, "Also pictures: predicted against measured")->type_name("F.html");
-  c.add_flag("--force", o.force, "Also where that folder holds a profile")->disable_flag_override();
+  c.add_flag("--force", o.force, "Also where that folder holds a profile or a cluster")
+      ->disable_flag_override();
   c.add_flag("--json", o.json, "Answer in JSON")->disable_flag_override();
 }
 

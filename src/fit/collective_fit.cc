@@ -12,8 +12,9 @@ namespace {
 
 constexpr int kFolds = 5;
 constexpr std::size_t kMostForBase = 300;  // of a layout, evenly over its sizes: two figures need no more
-// Latency is not seen in large messages: without evidence its scale stays at 1.
+// Latency is not seen in large messages, bandwidth not in small ones: without evidence they stay as stated.
 constexpr double kLatencyPrior = 0.02;
+constexpr double kSharePrior = 0.0005;
 // Where one layout is all there is nothing tells how others differ: as sure as a datasheet, then.
 constexpr double kUnseenIntra = 0.12;
 constexpr double kUnseenInter = 0.24;
@@ -76,6 +77,11 @@ class BaseModel {
     cluster_.collectives.push_back({.kind = kind, .tier = tier});
   }
 
+  double stated_share() const {
+    const Link& link = fit().tier == Tier::kIntra ? cluster_.intra : cluster_.inter;
+    return fit().kind == CollectiveKind::kSendReceive ? link.p2p_efficiency : link.collective_efficiency;
+  }
+
   FittedCollective& fit() { return cluster_.collectives.back(); }
   const FittedCollective& fit() const { return cluster_.collectives.back(); }
 
@@ -120,6 +126,7 @@ double rounded(double value, int digits = 5) {
 }
 
 void fit_base(BaseModel& model, const std::vector<LayoutSamples>& layouts) {
+  const double stated = model.stated_share();
   const auto error = [&] {
     double sum = 0;
     for (const LayoutSamples& layout : layouts) {
@@ -130,7 +137,9 @@ void fit_base(BaseModel& model, const std::vector<LayoutSamples>& layouts) {
       sum += of_layout / static_cast<double>(most);
     }
     const double log_latency = std::log(model.fit().latency_scale);
-    return sum / static_cast<double>(layouts.size()) + kLatencyPrior * log_latency * log_latency;
+    const double log_share = std::log(model.fit().bandwidth_share / stated);
+    return sum / static_cast<double>(layouts.size()) + kLatencyPrior * log_latency * log_latency +
+           kSharePrior * log_share * log_share;
   };
   for (int round = 0; round < 3; ++round) {
     const double share = least(std::log(1e-4), std::log(1.5), [&](double x) {
@@ -149,25 +158,35 @@ void fit_base(BaseModel& model, const std::vector<LayoutSamples>& layouts) {
 double middle(double low, double high) { return std::exp((std::log(low) + std::log(high)) / 2); }
 
 // The factor with the least mean of |factor / ratio - 1|: the median of the ratios (given as logarithms),
-// each weighing 1 / ratio.
+// each weighing 1 / ratio; between the two ratios around it.
 double best_factor(std::vector<double> logs) {
   std::sort(logs.begin(), logs.end());
   double all = 0, below = 0;
   for (const double log : logs) all += std::exp(-log);
-  for (const double log : logs)
-    if ((below += std::exp(-log)) >= all / 2) return std::exp(log);
+  for (std::size_t i = 0; i + 1 < logs.size(); ++i)
+    if ((below += std::exp(-logs[i])) >= all / 2) return std::exp((logs[i] + logs[i + 1]) / 2);
   return std::exp(logs.back());
+}
+
+// Sizes that lie further apart than this are a sweep (nccl-tests doubles them), where each stands for itself.
+constexpr double kSweepRatio = 1.1;
+constexpr std::size_t kFewestInBin = 8;
+
+bool is_sweep(const Samples& samples) {
+  const double first = samples.front()->bytes.value, last = samples.back()->bytes.value;
+  return std::log(last / first) > std::log(kSweepRatio) * static_cast<double>(samples.size() - 1);
 }
 
 // Departures (logarithms) of samples that ascend by size become a layout's factors. Equal sizes share a bin.
 FittedLayout with_factors(const LayoutSamples& layout, const Samples& samples,
                           const std::vector<double>& departures, std::size_t bins) {
   FittedLayout out{.ranks = layout.ranks, .ranks_per_node = layout.ranks_per_node};
-  const std::size_t fill = std::max<std::size_t>(1, (samples.size() + bins - 1) / bins);
+  const std::size_t n = samples.size();
   std::size_t begin = 0;
-  while (begin < samples.size()) {
-    std::size_t end = std::min(begin + fill, samples.size());
-    while (end < samples.size() && samples[end]->bytes == samples[end - 1]->bytes) ++end;
+  for (std::size_t bin = 1; bin <= bins; ++bin) {
+    std::size_t end = std::max(begin, n * bin / bins);
+    while (end > begin && end < n && samples[end]->bytes == samples[end - 1]->bytes) ++end;
+    if (end == begin) continue;
     const double bytes = rounded(middle(samples[begin]->bytes.value, samples[end - 1]->bytes.value), 7);
     if (out.bytes.empty() || bytes > out.bytes.back()) {
       const auto from = departures.begin() + static_cast<std::ptrdiff_t>(begin);
@@ -226,15 +245,16 @@ std::vector<double> cross_validated(const BaseModel& base, const LayoutSamples& 
   return out;
 }
 
-// A sweep of few sizes, as nccl-tests makes, keeps each of them.
 std::size_t best_bins(const BaseModel& base, const LayoutSamples& layout, const Samples& samples) {
-  if (samples.size() <= kBinChoices.back()) return samples.size();
-  std::size_t best = kBinChoices.front();
-  double least_error = 0;
-  for (const std::size_t bins : kBinChoices) {
+  if (is_sweep(samples)) return samples.size();
+  const std::size_t most = std::max<std::size_t>(1, samples.size() / kFewestInBin);
+  std::size_t best = std::min(kBinChoices.front(), most);
+  double least_error = mean_error(cross_validated(base, layout, samples, best));
+  for (const std::size_t choice : kBinChoices) {
+    const std::size_t bins = std::min(choice, most);
+    if (bins <= best) continue;
     const double error = mean_error(cross_validated(base, layout, samples, bins));
-    // More bins have to earn their place.
-    if (bins == kBinChoices.front() || error < least_error * 0.98) best = bins, least_error = error;
+    if (error < least_error * 0.98) best = bins, least_error = error;  // more bins have to earn their place
   }
   return best;
 }

@@ -2,10 +2,10 @@
 //
 // For each collective and tier two figures carry the trend: the share of the links' stated rate that it gets,
 // and a scale of the model's latencies; both by the least mean absolute log error, all layouts weighing the
-// same. Then for each sampled layout the departure from that with the least mean absolute error, in bins of
-// equal count over the size.
-// The number of bins is the one of kBinChoices with the least error on samples left out; where there are no more
-// samples than that, each stands for itself.
+// same, and where samples do not tell, as stated. Then for each sampled layout the departure from that with
+// the least mean absolute error, in bins of equal count over the size: as many of kBinChoices as pay on
+// samples left out, with eight samples or more in each. In a sweep, whose sizes lie a tenth or more apart,
+// each stands for itself.
 #pragma once
 
 #include <cstdint>

@@ -109,6 +109,61 @@ TEST_CASE("kinds and tiers are fitted apart, the inner one bounds the outer") {
   CHECK(fitted[1].tier == Tier::kInter);
 }
 
+TEST_CASE("a sweep that the switch reduces tells how much of the stated rates there is, for rings too") {
+  // Eight GPUs of 300 GB/s whose switch all-reduces at 0.7 of that; the fabric gives a tenth less than
+  // stated.
+  Cluster cluster = cluster_of();
+  cluster.gpus_per_node = cluster.nvlink_domain = 8;
+  cluster.intra.nvls_efficiency = 0.7;
+  Cluster truth = cluster;
+  truth.collectives = {{.kind = CollectiveKind::kAllReduce,
+                        .tier = Tier::kIntra,
+                        .bandwidth_share = 0.9 * cluster.intra.collective_efficiency}};
+  const PlacedGroup eight = placed_alone(8, 8, cluster);
+  std::vector<CollectiveSample> samples;
+  for (double bytes = 1 << 20; bytes < 8e9; bytes *= 2) {
+    CollectiveSample sample;
+    sample.bytes = Bytes(bytes);
+    sample.ranks = sample.ranks_per_node = 8;
+    const CollectiveCost cost =
+        collective_cost(sample.kind, sample.bytes, eight, link_rates(eight, truth), truth);
+    CHECK(cost.algorithm == Algorithm::kNvls);
+    sample.seconds = cost.seconds;
+    samples.push_back(sample);
+  }
+  cluster.collectives = fit_collectives(samples, cluster);
+  REQUIRE(cluster.collectives.size() == 1);
+  CHECK(cluster.collectives[0].bandwidth_share == doctest::Approx(0.72).epsilon(0.02));
+  // Two ranks, which run a ring, and a group over nodes behind that NVLink are no stranger for it.
+  for (const auto& [ranks, per_node] : {std::pair(2, 2), std::pair(16, 8)}) {
+    const PlacedGroup other = placed_alone(ranks, per_node, cluster);
+    const auto seconds = [&](const Cluster& c) {
+      return collective_cost(CollectiveKind::kAllReduce, Bytes(1e9), other, link_rates(other, c), c).seconds;
+    };
+    CHECK(seconds(cluster).value == doctest::Approx(seconds(truth).value).epsilon(0.03));
+  }
+}
+
+TEST_CASE("small messages alone tell nothing of bandwidth: its share stays as stated") {
+  const auto samples = measured(CollectiveKind::kAllReduce, 8, 1, 0.1, 1.0, unchanged, 1, 8);
+  const auto fitted = fit_collectives(samples, cluster_of());
+  REQUIRE(fitted.size() == 1);
+  CHECK(fitted[0].bandwidth_share == doctest::Approx(cluster_of().inter.collective_efficiency).epsilon(0.05));
+}
+
+TEST_CASE("dense samples are binned, eight to a bin at least; a sweep keeps its sizes") {
+  auto dense = measured(CollectiveKind::kAllReduce, 8, 1, 0.4, 1, unchanged, 1e9, 1e9);
+  for (int i = 1; i < 40; ++i) {
+    CollectiveSample next = dense.front();
+    next.bytes += Bytes(1e6 * i);
+    next.seconds *= 1 + 0.001 * i;
+    dense.push_back(next);
+  }
+  CHECK(fit_collectives(dense, cluster_of())[0].layouts[0].bytes.size() == 5);
+  const auto sweep = measured(CollectiveKind::kAllReduce, 8, 1, 0.4, 1, unchanged);
+  CHECK(fit_collectives(sweep, cluster_of())[0].layouts[0].bytes.size() == sweep.size());
+}
+
 TEST_CASE("too few samples of a layout leave it to the cluster's figures") {
   auto samples = measured(CollectiveKind::kAllReduce, 8, 1, 0.4, 1, unchanged);
   samples.resize(kFewestCollectiveSamples - 1);

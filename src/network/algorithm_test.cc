@@ -104,10 +104,11 @@ GroupLinks h100_node(std::int64_t ranks) {
 TEST_CASE("NVLS takes the large all-reduces of a switched node") {
   //   8 ranks   ring LL 15 + 1.75 * 4 / 0.36 B = 15 + 19.444 B;   nvls 25 + 8/7 B / 0.312: from 0.634 MB
   check(CollectiveKind::kAllReduce, h100_node(8), {0.63, Algorithm::kRing, Protocol::kLl, 27.25});
-  check(CollectiveKind::kAllReduce, h100_node(8), {0.66, Algorithm::kNvls, Protocol::kSimple, 25 + 8.0 / 7 * 0.66 / 0.312});
+  check(CollectiveKind::kAllReduce, h100_node(8),
+        {0.66, Algorithm::kNvls, Protocol::kSimple, 25 + 8.0 / 7 * 0.66 / 0.312});
   check(CollectiveKind::kAllReduce, h100_node(8), {273, Algorithm::kNvls, Protocol::kSimple, 1025});
-  // 4 ranks: a ring moves 1.5 B at 360 GB/s, 240 GB/s of the tensor; the switch 3/4 of 312, 234, but it starts
-  // sooner: 25 us against 8.4 + 6 * 3.4 = 28.8.
+  // 4 ranks: a ring moves 1.5 B at 360 GB/s, 240 GB/s of the tensor; the switch 3/4 of 312, 234, but it
+  // starts sooner: 25 us against 8.4 + 6 * 3.4 = 28.8.
   check(CollectiveKind::kAllReduce, h100_node(4), {240, Algorithm::kRing, Protocol::kSimple, 1028.8});
   check(CollectiveKind::kAllReduce, h100_node(4), {23.4, Algorithm::kNvls, Protocol::kSimple, 125});
   // A gather has nothing to reduce.

@@ -117,6 +117,43 @@ TEST_CASE("a fitted share inside a node also bounds what crosses it") {
   CHECK(cost.spread == doctest::Approx(0.100265));
 }
 
+TEST_CASE("in place, a gather is the half of a ring all-reduce, and not of one in the switch") {
+  Cluster cluster = kFitted;
+  cluster.collectives = {{.kind = CollectiveKind::kAllReduce, .tier = Tier::kInter, .bandwidth_share = 0.4}};
+  FittedLayout eight{.ranks = 8, .ranks_per_node = 1, .spread = 0.02};
+  eight.bytes = {1e8, 1e9};
+  eight.factor = {1.5, 1.5};
+  cluster.collectives[0].layouts = {eight};
+  const Network network(cluster, {.tp = 4, .dp = 8});
+  const auto cost = [&](CollectiveKind kind, bool in_place) {
+    return network.cost({kind, GroupKind::kData, Bytes(5e8), in_place});
+  };
+  const CollectiveCost whole = cost(CollectiveKind::kAllReduce, false);
+  CHECK(whole.algorithm == Algorithm::kRing);
+  // But for the start, of which there is one: 8.4 us times the factor.
+  CHECK(us(cost(CollectiveKind::kAllGather, true)) ==
+        doctest::Approx((us(whole) - 1.5 * 8.4) / 2 + 1.5 * 8.4));
+  CHECK(us(cost(CollectiveKind::kReduceScatter, true)) == us(cost(CollectiveKind::kAllGather, true)));
+  CHECK(cost(CollectiveKind::kAllGather, true).origin == Origin::kDerived);
+  CHECK(us(cost(CollectiveKind::kAllGather, false)) != us(cost(CollectiveKind::kAllGather, true)));
+
+  Cluster node = kFitted;
+  node.gpus_per_node = node.nvlink_domain = node.nics = 8;
+  node.intra.nvls_efficiency = 0.9;
+  node.collectives = {{.kind = CollectiveKind::kAllReduce, .tier = Tier::kIntra, .bandwidth_share = 0.5}};
+  FittedLayout sampled{.ranks = 8, .ranks_per_node = 8, .spread = 0.02};
+  sampled.bytes = {1e8, 1e9};
+  sampled.factor = {0.5, 0.5};
+  node.collectives[0].layouts = {sampled};
+  const Network inside(node, {.tp = 8});
+  const Collective reduce{CollectiveKind::kAllReduce, GroupKind::kTensor, Bytes(5e8)};
+  CHECK(inside.cost(reduce).algorithm == Algorithm::kNvls);
+  const CollectiveCost gather =
+      inside.cost({CollectiveKind::kAllGather, GroupKind::kTensor, Bytes(5e8), true});
+  // A ring at half of NVLink: no faster than that, whatever the switch does.
+  CHECK(gather.seconds.value >= 7.0 / 8 * 5e8 / (0.5 * node.intra.bandwidth.value));
+}
+
 TEST_CASE("one sampled size is a factor that fades below it") {
   Cluster cluster = kFitted;
   cluster.collectives[0].layouts[0].bytes = {20e6};

@@ -107,59 +107,91 @@ PlacedGroup placed_alone(std::int64_t ranks, std::int64_t ranks_per_node, const 
   return placed;
 }
 
-CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const PlacedGroup& placed,
-                               const LinkRates& rates, const Cluster& cluster) {
-  const bool message = kind == CollectiveKind::kSendReceive;
-  const bool crosses = placed.crosses_nodes();
+namespace {
+
+// The fits of one kind that concern a group: inside its domains, and between them.
+struct Fits {
+  const FittedCollective* intra = nullptr;
+  const FittedCollective* inter = nullptr;
+  bool crosses = false;
+
+  Fits(CollectiveKind kind, const PlacedGroup& placed, const Cluster& cluster)
+      : intra(find(cluster.collectives, kind, Tier::kIntra)),
+        inter(find(cluster.collectives, kind, Tier::kInter)),
+        crosses(placed.crosses_nodes()) {}
+  const FittedCollective* own() const { return crosses ? inter : intra; }
+};
+
+GroupLinks links_of(bool message, const Fits& fits, const PlacedGroup& placed, const LinkRates& rates,
+                    const Cluster& cluster) {
   const auto share = [&](const FittedCollective* fitted, const Link& link) {
     return fitted ? fitted->bandwidth_share : message ? link.p2p_efficiency : link.collective_efficiency;
   };
-  const FittedCollective* intra = find(cluster.collectives, kind, Tier::kIntra);
-  const FittedCollective* inter = crosses ? find(cluster.collectives, kind, Tier::kInter) : nullptr;
-  const FittedCollective* fitted = crosses ? inter : intra;
+  const Link& intra = cluster.intra;
+  // What a fit makes of the stated efficiency of rings holds for the switch too.
+  const double of_stated = share(fits.intra, intra) / intra.collective_efficiency;
+  return {.placed = placed,
+          .inside = (message ? rates.nvlink_p2p : rates.nvlink) * share(fits.intra, intra),
+          .across = (message ? rates.nics_p2p : rates.nics) * share(fits.inter, cluster.inter),
+          .up = rates.uplinks * share(fits.inter, cluster.inter),
+          .in_switch = intra.bandwidth * (intra.nvls_efficiency * of_stated),
+          .intra_steps = intra.latency / kSimpleStepIntra,
+          .inter_steps = cluster.inter.latency / kSimpleStepInter,
+          .latency_scale = fits.own() ? fits.own()->latency_scale : 1.0};
+}
 
-  GroupLinks links{.placed = placed,
-                   .inside = (message ? rates.nvlink_p2p : rates.nvlink) * share(intra, cluster.intra),
-                   .across = (message ? rates.nics_p2p : rates.nics) * share(inter, cluster.inter),
-                   .up = rates.uplinks * share(inter, cluster.inter),
-                   .in_switch = cluster.intra.bandwidth * cluster.intra.nvls_efficiency,
-                   .intra_steps = cluster.intra.latency / kSimpleStepIntra,
-                   .inter_steps = cluster.inter.latency / kSimpleStepInter,
-                   .latency_scale = fitted ? fitted->latency_scale : 1.0};
-  const TimedAlgorithm timed = fastest(kind, bytes, links);
-
+CollectiveCost unfitted(const TimedAlgorithm& timed, bool crosses, const Cluster& cluster) {
   const bool assumed = crosses ? cluster.inter.assumed : cluster.intra.assumed;
-  CollectiveCost cost{.seconds = timed.seconds,
-                      .spread = assumed   ? kAssumedSpread
-                                : crosses ? kInterSpread
-                                          : kIntraSpread,
-                      .origin = Origin::kAnalytic,
-                      .watts = cluster.gpu.power_cap_w * kLinkPowerShare,
-                      .crosses_nodes = crosses,
-                      .algorithm = timed.algorithm,
-                      .protocol = timed.protocol};
-  if (fitted == nullptr) return cost;
-  const FittedLayout* layout = find(*fitted, placed, cluster);
+  return {.seconds = timed.seconds,
+          .spread = assumed   ? kAssumedSpread
+                    : crosses ? kInterSpread
+                              : kIntraSpread,
+          .origin = Origin::kAnalytic,
+          .watts = cluster.gpu.power_cap_w * kLinkPowerShare,
+          .crosses_nodes = crosses,
+          .algorithm = timed.algorithm,
+          .protocol = timed.protocol};
+}
+
+// A sampled layout follows its samples; others have the error of a layout that was left out.
+void follow_samples(const FittedCollective& fitted, Bytes bytes, const PlacedGroup& placed,
+                    const Cluster& cluster, CollectiveCost& cost) {
+  const FittedLayout* layout = find(fitted, placed, cluster);
   if (layout == nullptr) {
-    cost.spread = fitted->unseen_error * kDeviationOfMean;
+    cost.spread = fitted.unseen_error * kDeviationOfMean;
     cost.origin = Origin::kExtrapolated;
-    return cost;
+    return;
   }
   const Factor factor = factor_at(*layout, bytes.value);
   cost.seconds *= factor.value;
   cost.spread = layout->spread + kFadeSpread * factor.outside;
   cost.origin = factor.outside > 0 ? Origin::kExtrapolated : Origin::kInterpolated;
+}
+
+}  // namespace
+
+CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const PlacedGroup& placed,
+                               const LinkRates& rates, const Cluster& cluster) {
+  const Fits fits(kind, placed, cluster);
+  const bool message = kind == CollectiveKind::kSendReceive;
+  CollectiveCost cost = unfitted(fastest(kind, bytes, links_of(message, fits, placed, rates, cluster)),
+                                 placed.crosses_nodes(), cluster);
+  if (fits.own() != nullptr) follow_samples(*fits.own(), bytes, placed, cluster, cost);
   return cost;
 }
 
 CollectiveCost in_place_cost(CollectiveKind kind, Bytes bytes, const PlacedGroup& placed,
                              const LinkRates& rates, const Cluster& cluster) {
-  const Tier tier = placed.crosses_nodes() ? Tier::kInter : Tier::kIntra;
+  const Fits fits(CollectiveKind::kAllReduce, placed, cluster);
   const bool is_half = kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter;
-  if (!is_half || find(cluster.collectives, CollectiveKind::kAllReduce, tier) == nullptr)
-    return collective_cost(kind, bytes, placed, rates, cluster);
-  CollectiveCost cost = collective_cost(CollectiveKind::kAllReduce, bytes, placed, rates, cluster);
-  cost.seconds *= 0.5;
+  if (!is_half || fits.own() == nullptr) return collective_cost(kind, bytes, placed, rates, cluster);
+  const GroupLinks links = links_of(false, fits, placed, rates, cluster);
+  CollectiveCost cost = unfitted(fastest(kind, bytes, links), placed.crosses_nodes(), cluster);
+  // Samples of an all-reduce speak for its half only where it is a ring.
+  if (fastest(CollectiveKind::kAllReduce, bytes, links).algorithm == Algorithm::kRing)
+    follow_samples(*fits.own(), bytes, placed, cluster, cost);
+  else
+    cost.spread = fits.own()->unseen_error * kDeviationOfMean;
   cost.origin = std::max(cost.origin, Origin::kDerived);
   return cost;
 }

@@ -48,10 +48,11 @@ PlacedGroup placed_alone(std::int64_t ranks, std::int64_t ranks_per_node, const 
 CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const PlacedGroup& placed,
                                const LinkRates& rates, const Cluster& cluster);
 
-// An all-gather or reduce-scatter in place is one of the two halves of an all-reduce: where that was sampled
-// it takes half its time. Out of place, as samples of gathers are taken, a rank also copies its own share,
-// which costs bandwidth on fast links: in the published LLaMA-7B runs activations (out of place) are gathered
-// at 51 GB/s on one pair of A100s and 38 GB/s between two GH200, weights (in place) at 67 and 46.
+// An all-gather or reduce-scatter in place is one of the two halves of a ring all-reduce: where that was
+// sampled it gets the same share of the links, and follows those samples as far as they ran a ring. Out of
+// place, as samples of gathers are taken, a rank also copies its own share, which costs bandwidth on fast
+// links: in the published LLaMA-7B runs activations (out of place) are gathered at 51 GB/s on one pair of
+// A100s and 38 GB/s between two GH200, weights (in place) at 67 and 46.
 CollectiveCost in_place_cost(CollectiveKind kind, Bytes bytes, const PlacedGroup& placed,
                              const LinkRates& rates, const Cluster& cluster);
 

@@ -374,10 +374,10 @@ Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch) {
   p.step = {e.step.value, e.spread, Origin::kAnalytic};
   p.typical = e.step;
   if (cluster_.jitter) {
-    const auto nodes = static_cast<std::int64_t>(gpus) / cluster_.gpus_per_node;
+    const auto nodes =
+        (static_cast<std::int64_t>(gpus) + cluster_.gpus_per_node - 1) / cluster_.gpus_per_node;
     Timeline drawn;  // ours still holds the undisturbed step
-    p.jitter = drawn_steps(e.pipeline, e.step, *cluster_.jitter, std::max<std::int64_t>(1, nodes),
-                           plan.tp * plan.cp * plan.dp, drawn);
+    p.jitter = drawn_steps(e.pipeline, e.step, *cluster_.jitter, nodes, plan.tp * plan.cp * plan.dp, drawn);
     p.typical = p.jitter->median;
   }
   p.tokens_per_s_per_gpu = static_cast<double>(global_batch * seq_) / (e.step.value * gpus);

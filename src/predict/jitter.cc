@@ -23,11 +23,12 @@ class Draws {
 
   double exponential() { return -std::log(uniform()); }
 
-  std::int64_t poisson(double mean) {  // by exponential gaps; a mean above 1000 is its own draw
-    if (mean > 1000) return std::llround(mean);
-    std::int64_t n = 0;
-    for (double sum = exponential(); sum < mean; sum += exponential()) ++n;
-    return n;
+  // The sum of a Poisson number of exponential lengths of mean 1. For many, its normal limit.
+  double stalls(double mean) {
+    if (mean > 100) return std::max(0.0, mean + std::sqrt(2 * mean) * normal_quantile(uniform()));
+    double sum = 0;
+    for (double gap = exponential(); gap < mean; gap += exponential()) sum += exponential();
+    return sum;
   }
 
  private:
@@ -80,7 +81,7 @@ StepDistribution drawn_steps(const PipelineWork& work, Seconds step, const Jitte
       drawn = timeline.simulate(varied);
     }
     const double stalls = jitter.stalls_per_node_hour / 3600 * static_cast<double>(nodes) * drawn.value;
-    for (std::int64_t i = draws.poisson(stalls); i > 0; --i) drawn += jitter.stall * draws.exponential();
+    drawn += jitter.stall * draws.stalls(stalls);
     steps.push_back(drawn.value);
   }
   std::sort(steps.begin(), steps.end());

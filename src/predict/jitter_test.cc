@@ -51,6 +51,16 @@ TEST_CASE("stalls: as many steps have none as Poisson says") {
   CHECK(many.median < many.p90);
 }
 
+TEST_CASE("very many stalls are drawn from their limit, at once") {
+  TwoStages two;
+  Jitter jitter;
+  jitter.stalls_per_node_hour = 1e6;
+  jitter.stall = Seconds(1e-3);
+  // 15 s on 10,000 nodes: 4.17e7 stalls of 1 ms.
+  const StepDistribution many = two.drawn(jitter, 10000);
+  CHECK((many.median - two.step).value == doctest::Approx(15.0 * 10000 * 1e6 / 3600 * 1e-3).epsilon(0.001));
+}
+
 TEST_CASE("a rank of many replicas is as slow as the slowest of them") {
   TwoStages two;
   Jitter jitter;

@@ -15,6 +15,7 @@ namespace foretrain {
 namespace {
 
 constexpr Align kLeft = Align::kLeft, kRight = Align::kRight;
+constexpr double kDoubtful = 0.25;  // an error that no fabric's noise explains
 
 std::string percent(double share) { return share < 0 ? "-" : fmt::format("{:.2f} %", 100 * share); }
 std::string count_text(std::size_t n) { return with_commas(static_cast<std::int64_t>(n)); }
@@ -175,6 +176,12 @@ std::string collective_fit_text(const CollectiveFitReport& report) {
         "\nfitted; error: mean absolute, on samples a layout's fit has not seen; layout: nodes x ranks a "
         "node\n" +
         fitted_collectives_text(report.fitted);
+  for (const FittedCollective& f : report.fitted)
+    for (const FittedLayout& layout : f.layouts)
+      if (layout.error > kDoubtful)
+        out += fmt::format(
+            "\nwarning: {} {} is off by {}: its samples contradict each other, or the cluster's figures\n",
+            name(f.kind), layout_text(layout.ranks, layout.ranks_per_node), percent(layout.error));
   if (!report.study.empty()) out += "\n" + study_text(report.study);
   if (!report.written.empty()) out += fmt::format("\nwritten: {}/cluster.yaml\n", printable(report.written));
   return out;

@@ -195,7 +195,8 @@ TEST_CASE("one stage needs no table of stage times, and a known jitter gives a t
   const std::string text = predict_text(run, p);
   CHECK(has(text, "where the time goes\n"));
   CHECK_FALSE(has(text, "time by stage"));
-  CHECK(has(text, "typical     2.2 s, the median with this cluster's jitter; one step in ten takes over 3 s"));
+  CHECK(
+      has(text, "typical     2.2 s, the median with this cluster's jitter; one step in ten takes over 3 s"));
 }
 
 TEST_CASE("training and assumptions are told where there are any") {

@@ -262,17 +262,19 @@ std::vector<CollectiveRejection> summarise(const std::string& label,
 }  // namespace
 
 Seconds least_time(const CollectiveSample& sample, const LinkBounds& bounds) {
-  const bool on_one_node = sample.nodes() == 1;
-  const BytesPerSecond rate = on_one_node ? bounds.of_rank : bounds.of_node;
+  const std::int64_t joined = std::max<std::int64_t>(1, bounds.domain_nodes);
+  const bool in_one = sample.nodes() <= joined;
+  const auto nodes = static_cast<double>(joined);
+  const BytesPerSecond rate = in_one ? bounds.of_rank : bounds.of_node * nodes;
   if (rate.value <= 0) return Seconds(0);
-  const auto parts = static_cast<double>(on_one_node ? sample.ranks : sample.nodes());
+  const auto parts = static_cast<double>(in_one ? sample.ranks : (sample.nodes() + joined - 1) / joined);
   const Bytes from_others = sample.bytes * ((parts - 1) / parts);
   switch (sample.kind) {
     case CollectiveKind::kAllGather:
     case CollectiveKind::kReduceScatter:
       return from_others / rate;
     case CollectiveKind::kAllToAll:
-      return from_others * static_cast<double>(on_one_node ? 1 : sample.ranks_per_node) / rate;
+      return from_others * (in_one ? 1.0 : static_cast<double>(sample.ranks_per_node) * nodes) / rate;
     case CollectiveKind::kAllReduce:
     case CollectiveKind::kBroadcast:
     case CollectiveKind::kSendReceive:

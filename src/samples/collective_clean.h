@@ -32,15 +32,16 @@ namespace foretrain {
 
 // What links can carry at the very most, one way; 0 where it is not known, and then nothing is impossible.
 struct LinkBounds {
-  BytesPerSecond of_rank;  // all of a GPU's links within the node (or NVLink domain) together
-  BytesPerSecond of_node;  // all of a node's NICs together
+  BytesPerSecond of_rank;         // all of a GPU's links within the node (or NVLink domain) together
+  BytesPerSecond of_node;         // all of a node's NICs together
+  std::int64_t domain_nodes = 1;  // nodes that NVLink joins
 };
 
-// The least that a collective can take, whatever the algorithm, reduction in the switch included: on one node
-// what a rank must send or receive, over several what a node must.
+// The least that a collective can take, whatever the algorithm, reduction in the switch included: inside one
+// NVLink domain what a rank must send or receive, over several what a domain must.
 //   all_reduce, broadcast, send_receive   bytes
-//   all_gather, reduce_scatter            bytes (p - 1) / p, p the ranks of the one node, or the nodes
-//   all_to_all                            the same, on several nodes times ranks_per_node
+//   all_gather, reduce_scatter            bytes (p - 1) / p, p the ranks of the one domain, or the domains
+//   all_to_all                            the same, over several domains times the ranks in one
 Seconds least_time(const CollectiveSample& sample, const LinkBounds& bounds);
 
 struct CollectiveRejection {

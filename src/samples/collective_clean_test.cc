@@ -69,6 +69,17 @@ TEST_CASE("the least time is what a rank or a node must receive over its links")
   CHECK(least_time(sample(CollectiveKind::kAllReduce, 1e6, 1, 4, 1), {}).value == 0);
 }
 
+TEST_CASE("nodes of one NVLink domain are bound by NVLink, domains by all their NICs") {
+  const LinkBounds rack{gigabytes_per_second(900), gigabytes_per_second(200), 18};
+  const auto least = [&](CollectiveKind kind, std::int64_t nodes) {
+    return least_time(sample(kind, 9e9, nodes, 4, 1), rack).value;
+  };
+  CHECK(least(CollectiveKind::kAllReduce, 18) == doctest::Approx(0.01));
+  CHECK(least(CollectiveKind::kAllGather, 18) == doctest::Approx(0.01 * 71 / 72));
+  // Two racks: half of it comes from the other, over 18 nodes' NICs.
+  CHECK(least(CollectiveKind::kAllGather, 36) == doctest::Approx(4.5 / (18 * 200)));
+}
+
 TEST_CASE("faster than the links is impossible, but for a twentieth") {
   auto samples = sound_group();
   samples[50].seconds = 0.94 * least_time(samples[50], kBounds);

@@ -43,15 +43,18 @@ Result<Catalog::Text> Catalog::find(std::string_view kind, std::string_view word
     if (!content) return fail(path + ": " + content.error().message, at);
     return Text{*std::move(content), path};
   };
-  // What `fit --cluster` wrote is given as its folder.
-  if (const std::string fitted = std::string(word) + "/cluster.yaml"; kind == "clusters" && is_file(fitted))
-    return read(fitted);
+  // What `fit --cluster` wrote is given as its folder; a preset of that name comes before a folder without a
+  // slash.
+  const std::string fitted = std::string(word) + "/cluster.yaml";
+  const bool is_fitted = kind == "clusters" && is_file(fitted);
+  if (is_path(word) && is_fitted) return read(fitted);
   if (is_path(word)) return read(resolved(std::string(word), at.file));
 
   const std::string below = fmt::format("{}/{}{}", kind, word, kSuffix);
   if (!folder_.empty() && is_file(folder_ + "/" + below)) return read(folder_ + "/" + below);
   for (const EmbeddedFile& file : embedded_files())
     if (file.path == below) return Text{std::string(file.content), "presets/" + below};
+  if (is_fitted) return read(fitted);
   const std::string_view one = kind.substr(0, kind.size() - 1);
   return fail(fmt::format("unknown {} {}{}", one, quoted(word), suggestion(word, names(kind))), at);
 }

@@ -38,7 +38,7 @@ Result<FittedLayout> parse_layout(const Node& node) {
   TRY(read_optional(node, "error", layout.error, 0.0, 1e6));
   TRY(read_required(node, "spread", layout.spread, 0.0, 1e6));
   TRY_ASSIGN(layout.bytes, read_numbers(node, "bytes", 1.0, 1e18));
-  TRY_ASSIGN(layout.factor, read_numbers(node, "factor", 1e-6, 1e6));
+  TRY_ASSIGN(layout.factor, read_numbers(node, "factor", 1e-12, 1e12));
   if (layout.bytes.size() != layout.factor.size())
     return fail(fmt::format("factor: found {} numbers, expected {}, one for each of bytes",
                             layout.factor.size(), layout.bytes.size()),
@@ -62,8 +62,8 @@ Result<FittedCollective> parse_collective(const Node& node) {
   TRY(read_required(node, "unseen_error", fitted.unseen_error, 0.0, 1e6));
   const Node* layouts = node.find("layouts");
   if (layouts == nullptr) return fitted;
-  if (!layouts->is_list() || layouts->items.size() > kMaxEntries)
-    return fail(fmt::format("layouts: expected a list of at most {}", kMaxEntries), layouts->at);
+  if (!layouts->is_list() || layouts->items.size() > kMaxFittedLayouts)
+    return fail(fmt::format("layouts: expected a list of at most {}", kMaxFittedLayouts), layouts->at);
   for (const Node& item : layouts->items) {
     TRY_ASSIGN(FittedLayout layout, parse_layout(item));
     for (const FittedLayout& other : fitted.layouts)

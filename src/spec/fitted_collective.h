@@ -51,6 +51,7 @@ struct FittedCollective {
 };
 
 inline constexpr std::size_t kMaxFittedKnots = 256;
+inline constexpr std::size_t kMaxFittedLayouts = 512;  // of all collectives
 
 Result<std::vector<FittedCollective>> parse_fitted_collectives(const Node& list);
 std::string to_yaml(const std::vector<FittedCollective>& collectives);  // with the key; empty for none

@@ -192,8 +192,9 @@ Result<void> read_tensor_parallel(const Node& node, Stack& stack) {
 }
 
 Result<void> read_pipeline_and_data_parallel(const Node& node, Stack& stack) {
-  TRY_ASSIGN(const Node* pipeline,
-             optional_section(node, "pipeline", {"split", "blocking", "serial", "sends_mask", "scatter_gather"}));
+  TRY_ASSIGN(
+      const Node* pipeline,
+      optional_section(node, "pipeline", {"split", "blocking", "serial", "sends_mask", "scatter_gather"}));
   TRY(read_optional(*pipeline, "split", stack.split, kStageSplitNames));
   TRY(read_optional(*pipeline, "blocking", stack.p2p_blocking));
   TRY(read_optional(*pipeline, "serial", stack.p2p_serial));

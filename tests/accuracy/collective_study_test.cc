@@ -52,7 +52,7 @@ TEST_CASE("published collectives: 2 % at random, 12 % for an unseen layout, 10 %
     Errors errors;
     errors.add_site(site, cluster);
     both.add_site(site, cluster);
-    MESSAGE(site, ": at random ", errors.random.value(), ", unseen layout ", errors.unseen.value(),
+    MESSAGE(std::string(site), ": at random ", errors.random.value(), ", unseen layout ", errors.unseen.value(),
             ", larger sizes ", errors.larger.value());
     CHECK(errors.random.value() <= 0.02);
     CHECK(errors.unseen.value() <= 0.12);
