@@ -59,7 +59,7 @@ Pairs pairs_of(GroupKind kind, const Layout& layout) {
 }
 
 Progression progression_of(GroupKind kind, const Layout& layout) {
-  const auto [tp, cp, dp, pp, ep] = layout;
+  const auto [tp, cp, dp, pp, ep, shard] = layout;
   switch (kind) {
     case GroupKind::kTensor:
       return {1, tp};
@@ -70,6 +70,10 @@ Progression progression_of(GroupKind kind, const Layout& layout) {
     case GroupKind::kExpert:
       // Experts are tensor parallel as everything else is, where tp leaves room for ep groups beside it.
       return {cp * dp % ep == 0 ? tp : 1, ep};
+    case GroupKind::kShard:
+      return {tp, layout.shards()};
+    case GroupKind::kReplica:
+      return {tp * layout.shards(), cp * dp / layout.shards()};
     default:
       CHECK_THAT(kind == GroupKind::kModel && pp == 1);
       return {1, tp};
@@ -124,6 +128,7 @@ int64_t nodes_of_a_leaf(const Cluster& cluster) {
 PlacedGroup place(GroupKind kind, const Layout& layout, const Cluster& cluster) {
   CHECK_THAT(layout.tp >= 1 && layout.cp >= 1 && layout.dp >= 1 && layout.pp >= 1 && layout.ep >= 1);
   CHECK_THAT(layout.tp * layout.cp * layout.dp % layout.ep == 0);
+  CHECK_THAT(layout.shard >= 0 && layout.cp * layout.dp % layout.shards() == 0);
   CHECK_THAT(cluster.gpus_per_node >= 1);
   const Grid grid{layout.gpus(), domain_of(cluster), cluster.gpus_per_node};
   const int64_t ranks = ranks_of(kind, layout);

@@ -23,9 +23,11 @@ struct Layout {
   std::int64_t cp = 1;
   std::int64_t dp = 1;
   std::int64_t pp = 1;
-  std::int64_t ep = 1;  // of tp * cp * dp
+  std::int64_t ep = 1;     // of tp * cp * dp
+  std::int64_t shard = 0;  // of cp * dp; 0: all of them
 
   std::int64_t gpus() const { return tp * cp * dp * pp; }
+  std::int64_t shards() const { return shard > 0 ? shard : cp * dp; }
   bool operator==(const Layout&) const = default;
 };
 

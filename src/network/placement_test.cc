@@ -108,6 +108,20 @@ TEST_CASE("an NVLink domain of several nodes carries a group out through all the
                                                                         .sharers = 4});
 }
 
+TEST_CASE("shard groups are neighbours, replicas lie a group apart") {
+  // 32 data-parallel ranks on nodes of 8, a copy on each node: replicas meet with one rank a node, eight
+  // groups.
+  const Layout layout{.dp = 32, .shard = 8};
+  CHECK(place(GroupKind::kShard, layout, nodes_of(8)) ==
+        PlacedGroup{.ranks = 8, .ranks_per_domain = 8, .fewest_per_domain = 8});
+  CHECK(place(GroupKind::kReplica, layout, nodes_of(8)) ==
+        PlacedGroup{.ranks = 4, .domains = 4, .sharers = 8});
+  // Without a size all of them share one copy.
+  CHECK(place(GroupKind::kShard, Layout{.dp = 32}, nodes_of(8)) ==
+        place(GroupKind::kData, Layout{.dp = 32}, nodes_of(8)));
+  CHECK(place(GroupKind::kReplica, Layout{.dp = 32}, nodes_of(8)) == PlacedGroup{});
+}
+
 TEST_CASE("experts spread over data and context, tensor groups beside each other: stride tp") {
   // Stage of 2 * 2 * 8 = 32 ranks: 0, 2, 4, 6 hold the experts of one copy, all in a node of 8.
   CHECK(place(GroupKind::kExpert, Layout{.tp = 2, .cp = 2, .dp = 8, .pp = 2, .ep = 4}, nodes_of(8)) ==

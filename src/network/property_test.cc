@@ -44,6 +44,12 @@ std::vector<Ranks> groups_of(GroupKind kind, const Layout& l) {
               else
                 groups[{x / l.ep}].push_back(x);
               break;
+            case GroupKind::kShard:
+              groups[{t, (c + l.cp * d) / l.shards(), p}].push_back(x);
+              break;
+            case GroupKind::kReplica:
+              groups[{t, (c + l.cp * d) % l.shards(), p}].push_back(x);
+              break;
             case GroupKind::kPipeline:
               if (p + 1 < l.pp) groups[{x}] = {x, rank(t, c, d, p + 1)};
               break;
@@ -146,6 +152,7 @@ Layout any_layout(std::int64_t most) {
                                    rc::gen::inRange<std::int64_t>(1, most + 1));
   Layout layout{.tp = *size, .cp = *rc::gen::element<std::int64_t>(1, 1, 2, 3), .dp = *size, .pp = *size};
   layout.ep = any_divisor(layout.tp * layout.cp * layout.dp);
+  layout.shard = *rc::gen::arbitrary<bool>() ? any_divisor(layout.cp * layout.dp) : 0;
   return layout;
 }
 
@@ -214,7 +221,7 @@ TEST_CASE("no leaf holds more ranks of a group than placement says") {
   }));
 }
 
-// Each expert degree in turn, each leaf and rails with it.
+// Each expert degree in turn, each size of shard groups, each leaf and rails with it.
 TEST_CASE("placement equals counting on every small layout") {
   std::int64_t wrong = 0, seen = 0;
   for (const std::int64_t node : {1, 2, 3, 4, 8}) {
@@ -230,6 +237,7 @@ TEST_CASE("placement equals counting on every small layout") {
           if (stage % layout.ep != 0) continue;
           cluster.fabric.leaf_nodes = layout.ep % 4;
           cluster.fabric.rail_optimized = layout.ep % 3 == 1;
+          layout.shard = layout.cp * layout.dp % layout.ep == 0 ? layout.ep : 0;
           for (int kind = 0; kind < kGroupKindCount; ++kind) {
             const auto group = static_cast<GroupKind>(kind);
             wrong += !equals_counting(group, layout, cluster);
