@@ -49,21 +49,22 @@ Bytes largest(const Pass& pass) {
 }  // namespace
 
 StateBytes state_bytes(const ParameterShare& share, const Stack& stack, Dtype precision, Dtype grad_dtype,
-                       int zero, std::int64_t dp) {
+                       int zero, std::int64_t shards) {
   const double n = static_cast<double>(share.elements);
-  const double shards = zero >= 1 ? static_cast<double>(dp) : 1.0;
+  const auto divided_from = [&](int level) { return zero >= level ? n / static_cast<double>(shards) : n; };
   const double master = stack.master_weights && precision != Dtype::kFp32 ? 4 : 0;
   const bool casts = master > 0 && bytes_of(grad_dtype) < master &&
                      std::any_of(stack.optimizer.begin(), stack.optimizer.end(),
                                  [](const PartOperator& op) { return op.kind == OperatorKind::kCastGrads; });
-  return {Bytes(n * bytes_of(precision)), Bytes(n * bytes_of(grad_dtype)),
-          Bytes(n * (master + 2 * bytes_of(stack.moment_dtype)) / shards),
-          Bytes(casts ? n * master / shards : 0)};
+  return {Bytes(divided_from(3) * bytes_of(precision)), Bytes(divided_from(2) * bytes_of(grad_dtype)),
+          Bytes(divided_from(1) * (master + 2 * bytes_of(stack.moment_dtype))),
+          Bytes(casts ? divided_from(1) * master : 0)};
 }
 
 PassBytes pass_bytes(const ChunkWork& work) {
-  return {saved_bytes(work.forward), largest(work.forward), work.recomputed + largest(work.backward),
-          work.held_for_weight, largest(only(work.backward, Direction::kWeight))};
+  return {saved_bytes(work.forward), largest(work.forward) + work.gathered,
+          work.recomputed + largest(work.backward) + work.gathered + work.unit_gradients,
+          work.held_for_weight, largest(only(work.backward, Direction::kWeight)) + work.unit_gradients};
 }
 
 Bytes allocated_bytes(const StateBytes& states, Bytes passes, const Stack& stack,

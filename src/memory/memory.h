@@ -1,8 +1,10 @@
 // What one rank holds, in bytes: states that stay for the whole run, and what passes keep and use.
 //
-//   weights    elements * bytes of the format they are used in
-//   gradients  elements * bytes of the format they are accumulated in
-//   optimizer  elements * (master copy + two moments), divided by dp from ZeRO 1 on
+//   weights    elements * bytes of the format they are used in, divided by the shards of ZeRO 3
+//   gradients  elements * bytes of the format they are accumulated in, divided from ZeRO 2 on
+//   optimizer  elements * (master copy + two moments), divided from ZeRO 1 on
+//   units      under ZeRO 3 the weights gathered for a block and the next, and those of the ends; from ZeRO 2
+//              on the whole gradients of one unit: part of what a pass uses
 //   step copy  fp32 gradients of what the rank updates, while the optimizer casts narrower ones
 //   held       what a forward keeps for its backward, once for each micro-batch in flight
 // Rajbhandari et al. 2020 (arXiv 1910.02054) for the states; the saved tensors are declared by the stack.
@@ -22,7 +24,7 @@ struct StateBytes {
   Bytes total() const { return weights + gradients + optimizer; }
 };
 StateBytes state_bytes(const ParameterShare& share, const Stack& stack, Dtype precision, Dtype grad_dtype,
-                       int zero, std::int64_t dp);
+                       int zero, std::int64_t shards);
 
 struct PassBytes {
   Bytes held;            // kept by a forward until its backward ends

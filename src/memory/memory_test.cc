@@ -34,6 +34,28 @@ TEST_CASE("ZeRO 1 divides the optimizer's states by dp and nothing else") {
   CHECK(sharded.optimizer * 8.0 == whole.optimizer);
 }
 
+TEST_CASE("ZeRO 2 divides gradients too, ZeRO 3 all of 18 bytes a parameter") {
+  const ParameterShare share{1'000'000, 10, 0};
+  const Stack megatron = stack("megatron");
+  const auto states = [&](int zero) {
+    return state_bytes(share, megatron, Dtype::kBf16, Dtype::kFp32, zero, 8);
+  };
+  CHECK(states(2).weights == Bytes(2e6));
+  CHECK(states(2).gradients == Bytes(0.5e6));
+  CHECK(states(2).optimizer == Bytes(1.5e6));
+  CHECK(states(3).total() == Bytes(18e6 / 8));
+}
+
+TEST_CASE("What is gathered, and a unit's whole gradients, are there while a pass runs") {
+  ChunkWork work;
+  work.gathered = Bytes(30);
+  work.unit_gradients = Bytes(10);
+  CHECK(pass_bytes(work).forward_extra == Bytes(30));
+  CHECK(pass_bytes(work).backward_extra == Bytes(40));
+  CHECK(pass_bytes(work).weight_extra == Bytes(10));
+  CHECK(pass_bytes(work).held == Bytes(0));
+}
+
 TEST_CASE("Pure bf16 training with bf16 moments holds 8 bytes a parameter") {
   const ParameterShare share{1'000'000, 10, 0};
   CHECK(state_bytes(share, stack("hf-eager"), Dtype::kBf16, Dtype::kBf16, 0, 1).total() == Bytes(8e6));

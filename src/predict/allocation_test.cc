@@ -28,6 +28,8 @@ TEST_CASE("a warm score allocates nothing") {
     CAPTURE(stack);
     const Run small = run_of("gpt3-175b", "selene", 64, stack, "tp=8,pp=2,zero=1,recompute=full", 64);
     const Run large = run_of("gpt3-175b", "selene", 512, stack, "tp=8,pp=16", 256);
+    const Run sharded = run_of("gpt3-175b", "selene", 64, stack, "tp=8,zero=3,shard=4,recompute=full", 64);
+    const Run gathered = run_of("gpt3-175b", "selene", 64, stack, "tp=8,zero=2,overlap_param_gather=1", 64);
     Plan by_hand = large.plan;
     by_hand.layers_per_stage.assign(16, 6);
     std::vector<Plan> scheduled;
@@ -47,6 +49,8 @@ TEST_CASE("a warm score allocates nothing") {
       evaluator.score(small.plan, small.global_batch);
       evaluator.score(large.plan, large.global_batch);
       evaluator.score(by_hand, large.global_batch);
+      evaluator.score(sharded.plan, sharded.global_batch);
+      evaluator.score(gathered.plan, gathered.global_batch);
     };
     const long start = allocations;
     score_all();

@@ -57,7 +57,8 @@ void draw_plan(Run& run, std::int64_t fewest, Draw draw) {
   plan.pp = *rc::gen::element<std::int64_t>(1, 2, 3, 4, 8);
   plan.dp = *rc::gen::element<std::int64_t>(1, 2, 3, 4, 16);
   plan.sp = plan.tp > 1 && *rc::gen::arbitrary<bool>();
-  plan.zero = *rc::gen::inRange(0, 2);
+  plan.zero = *rc::gen::inRange(0, 4);
+  if (plan.zero > 0 && plan.dp % 2 == 0 && *rc::gen::arbitrary<bool>()) plan.shard = 2;
   plan.micro_batch = *rc::gen::element<std::int64_t>(1, 2, 8);
   plan.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);
   plan.schedule = *rc::gen::element(ScheduleKind::kGpipe, ScheduleKind::k1f1b);
@@ -69,6 +70,7 @@ void draw_plan(Run& run, std::int64_t fewest, Draw draw) {
   plan.grad_dtype = perhaps(*rc::gen::element(Dtype::kFp32, Dtype::kBf16));
   plan.reduce_dtype = perhaps(*rc::gen::element(Dtype::kFp32, Dtype::kBf16));
   plan.overlap_grad_reduce = perhaps(*rc::gen::arbitrary<bool>());
+  plan.overlap_param_gather = perhaps(*rc::gen::arbitrary<bool>());
   plan.partition_activations = perhaps(*rc::gen::arbitrary<bool>());
   if (*rc::gen::inRange(0, 4) == 0) plan.layers_per_stage = any_layers(run.model.layers(), plan.pp);
   run.plan = plan;

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "cost/analytic.h"
 #include "predict/uncertainty.h"
+#include "segment/contention.h"
 
 namespace foretrain {
 namespace {
@@ -43,10 +44,14 @@ std::size_t Evaluator::ChunkKeyHash::operator()(const ChunkKey& key) const noexc
       static_cast<std::uint64_t>(c.partition_activations) << 25 |
       static_cast<std::uint64_t>(key.chunk.first) << 26 | static_cast<std::uint64_t>(key.chunk.last) << 27 |
       static_cast<std::uint64_t>(key.drained) << 28 | static_cast<std::uint64_t>(key.ends_together) << 29 |
-      static_cast<std::uint64_t>(key.split) << 30;
+      static_cast<std::uint64_t>(key.split) << 30 |
+      static_cast<std::uint64_t>(c.units.gathers_forward) << 31 |
+      static_cast<std::uint64_t>(c.units.gathers_backward) << 32 |
+      static_cast<std::uint64_t>(c.units.scatters) << 33;
   mix(h, c.tp);
   mix(h, c.micro_batch);
   mix(h, key.chunk.layers);
+  mix(h, c.units.shards);
   return h;
 }
 
@@ -140,7 +145,8 @@ struct Evaluator::Evaluation {
 void Evaluator::make_buckets(const ChunkCost& cost, const Network& network, Bytes grad_bytes,
                              const Plan& plan) {
   const bool overlap = plan.overlap_grad_reduce.value_or(stack_.overlap_grad_reduce);
-  const bool reduce_scatter = plan.zero >= 1 && plan.dp > 1 && stack_.zero_reduce_scatter;
+  const bool reduce_scatter = plan.zero >= 1 && plan.shards() > 1 && stack_.zero_reduce_scatter;
+  const bool in_passes = plan.zero >= 2 && plan.dp * plan.cp > 1;  // reduced unit by unit already
   // Gradients are complete in the last pass to weights. (Of dualpipe a chunk may end with a whole backward,
   // in which they are complete sooner; that is left out.)
   const bool split = splits_backward(plan.effective_schedule());
@@ -152,15 +158,23 @@ void Evaluator::make_buckets(const ChunkCost& cost, const Network& network, Byte
   // Buckets close at layer ends; more of them than layers only adds latency.
   count =
       std::clamp<std::int64_t>(count, 1, std::max<std::int64_t>(1, static_cast<std::int64_t>(ready.size())));
-  const Collective share{reduce_scatter ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-                         GroupKind::kData, grad_bytes / static_cast<double>(count), true};
-  Seconds seconds = network.cost(share).seconds;
+  if (in_passes) count = 1;
+  const Bytes share = grad_bytes / static_cast<double>(count);
+  Seconds seconds;
+  if (reduce_scatter && !in_passes)  // to shards, which copies of the model then sum
+    seconds = network.cost({CollectiveKind::kReduceScatter, GroupKind::kShard, share, true}).seconds +
+              network
+                  .cost({CollectiveKind::kAllReduce, GroupKind::kReplica,
+                         share / static_cast<double>(plan.shards()), true})
+                  .seconds;
+  else if (!in_passes)
+    seconds = network.cost({CollectiveKind::kAllReduce, GroupKind::kData, share, true}).seconds;
   // Dualpipe's two copies of a chunk, on mirrored ranks, are summed too: shard by shard, in pairs like first
   // and last rank's.
   if (runs_both_ways(plan.effective_schedule()))
     seconds += network
                    .cost({CollectiveKind::kAllReduce, GroupKind::kEmbedding,
-                          share.bytes / static_cast<double>(plan.dp * plan.cp)})
+                          share / static_cast<double>(plan.dp * plan.cp)})
                    .seconds;
   for (std::int64_t i = 0; i < count; ++i) {
     Seconds before_end(0);
@@ -173,9 +187,35 @@ void Evaluator::make_buckets(const ChunkCost& cost, const Network& network, Byte
   }
 }
 
+// Of ZeRO 1 and 2: the updated weights, once a step. Beside the next forward, bucket by bucket, the first of
+// n is waited for, and what (n-1)/n of the forward does not hide of the others; the two slow each other down.
+Seconds Evaluator::parameter_gather(const Plan& plan, const Network& network, std::size_t rank,
+                                    const Placement& placement) const {
+  const double elements = static_cast<double>(stage_parts_[rank].share.elements);
+  const Seconds whole = network
+                            .cost({CollectiveKind::kAllGather, GroupKind::kShard,
+                                   Bytes(elements * bytes_of(plan.precision)), true})
+                            .seconds;
+  if (!plan.overlap_param_gather.value_or(stack_.overlap_param_gather) || stack_.bucket_elements == 0)
+    return whole;
+  Seconds forward;
+  double units = 0;
+  for (std::int64_t c = 0; c < placement.chunks; ++c) {
+    const auto n = static_cast<std::size_t>(placement.node(static_cast<std::int64_t>(rank), c));
+    forward += chunk_parts_[n].cost->forward.duration;
+    units += static_cast<double>(chunk_parts_[n].cost->backward.ready_before_end.size());
+  }
+  const double buckets = std::clamp(std::ceil(elements / static_cast<double>(stack_.bucket_elements)), 1.0,
+                                    std::max(units, 1.0));
+  const Seconds rest = whole * (1 - 1 / buckets), window = forward * (1 - 1 / buckets);
+  const Beside run = beside(window, rest);
+  return whole - rest + std::max(run.compute, rest + collective_delay(rest, run.both)) - window;
+}
+
 void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation& out) {
   const auto& layers = layers_of(plan);
-  const Network network(cluster_, Layout{plan.tp, plan.cp, plan.dp, plan.pp});
+  const Network network(
+      cluster_, Layout{.tp = plan.tp, .cp = plan.cp, .dp = plan.dp, .pp = plan.pp, .shard = plan.shard});
   const Placement placement{plan.effective_schedule(), plan.pp, plan.chunks_per_stage()};
   const auto nodes = static_cast<std::size_t>(placement.nodes()), ranks = static_cast<std::size_t>(plan.pp);
   out.placement = placement;
@@ -184,11 +224,17 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
 
   const Dtype grad_dtype = accumulation_dtype(plan, stack_);
   const Dtype reduce_dtype = reduction_dtype(plan, stack_);
-  const bool sharded = plan.zero >= 1 && plan.dp > 1;
+  const bool sharded = plan.zero >= 1 && plan.shards() > 1;
+  const bool gathers_by_step =
+      sharded && (plan.zero == 1 || (plan.zero == 2 && stack_.zero2_gather == Zero2Gather::kStep));
 
   ChunkKey key;
   key.choices = choices_of(model_, plan, stack_, seq_, out.micro_batches > 1);
   key.tensor = network.placed(GroupKind::kTensor);
+  if (key.choices.units.scatters) {
+    key.shard = network.placed(GroupKind::kShard);
+    key.replica = network.placed(GroupKind::kReplica);
+  }
   key.drained = plan.pp > 1 && stack_.p2p_blocking;
   key.ends_together = plan.pp == 1 || lies_in_v(placement.kind);
   key.split = splits_backward(placement.kind);
@@ -226,7 +272,7 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
     key.chunk = chunk;
     part.cost = &chunk_cost(key, network);
     part.first_bucket = buckets_.size();
-    if (plan.dp * plan.cp > 1 || runs_both_ways(placement.kind))
+    if ((plan.dp * plan.cp > 1 && !key.choices.units.scatters) || runs_both_ways(placement.kind))
       make_buckets(*part.cost, network,
                    Bytes(static_cast<double>(part.cost->share.elements) * bytes_of(reduce_dtype)), plan);
     part.bucket_count = buckets_.size() - part.first_bucket;
@@ -268,17 +314,13 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
       updates_[r] = updates_[r - 1];
       continue;
     }
-    const std::int64_t owned = sharded ? (share.elements + plan.dp - 1) / plan.dp : share.elements;
-    part.optimizer =
-        &optimizer_cost({share.elements, owned, share.tensors, plan.precision, grad_dtype}, network);
-    part.states = state_bytes(share, stack_, plan.precision, grad_dtype, plan.zero, plan.dp);
+    const std::int64_t shards = plan.shards();
+    const std::int64_t owned = sharded ? (share.elements + shards - 1) / shards : share.elements;
+    const std::int64_t gradients = plan.zero >= 2 ? owned : share.elements;  // that it keeps
+    part.optimizer = &optimizer_cost({gradients, owned, share.tensors, plan.precision, grad_dtype}, network);
+    part.states = state_bytes(share, stack_, plan.precision, grad_dtype, plan.zero, shards);
     updates_[r].optimizer = part.optimizer->duration;
-    if (sharded)
-      updates_[r].gather =
-          network
-              .cost({CollectiveKind::kAllGather, GroupKind::kData,
-                     Bytes(static_cast<double>(share.elements) * bytes_of(plan.precision)), true})
-              .seconds;
+    if (gathers_by_step) updates_[r].gather = parameter_gather(plan, network, r, placement);
   }
 
   PipelineWork& pipeline = out.pipeline;

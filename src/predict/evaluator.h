@@ -32,6 +32,8 @@ class Evaluator {
     Choices choices;
     Chunk chunk;
     PlacedGroup tensor;
+    PlacedGroup shard;  // where units gather and scatter inside passes
+    PlacedGroup replica;
     bool drained = true;        // the host's lead is gone when a pass starts
     bool ends_together = true;  // one rank holds both ends of the model
     bool split = false;         // the schedule runs halves of the backward
@@ -68,6 +70,8 @@ class Evaluator {
 
   void evaluate(const Plan& plan, std::int64_t global_batch, Evaluation& out);
   void make_buckets(const ChunkCost& cost, const Network& network, Bytes grad_bytes, const Plan& plan);
+  Seconds parameter_gather(const Plan& plan, const Network& network, std::size_t rank,
+                           const Placement& placement) const;
   double step_spread(const Evaluation& e) const;
   // Every segment that runs on a rank, with how often it does in a step: visit(segment, times).
   template <class Visit>

@@ -177,6 +177,7 @@ TEST_CASE("twice the batch takes longer, but at most twice as long") {
 TEST_CASE("sharded optimizer states take less memory, if there is anybody to share with") {
   CHECK(rc::check([] {
     Run run = any_run();
+    run.plan.shard = 0;
     run.plan.zero = 0;
     const Prediction whole = predict(run);
     run.plan.zero = 1;
@@ -186,6 +187,60 @@ TEST_CASE("sharded optimizer states take less memory, if there is anybody to sha
     } else {
       RC_ASSERT(sharded.peak < whole.peak);
     }
+  }));
+}
+
+// From ZeRO 2 on a unit's gradients come on top, from ZeRO 3 on the weights gathered for it: at most those of
+// all units, with as many copies as there are formats.
+TEST_CASE("more of ZeRO never holds more states, and never more at all than units add") {
+  CHECK(rc::check([] {
+    Run run = any_run();
+    std::vector<Prediction> by_level;
+    for (run.plan.zero = 0; run.plan.zero <= 3; ++run.plan.zero) {
+      run.plan.shard = 0;
+      by_level.push_back(predict(run));
+    }
+    for (std::size_t zero = 1; zero <= 3; ++zero)
+      for (std::size_t s = 0; s < by_level[0].stages.size(); ++s) {
+        const StagePrediction& less = by_level[zero].stages[s];
+        const StagePrediction& more = by_level[zero - 1].stages[s];
+        RC_ASSERT(less.states.total() <= more.states.total());
+        if (run.plan.dp > 1 && zero == 3 && less.parameters > 0)
+          RC_ASSERT(less.states.weights < more.states.weights);
+        RC_ASSERT(less.activations <= more.activations + more.states.weights * 4.0);
+      }
+  }));
+}
+
+// What ZeRO 3 adds to ZeRO 1 is hidden at best; what it saves is the reduction after the last backward and
+// the gather after the update, and the accumulation of whole gradients.
+TEST_CASE("ZeRO 3 is no faster than ZeRO 1 without its reduction, gather and optimizer") {
+  CHECK(rc::check([] {
+    Run run = any_run();
+    run.stack.fused_accumulation = true;
+    run.cluster.host_launch = Seconds(0);  // waiting for weights would give a late host time to catch up
+    run.plan.shard = 0;
+    run.plan.zero = 1;
+    const Prediction one = predict(run);
+    run.plan.zero = 3;
+    const Prediction three = predict(run);
+    RC_ASSERT(cause(three, StepCause::kParameterGather) == Seconds(0));
+    for (std::size_t s = 0; s < one.stages.size(); ++s) {
+      RC_ASSERT(three.stages[s].forward.value >= one.stages[s].forward.value * (1 - kRounding));
+      RC_ASSERT(three.stages[s].backward.value >= one.stages[s].backward.value * (1 - kRounding));
+    }
+  }));
+}
+
+TEST_CASE("weights gathered beside the next forward are never slower than after the update") {
+  CHECK(rc::check([] {
+    Run run = any_run();
+    run.plan.shard = 0;
+    run.plan.zero = *rc::gen::inRange(1, 3);
+    run.plan.overlap_param_gather = false;
+    const Seconds after = score_of(run).step;
+    run.plan.overlap_param_gather = true;
+    RC_ASSERT(score_of(run).step <= after * (1 + kRounding));
   }));
 }
 
@@ -283,8 +338,13 @@ TEST_CASE("a lone replica reduces no gradients, several do") {
       RC_ASSERT(reduce == Seconds(0));
       RC_ASSERT(gather == Seconds(0));
     } else {
-      RC_ASSERT((gather > Seconds(0)) == (run.plan.zero == 1));
+      const bool by_step =
+          run.plan.zero == 1 || (run.plan.zero == 2 && run.stack.zero2_gather == Zero2Gather::kStep);
+      RC_ASSERT((gather > Seconds(0)) == by_step);
     }
+    const bool in_passes = run.plan.dp > 1 && run.plan.zero >= 2;
+    RC_ASSERT((cause(p, StepCause::kDataParallel) > Seconds(0)) == in_passes);
+    if (in_passes) RC_ASSERT(reduce == Seconds(0));
     if (run.plan.tp == 1) RC_ASSERT(cause(p, StepCause::kTensorParallel) == Seconds(0));
     if (run.plan.pp == 1) {
       RC_ASSERT(cause(p, StepCause::kPipelineSend) == Seconds(0));
@@ -294,11 +354,13 @@ TEST_CASE("a lone replica reduces no gradients, several do") {
 }
 
 // Without latencies, of which several buckets pay more than one (the start of each, at most 30 us, stays),
-// and without fits, by which small messages may get less of the links.
+// and without fits, by which small messages may get less of the links; nor with a host that is late, to which
+// waiting gives time.
 TEST_CASE("gradients reduced beside the backward are never slower than after it") {
   CHECK(rc::check([] {
     Run run = any_run();
     run.cluster.inter.latency = run.cluster.intra.latency = Seconds(0);
+    run.cluster.host_launch = Seconds(0);
     run.cluster.collectives.clear();
     run.plan.overlap_grad_reduce = false;
     const Seconds after = score_of(run).step;

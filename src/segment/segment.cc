@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "segment/contention.h"
+
 namespace foretrain {
 namespace {
 
@@ -12,10 +14,13 @@ class Streams {
       : costs_(costs), network_(network), launch_cost_(launch_cost), host_(Seconds(0) - lead) {}
 
   void run(const Pass& pass) {
-    for (const Repeat& repeat : pass.repeats) run(repeat);
-    const Seconds end = std::max(compute_, comm_);
-    add_wait(end - compute_, Cause::kTensorParallel);
-    compute_ = end;
+    for (std::size_t i = 0; i < pass.repeats.size(); ++i)
+      run(pass.repeats[i], i + 1 < pass.repeats.size() ? gather_of(pass.repeats[i + 1]) : nullptr);
+    const Seconds done = std::max(compute_, comm_);
+    add_wait(done - compute_, Cause::kTensorParallel);
+    compute_ = done;
+    wait_for_data(data_);
+    const Seconds end = compute_;
     out_.duration = end;
     out_.lead = std::max(Seconds(0), end - host_);
     for (Seconds& ready : out_.ready_before_end) ready = end - ready;
@@ -34,15 +39,31 @@ class Streams {
     std::int64_t launches;
   };
 
-  void run(const Repeat& repeat) {
+  static const Task* gather_of(const Repeat& repeat) {
+    return !repeat.tasks.empty() && is_gather(repeat.tasks.front()) ? &repeat.tasks.front() : nullptr;
+  }
+
+  // `following` is the gather of the unit after the last of these.
+  void run(const Repeat& repeat, const Task* following) {
     std::vector<Priced> priced;
     priced.reserve(repeat.tasks.size());
     for (const Task& task : repeat.tasks) priced.push_back(price(task));
 
     State before = state();
-    Seconds period(-1), host_period(-1), comm_lag(0);
+    const bool gathers = gather_of(repeat) != nullptr;
+    const Priced next_unit = following ? price(*following) : Priced{};
+    Seconds period(-1), host_period(-1);
+    Lags lags;
     for (std::int64_t i = 0; i < repeat.count; ++i) {
-      for (const Priced& item : priced) step(item);
+      const Priced* const own = gathers ? &priced.front() : nullptr;
+      const Priced* const upcoming = i + 1 < repeat.count ? own : following ? &next_unit : nullptr;
+      begin_unit(own, upcoming);
+      for (const Priced& item : priced) {
+        if (item.task == (gathers ? repeat.tasks.data() : nullptr)) continue;
+        if (on_data_stream(*item.task)) end_work(upcoming);
+        step(item);
+      }
+      end_work(upcoming);
       const Seconds gpu_step = compute_ - before.compute, host_step = host_ - before.host;
       if (repeat.is_layer) out_.ready_before_end.push_back(std::max(compute_, comm_));
       // Settled: both streams moved as in the layer before, and the host keeps its lead or gains on it (a
@@ -50,14 +71,17 @@ class Streams {
       const auto same = [&](Seconds a, Seconds b) {
         return std::abs((a - b).value) <= 1e-9 * gpu_step.value;
       };
+      const Lags now = this->lags();
       const bool settled = i > 0 && same(gpu_step, period) && same(host_step, host_period) &&
-                           same(comm_ - compute_, comm_lag) && host_step <= gpu_step * (1 + 1e-9);
-      const std::int64_t left = repeat.count - 1 - i;
+                           same(now.comm, lags.comm) && same(now.data, lags.data) &&
+                           same(now.gather, lags.gather) && host_step <= gpu_step * (1 + 1e-9);
+      // The last unit is followed by another than the rest.
+      const std::int64_t left = repeat.count - 1 - i - (gathers || following ? 1 : 0);
       if (settled && left > 0) {
         add_periods(before, left, repeat.is_layer);
-        return;
+        i += left;
       }
-      period = gpu_step, host_period = host_step, comm_lag = comm_ - compute_;
+      period = gpu_step, host_period = host_step, lags = now;
       before = state();
     }
   }
@@ -85,6 +109,11 @@ class Streams {
       host_ = std::max({host_, compute_, comm_});
       return;
     }
+    if (on_data_stream(task)) {
+      issue(item);
+      if (task.blocking) wait_for_data(data_);
+      return;
+    }
     wait_for_queue(item.launches);
     const Seconds issue = host_;
     host_ += item.host;
@@ -97,9 +126,11 @@ class Streams {
       }
       // n kernels of equal length: the first waits for its own launch, the last for all launches.
       const double n = static_cast<double>(std::max<std::int64_t>(item.launches, 1));
-      const Seconds end =
-          std::max(std::max(issue + item.host / n, compute_) + item.gpu, host_ + item.gpu / n);
-      add_wait(end - compute_ - item.gpu, Cause::kLaunch);
+      const Seconds start = std::max(issue + item.host / n, compute_);
+      const Seconds gpu = run_beside_data(item.gpu, start);
+      const Seconds end = std::max(start + gpu, host_ + gpu / n);
+      add_wait(end - compute_ - gpu, Cause::kLaunch);
+      add_wait(gpu - item.gpu, Cause::kDataParallel);
       compute_ = end;
       const Cause cause = task.recompute                          ? Cause::kRecompute
                           : task.direction == Direction::kForward ? Cause::kForward
@@ -125,6 +156,62 @@ class Streams {
     } else {
       comm_ = start + item.gpu;
     }
+  }
+
+  // The work of a unit begins: its weights must be there, and the next unit's may be sent for.
+  void begin_unit(const Priced* own, const Priced* upcoming) {
+    if (own != nullptr) {
+      if (!sent_for_) send_for(*own);
+      wait_for_data(gather_end_);
+      sent_for_ = false;
+    }
+    if (upcoming != nullptr && upcoming->task->prefetch == Prefetch::kBefore) send_for(*upcoming);
+  }
+
+  // Its work has been issued, its gradients not yet reduced.
+  void end_work(const Priced* upcoming) {
+    if (upcoming != nullptr && upcoming->task->prefetch == Prefetch::kAfter && !sent_for_)
+      send_for(*upcoming);
+  }
+
+  void send_for(const Priced& gather) {
+    issue(gather);
+    gather_end_ = data_;
+    sent_for_ = true;
+  }
+
+  // Behind what the data stream has, after the work so far.
+  void issue(const Priced& collective) {
+    host_ += collective.host;
+    data_ = std::max({data_, compute_, comm_, host_}) + collective.gpu;
+    data_spread_ = collective.spread;
+    data_origin_ = collective.origin;
+  }
+
+  // Only what is waited for counts: the rest is hidden.
+  void wait_for_data(Seconds until) {
+    if (until <= compute_) return;
+    const Seconds wait = until - compute_;
+    add_wait(wait, Cause::kDataParallel);
+    out_.uncertain_collectives += wait * data_spread_;
+    out_.by_origin[static_cast<std::size_t>(data_origin_)] += wait;
+    compute_ = until;
+  }
+
+  Seconds run_beside_data(Seconds gpu, Seconds start) {
+    const Beside run = beside(gpu, data_ - start);
+    gather_end_ += collective_delay(gather_end_ - start, run.both);
+    data_ += collective_delay(data_ - start, run.both);
+    return run.compute;
+  }
+
+  // How far the other streams are ahead of compute; one that has fallen behind does not matter.
+  struct Lags {
+    Seconds comm, data, gather;
+  };
+  Lags lags() const {
+    const auto ahead = [&](Seconds end) { return std::max(end - compute_, Seconds(0)); };
+    return {ahead(comm_), ahead(data_), ahead(gather_end_)};
   }
 
   void wait_for_queue(std::int64_t launches) {
@@ -166,6 +253,8 @@ class Streams {
         out_.ready_before_end.push_back(std::max(compute_, comm_) + gpu_step * static_cast<double>(i));
     compute_ += gpu_step * n;
     comm_ += gpu_step * n;
+    data_ += gpu_step * n;
+    gather_end_ += gpu_step * n;
     host_ += host_step * n;
     // What is still queued has moved along with the GPU, and its length bounds the host's lead.
     for (std::size_t i = oldest_; i < in_queue_.size(); ++i) in_queue_[i].done += gpu_step * n;
@@ -180,6 +269,11 @@ class Streams {
   Seconds host_;
   Seconds compute_;
   Seconds comm_;
+  Seconds data_;        // when the data-parallel stream is empty
+  Seconds gather_end_;  // of the gather sent for last
+  bool sent_for_ = false;
+  double data_spread_ = 0;
+  Origin data_origin_ = Origin::kAnalytic;
   struct Queued {
     std::int64_t issued;  // kernels issued up to and with this task
     Seconds done;

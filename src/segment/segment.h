@@ -8,6 +8,14 @@
 // run further ahead. A collective that does not block runs on a stream of its own; work on weight gradients
 // goes on beside it, anything else waits.
 //
+// Under ZeRO 2 and 3 a pass is a row of units (blocks, the ends of the model), each with a gather of its
+// weights before its work or a scatter of its gradients after it. These have a stream of their own, first
+// come first served: they share the links. A prefetched gather is issued when the work of the unit before it
+// begins (or, of Prefetch::kAfter, ends), any other when its own unit begins; the unit's work waits for it.
+// The pass ends when the stream is empty. While it is not, compute and collective slow each other down
+// (contention.h). With n equal units of work c and gathers g, prefetched, without the slow-down,
+//   g + n c where g <= c,     n g + c where g >= c.
+//
 // Equal layers settle into a period: once two layers in a row take the same time, the rest is added up.
 #pragma once
 
@@ -24,8 +32,8 @@ namespace foretrain {
 
 inline constexpr std::int64_t kQueueDepth = 1024;
 
-enum class Cause : unsigned char { kForward, kBackward, kRecompute, kTensorParallel, kLaunch };
-inline constexpr int kCauseCount = 5;
+enum class Cause : unsigned char { kForward, kBackward, kRecompute, kTensorParallel, kDataParallel, kLaunch };
+inline constexpr int kCauseCount = 6;
 
 struct Segment {
   Seconds duration;

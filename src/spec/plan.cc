@@ -44,6 +44,7 @@ Result<void> read_degrees(const Node& node, Plan& plan) {
   TRY(read_optional(node, "ep", plan.ep, 1, kMaxDegree));
   TRY(read_optional(node, "dp", plan.dp, 1, kMaxDegree));
   TRY(read_optional(node, "zero", plan.zero, 0, 3));
+  TRY(read_optional(node, "shard", plan.shard, 0, kMaxDegree));
   return read_optional(node, "micro_batch", plan.micro_batch, 1, kMaxDegree);
 }
 
@@ -55,6 +56,7 @@ Result<void> read_choices(const Node& node, Plan& plan) {
   TRY(read_optional(node, "grad_dtype", plan.grad_dtype, kDtypeNames));
   TRY(read_optional(node, "reduce_dtype", plan.reduce_dtype, kDtypeNames));
   TRY(read_optional(node, "overlap_grad_reduce", plan.overlap_grad_reduce));
+  TRY(read_optional(node, "overlap_param_gather", plan.overlap_param_gather));
   return read_optional(node, "partition_activations", plan.partition_activations);
 }
 
@@ -88,9 +90,26 @@ ScheduleKind Plan::effective_schedule() const {
 
 Result<Plan> parse_plan(const Node& node, Plan start) {
   TRY(only_fields(node, "a plan",
-                  {"tp", "sp", "pp", "vpp", "cp", "ep", "dp", "zero", "micro_batch", "recompute", "schedule",
-                   "precision", "attention", "grad_dtype", "reduce_dtype", "overlap_grad_reduce",
-                   "partition_activations", "layers_per_stage"}));
+                  {"tp",
+                   "sp",
+                   "pp",
+                   "vpp",
+                   "cp",
+                   "ep",
+                   "dp",
+                   "zero",
+                   "shard",
+                   "micro_batch",
+                   "recompute",
+                   "schedule",
+                   "precision",
+                   "attention",
+                   "grad_dtype",
+                   "reduce_dtype",
+                   "overlap_grad_reduce",
+                   "overlap_param_gather",
+                   "partition_activations",
+                   "layers_per_stage"}));
   Plan plan = std::move(start);
   TRY(read_degrees(node, plan));
   TRY(read_choices(node, plan));
@@ -132,6 +151,7 @@ std::string to_text(const Plan& plan) {
   add("ep", plan.ep, usual.ep);
   add("dp", plan.dp, usual.dp);
   add("zero", plan.zero, usual.zero);
+  add("shard", plan.shard, usual.shard);
   add("micro_batch", plan.micro_batch, usual.micro_batch);
   add_word("recompute", kRecomputeNames, plan.recompute, usual.recompute);
   add_word("schedule", kScheduleNames, plan.schedule, usual.schedule);
@@ -140,6 +160,7 @@ std::string to_text(const Plan& plan) {
   add_open_word("grad_dtype", kDtypeNames, plan.grad_dtype);
   add_open_word("reduce_dtype", kDtypeNames, plan.reduce_dtype);
   add_open_flag("overlap_grad_reduce", plan.overlap_grad_reduce);
+  add_open_flag("overlap_param_gather", plan.overlap_param_gather);
   add_open_flag("partition_activations", plan.partition_activations);
   if (!plan.layers_per_stage.empty())
     parts.push_back(fmt::format("layers_per_stage={}", fmt::join(plan.layers_per_stage, "-")));

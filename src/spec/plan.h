@@ -29,6 +29,7 @@ struct Plan {
   std::int64_t ep = 1;
   std::int64_t dp = 0;  // 0: derived, gpus / (tp * pp * cp)
   int zero = 0;
+  std::int64_t shard = 0;  // data-parallel ranks that share one copy of what ZeRO divides; 0: all
   std::int64_t micro_batch = 1;
   Recompute recompute = Recompute::kNone;
   ScheduleKind schedule = ScheduleKind::k1f1b;
@@ -37,9 +38,11 @@ struct Plan {
   std::optional<Dtype> grad_dtype;    // gradients are accumulated in it
   std::optional<Dtype> reduce_dtype;  // and reduced over data parallel ranks in it
   std::optional<bool> overlap_grad_reduce;
+  std::optional<bool> overlap_param_gather;    // of ZeRO 1 and 2, with the next step's first forward
   std::optional<bool> partition_activations;   // checkpoints split over tp, gathered again in the backward
   std::vector<std::int64_t> layers_per_stage;  // empty: the stack's rule; by stage, or by chunk
 
+  std::int64_t shards() const { return shard > 0 ? shard : dp * cp; }  // where ZeRO divides at all
   // What runs: 1f1b over several chunks is interleaved, and one stage has no pipeline, whatever is asked for.
   ScheduleKind effective_schedule() const;
   // Pieces of the model that each stage holds; of dualpipe one in each direction, of the same model.

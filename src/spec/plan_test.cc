@@ -42,9 +42,10 @@ TEST_CASE("a plan overrides only what it states") {
 TEST_CASE("a plan written as text reads back equal") {
   CHECK(to_text(Plan{}) == "");
   for (const std::string text :
-       {"tp=4,sp=1,pp=2", "pp=4,vpp=2,cp=2,ep=8,dp=16,zero=3,micro_batch=4",
+       {"tp=4,sp=1,pp=2", "pp=4,vpp=2,cp=2,ep=8,dp=16,zero=3,shard=8,micro_batch=4",
         "recompute=selective,schedule=gpipe,precision=fp16,attention=unfused,grad_dtype=bf16,"
-        "reduce_dtype=fp32,overlap_grad_reduce=0,partition_activations=1,layers_per_stage=11-12-12-9"}) {
+        "reduce_dtype=fp32,overlap_grad_reduce=0,overlap_param_gather=1,partition_activations=1,layers_per_"
+        "stage=11-12-12-9"}) {
     const auto plan = parse_plan(text);
     REQUIRE_MESSAGE(plan.has_value(), error_of(plan));
     CHECK(to_text(*plan) == text);

@@ -28,6 +28,9 @@ Result<void> check_degrees(Run& run) {
     return fail(
         fmt::format("dp {} is stated, but gpus/(tp*pp*cp) = {}/{} = {}", plan.dp, run.gpus, replica, dp));
   plan.dp = dp;
+  if (plan.shard > 0 && plan.zero == 0) return fail("shard needs zero 1, 2 or 3");
+  if (plan.shard > 0 && plan.dp * plan.cp % plan.shard != 0)
+    return fail(fmt::format("shard {} does not divide dp*cp = {}", plan.shard, plan.dp * plan.cp));
   const std::int64_t share = plan.dp * plan.micro_batch;
   if (run.global_batch % share != 0)
     return fail(fmt::format("global_batch {} is not a multiple of dp*micro_batch = {}*{} = {}",
@@ -185,7 +188,6 @@ void add_assumptions(Run& run) {
 std::optional<std::string> not_modelled(const Plan& plan) {
   if (plan.cp > 1) return "cp > 1";
   if (plan.ep > 1) return "ep > 1";
-  if (plan.zero > 1) return "zero > 1";
   if (!is_half(plan.precision)) return fmt::format("precision {}", name(plan.precision));
   const auto summable = [](Dtype dtype) { return is_half(dtype) || dtype == Dtype::kFp32; };
   if (plan.grad_dtype && !summable(*plan.grad_dtype))

@@ -264,10 +264,22 @@ TEST_CASE("what is not modelled yet is named in few words") {
   CHECK(reason("tp=8,zero=1") == "");
   CHECK(reason("cp=2") == "cp > 1");
   CHECK(reason("ep=2") == "ep > 1");
-  CHECK(reason("zero=2") == "zero > 1");
+  CHECK(reason("zero=3") == "");
   CHECK(reason("precision=fp8") == "precision fp8");
   CHECK(reason("grad_dtype=fp8") == "grad_dtype fp8");
   CHECK(error_of_plan("cp=2") == "foretrain: error: --plan: not modelled yet: cp > 1");
+}
+
+TEST_CASE("shard groups divide the data-parallel ranks, where anything is divided") {
+  const auto on_eight = [](const char* plan) {
+    RunOptions options;
+    options.plan = plan;
+    return error_of(run_of(kSpecs + "gpus: 8\nglobal_batch: 8\n", options));
+  };
+  CHECK(on_eight("zero=3,shard=4") == "no error");
+  CHECK(on_eight("zero=1,shard=8") == "no error");
+  CHECK(on_eight("zero=3,shard=3") == "foretrain: error: --plan: shard 3 does not divide dp*cp = 8");
+  CHECK(on_eight("shard=4") == "foretrain: error: --plan: shard needs zero 1, 2 or 3");
 }
 
 TEST_CASE("sizes that would overflow are refused") {

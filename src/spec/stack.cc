@@ -201,10 +201,23 @@ Result<void> read_pipeline_and_data_parallel(const Node& node, Stack& stack) {
   TRY(read_optional(*pipeline, "sends_mask", stack.p2p_sends_mask));
   TRY(read_optional(*pipeline, "scatter_gather", stack.p2p_scatter_gather));
   TRY_ASSIGN(const Node* data,
-             optional_section(node, "data_parallel", {"overlap", "bucket_elements", "zero_reduce_scatter"}));
+             optional_section(node, "data_parallel",
+                              {"overlap", "bucket_elements", "zero_reduce_scatter", "overlap_param_gather",
+                               "prefetch", "reshard_after_forward", "zero2_gather", "gradient_copies"}));
   TRY(read_optional(*data, "overlap", stack.overlap_grad_reduce));
   TRY(read_optional(*data, "bucket_elements", stack.bucket_elements, 0, 1'000'000'000'000));
-  return read_optional(*data, "zero_reduce_scatter", stack.zero_reduce_scatter);
+  TRY(read_optional(*data, "zero_reduce_scatter", stack.zero_reduce_scatter));
+  TRY(read_optional(*data, "overlap_param_gather", stack.overlap_param_gather));
+  if (const Node* when = data->find("prefetch")) {
+    if (!when->is_list() || when->items.size() != 2)
+      return fail("prefetch: expected a list of two words, [forward, backward]", when->at);
+    for (std::size_t i = 0; i < 2; ++i)
+      if (auto read = read_value(when->items[i], stack.prefetch[i], kPrefetchNames); !read)
+        return named("prefetch", std::move(read).error());
+  }
+  TRY(read_optional(*data, "reshard_after_forward", stack.reshard_after_forward));
+  TRY(read_optional(*data, "zero2_gather", stack.zero2_gather, kZero2GatherNames));
+  return read_optional(*data, "gradient_copies", stack.gradient_copies, 0, kMaxTimes);
 }
 
 }  // namespace
@@ -232,8 +245,9 @@ Result<Stack> parse_stack(const Node& node) {
   TRY(read_numbers(node, stack));
   TRY(read_tensor_parallel(node, stack));
   TRY(read_pipeline_and_data_parallel(node, stack));
-  TRY_ASSIGN(const Node* host,
-             optional_section(node, "host", {"syncs_per_layer", "calls_per_layer", "calls_per_recompute"}));
+  TRY_ASSIGN(const Node* host, optional_section(node, "host",
+                                                {"syncs_per_layer", "calls_per_layer", "calls_per_recompute",
+                                                 "calls_per_unit"}));
   TRY(read_optional(*host, "syncs_per_layer", stack.syncs_per_layer, 0, 1'000));
   if (const Node* calls = host->find("calls_per_layer")) {
     if (!calls->is_list() || calls->items.size() != 2)
@@ -243,6 +257,7 @@ Result<Stack> parse_stack(const Node& node) {
         return named("calls_per_layer", std::move(read).error());
   }
   TRY(read_optional(*host, "calls_per_recompute", stack.calls_per_recompute, 0, kMaxLaunches));
+  TRY(read_optional(*host, "calls_per_unit", stack.calls_per_unit, 0, kMaxLaunches));
   return stack;
 }
 

@@ -51,6 +51,16 @@ using Part = std::vector<PartOperator>;
 enum class StageSplit : unsigned char { kEven, kCost, kPipelineLayers };
 inline constexpr std::array<std::string_view, 3> kStageSplitNames = {"even", "cost", "pipeline_layers"};
 
+// When the gather of the next unit's weights starts (ZeRO 3): with the work of the unit before it (torch
+// FSDP's BACKWARD_PRE), after that work but before its gradients are reduced (BACKWARD_POST), or when the
+// unit itself begins.
+enum class Prefetch : unsigned char { kNone, kAfter, kBefore };
+inline constexpr std::array<std::string_view, 3> kPrefetchNames = {"none", "after", "before"};
+// When the weights that ZeRO 2 updates in shards are put together: once a step after the update, or in every
+// forward, to be dropped after the backward (torch FSDP's SHARD_GRAD_OP).
+enum class Zero2Gather : unsigned char { kStep, kForward };
+inline constexpr std::array<std::string_view, 2> kZero2GatherNames = {"step", "forward"};
+
 struct Stack {
   std::string name;
   std::string source;
@@ -97,8 +107,13 @@ struct Stack {
 
   // Data parallelism.
   bool overlap_grad_reduce = false;
-  std::int64_t bucket_elements = 0;  // 0: one bucket
-  bool zero_reduce_scatter = true;   // ZeRO 1 reduces to its shard only; otherwise all-reduce
+  std::int64_t bucket_elements = 0;   // 0: one bucket
+  bool zero_reduce_scatter = true;    // ZeRO 1 reduces to its shard only; otherwise all-reduce
+  bool overlap_param_gather = false;  // ZeRO 1 and 2: updated weights are gathered beside the next forward
+  std::array<Prefetch, 2> prefetch = {Prefetch::kBefore, Prefetch::kBefore};  // forward, backward
+  bool reshard_after_forward = true;  // ZeRO 3 gathers a block's weights again for its backward
+  Zero2Gather zero2_gather = Zero2Gather::kStep;
+  std::int64_t gradient_copies = 0;  // of a unit's whole gradients before a scatter: flattened, divided
 
   // The host.
   std::int64_t syncs_per_layer = 0;  // points of a block, in each direction, where the host waits for the GPU
@@ -106,6 +121,7 @@ struct Stack {
   // long as a launch.
   std::array<std::int64_t, 2> calls_per_layer = {0, 0};  // forward, backward
   std::int64_t calls_per_recompute = 0;                  // on top of the forward that is run again
+  std::int64_t calls_per_unit = 0;  // likewise around each gather or scatter of a block under ZeRO 2 and 3
 
   bool operator==(const Stack&) const = default;
 };

@@ -19,7 +19,6 @@ std::optional<std::string> not_modelled(const MeasuredRow& row) {
   if (row.precision && !is_half(*row.precision)) return fmt::format("precision {}", name(*row.precision));
   if (row.cp.value_or(1) > 1) return "cp > 1";
   if (row.ep.value_or(1) > 1) return "ep > 1";
-  if (row.zero.value_or(0) > 1) return "zero > 1";
   return std::nullopt;
 }
 

@@ -137,16 +137,12 @@ TEST_CASE("what is not modelled is left out under its name") {
   CHECK(skip_of({{"precision", "nvfp4"}}) == "precision nvfp4");
   CHECK(skip_of({{"cp", "2"}, {"dp", "2"}}) == "cp > 1");
   CHECK(skip_of({{"ep", "2"}}) == "ep > 1");
-  CHECK(skip_of({{"zero", "2"}}) == "zero > 1");
-  CHECK(skip_of({{"zero", "3"}}) == "zero > 1");
 }
 
-TEST_CASE("of several reasons the first counts: moe, mla, precision, cp, ep, zero") {
-  Cells cells = {{"experts", "8"}, {"notes", "mla=1"}, {"precision", "fp8"},
-                 {"cp", "2"},      {"ep", "2"},        {"zero", "3"}};
-  const Cells plain = {{"experts", "0"}, {"notes", ""}, {"precision", "bf16"},
-                       {"cp", "1"},      {"ep", "1"},   {"zero", "0"}};
-  const std::string reasons[] = {"moe", "mla", "precision fp8", "cp > 1", "ep > 1", "zero > 1", ""};
+TEST_CASE("of several reasons the first counts: moe, mla, precision, cp, ep") {
+  Cells cells = {{"experts", "8"}, {"notes", "mla=1"}, {"precision", "fp8"}, {"cp", "2"}, {"ep", "2"}};
+  const Cells plain = {{"experts", "0"}, {"notes", ""}, {"precision", "bf16"}, {"cp", "1"}, {"ep", "1"}};
+  const std::string reasons[] = {"moe", "mla", "precision fp8", "cp > 1", "ep > 1", ""};
   for (std::size_t i = 0; i < plain.size(); ++i) {
     CHECK(skip_of(cells) == reasons[i]);
     cells[i] = plain[i];

@@ -2,6 +2,11 @@
 
 namespace foretrain {
 
+bool on_data_stream(const Task& task) {
+  return task.kind == Task::Kind::kCollective &&
+         (task.collective.group == GroupKind::kShard || task.collective.group == GroupKind::kReplica);
+}
+
 Pass only(const Pass& pass, Direction direction) {
   Pass result;
   for (const Repeat& repeat : pass.repeats) {

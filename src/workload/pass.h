@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "spec/stack.h"
 #include "workload/collective.h"
 #include "workload/operator.h"
 
@@ -19,8 +20,9 @@ struct Task {
 
   Kind kind = Kind::kOperator;
   Direction direction = Direction::kForward;
-  bool recompute = false;  // a forward that runs again inside a backward
-  bool blocking = true;    // of a collective: compute waits for it
+  bool recompute = false;               // a forward that runs again inside a backward
+  bool blocking = true;                 // of a collective: compute waits for it
+  Prefetch prefetch = Prefetch::kNone;  // of a unit's gather: when it may start
   Operator op;
   Collective collective;
   std::int64_t times = 1;  // run so many times in a row
@@ -29,6 +31,14 @@ struct Task {
 
   bool operator==(const Task&) const = default;
 };
+
+// A collective over data-parallel ranks, which has a stream of its own. A gather stands first in its Repeat,
+// whose tasks (a unit: a block, or an end of the model) need the weights; what follows the work is a scatter
+// of the unit's gradients.
+bool on_data_stream(const Task& task);
+inline bool is_gather(const Task& task) {
+  return on_data_stream(task) && task.collective.kind == CollectiveKind::kAllGather;
+}
 
 struct Repeat {
   std::int64_t count = 1;

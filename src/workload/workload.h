@@ -28,6 +28,20 @@ struct Chunk {
   bool operator==(const Chunk&) const = default;
 };
 
+// What ZeRO 2 and 3 do inside passes, unit by unit (a block, the embedding, the head): gather weights before
+// the work, scatter the sums of gradients after it.
+struct UnitSharding {
+  bool gathers_forward = false;
+  bool gathers_backward = false;
+  bool scatters = false;
+  bool beside = false;      // scatters do not stop compute
+  std::int64_t shards = 1;  // ranks that share a copy
+  bool replicated = false;  // there are several copies, whose gradients are summed too
+  Dtype reduce_dtype = Dtype::kFp32;
+
+  bool operator==(const UnitSharding&) const = default;
+};
+
 // The choices that shape a chunk's passes, with the stack's defaults filled in.
 struct Choices {
   std::int64_t tp = 1;
@@ -41,6 +55,7 @@ struct Choices {
   bool dropout = false;
   bool accumulates = false;  // several micro-batches a step: gradients are added up
   Dtype grad_dtype = Dtype::kFp32;
+  UnitSharding units;
 
   bool operator==(const Choices&) const = default;
 };
@@ -52,8 +67,10 @@ Choices choices_of(const Model& model, const Plan& plan, const Stack& stack, std
 
 struct ChunkWork {
   Pass forward;
-  Pass backward;     // B and W tasks in the order in which autograd runs them
-  Bytes recomputed;  // what a recomputed layer holds while its backward runs
+  Pass backward;         // B and W tasks in the order in which autograd runs them
+  Bytes recomputed;      // what a recomputed layer holds while its backward runs
+  Bytes gathered;        // most weights that a pass has gathered at once (ZeRO 3)
+  Bytes unit_gradients;  // and gradients of the largest unit, before they are scattered (ZeRO 2 and 3)
   // What products' W need when their B are over: their inputs and the gradients of their outputs.
   Bytes held_for_weight;
 };
