@@ -80,6 +80,13 @@ double analytic_spread(OperatorKind kind) {
   }
 }
 
+// FlashAttention 1 in Triton against FlashAttention 2 on an A100. FlashAttention 2 is twice as fast as
+// FlashAttention 1 (Dao 2023, arXiv 2307.08691); the Triton kernel's forward is faster than that one's, its
+// backward slower, both together a little slower (flash_attn_triton.py of Dao-AILab/flash-attention). The
+// split is assumed.
+constexpr double kTritonForward = 1.4;
+constexpr double kTritonBackward = 2.0;
+
 // Share of the card's power while streaming from memory; products draw the cap.
 constexpr double kStreamPowerShare = 0.75;
 
@@ -127,10 +134,12 @@ Seconds AnalyticCost::compute_time(const Operator& op) const {
       FlopsPerSecond rate = gpu_.rate(op.dtype);
       // mma.sync issues 2048 operations a clock and SM, Ampere's rate, also on later parts (FlashAttention 2
       // reaches 35 % of an H100: Shah et al. 2024, arXiv 2407.08608).
-      if (op.impl == Impl::kFlash)
+      const bool mma_sync = op.impl == Impl::kFlash || op.impl == Impl::kTriton;
+      if (mma_sync)
         rate =
             std::min(rate, FlopsPerSecond(2048.0 * gpu_.clock_max_mhz * 1e6 * static_cast<double>(gpu_.sms)));
-      return flops(op) / (rate * gpu_.product_efficiency * share);
+      const double slower = op.impl != Impl::kTriton ? 1.0 : forward ? kTritonForward : kTritonBackward;
+      return flops(op) / (rate * gpu_.product_efficiency * share) * slower;
     }
     default:
       return Seconds(0);

@@ -31,6 +31,7 @@ constexpr Relative kRelatives[] = {
     {OperatorKind::kRmsnorm, Impl::kFused, OperatorKind::kLayernorm, Impl::kFused},
     {OperatorKind::kBiasGelu, Impl::kFused, OperatorKind::kGelu, Impl::kFused},
     {OperatorKind::kAdamw, Impl::kFusedBf16, OperatorKind::kAdamw, Impl::kFused},
+    {OperatorKind::kAttention, Impl::kTriton, OperatorKind::kAttention, Impl::kFlash},
 };
 
 // mma.sync kernels are the best there are up to Ampere: later parts state fp8 rates.

@@ -76,16 +76,18 @@ enum class Impl : unsigned char {
   kFusedBf16,  // adamw: bf16 weights, gradients and moments, no master copy
   kFp32Scale,  // rmsnorm: library kernels whose fp32 scale makes the product, and what follows, fp32
   kZeroGrad,   // a product's backward timed on gradients of zeros: they cost less power, so it runs faster
+  kTriton,     // tiled attention as FlashAttention 1, in Triton
 };
-inline constexpr std::array<std::string_view, 8> kImplNames = {
-    "aten", "fused", "eager", "flash", "sdpa", "fused-bf16", "fp32-scale", "zero-grad"};
+inline constexpr std::array<std::string_view, 9> kImplNames = {
+    "aten", "fused", "eager", "flash", "sdpa", "fused-bf16", "fp32-scale", "zero-grad", "triton"};
 constexpr std::string_view name(Impl impl) { return kImplNames[static_cast<int>(impl)]; }
 
-// Attention alone is tiled, and tiled alone; the last three are of one operator each.
+// Attention alone is tiled, and tiled alone; three others are of one operator each.
 constexpr bool has_impl(OperatorKind kind, Impl impl) {
   switch (impl) {
     case Impl::kFlash:
     case Impl::kSdpa:
+    case Impl::kTriton:
       return kind == OperatorKind::kAttention;
     case Impl::kFusedBf16:
       return kind == OperatorKind::kAdamw;

@@ -182,10 +182,17 @@ Notes::Notes(std::string_view cell) {
     const std::string_view item = trim(cell.substr(0, end));
     cell.remove_prefix(end == std::string_view::npos ? cell.size() : end + 2);
     const std::size_t equals = item.find('=');
-    if (equals == std::string_view::npos) continue;
+    if (equals == std::string_view::npos) {
+      texts_.emplace_back(item);
+      continue;
+    }
     const std::string_view key = item.substr(0, equals);
     if (is_key(key) && !find(key)) items_.emplace_back(key, item.substr(equals + 1));
   }
+}
+
+bool Notes::has(std::string_view text) const {
+  return std::find(texts_.begin(), texts_.end(), text) != texts_.end();
 }
 
 std::optional<std::string_view> Notes::find(std::string_view key) const {

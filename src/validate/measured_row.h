@@ -28,7 +28,7 @@ enum class MemoryCounter : unsigned char { kUnknown, kAllocated, kReserved, kNvi
 inline constexpr std::array<std::string_view, 4> kMemoryCounterNames = {"unknown", "allocated", "reserved",
                                                                         "nvidia-smi"};
 
-// The `key=value` items of a notes cell; of a key that stands twice, the first.
+// The items of a notes cell: `key=value` (of a key that stands twice, the first), or free text.
 class Notes {
  public:
   Notes() = default;
@@ -36,9 +36,11 @@ class Notes {
 
   std::optional<std::string_view> find(std::string_view key) const;
   bool says(std::string_view key, std::string_view value) const { return find(key) == value; }
+  bool has(std::string_view text) const;  // an item that is just this
 
  private:
   std::vector<std::pair<std::string, std::string>> items_;
+  std::vector<std::string> texts_;
 };
 
 struct MeasuredRow {

@@ -55,6 +55,9 @@ TEST_CASE("notes are free text with key=value items among it") {
   CHECK(notes.says("failure", "oom"));
   CHECK_FALSE(notes.says("absent", ""));
   CHECK_FALSE(Notes("").find(""));
+  CHECK(notes.has("a"));
+  CHECK_FALSE(notes.has("failure"));
+  CHECK_FALSE(Notes("").has(""));
 }
 
 TEST_CASE("a bad cell is refused where it stands") {

@@ -88,7 +88,19 @@ Result<Plan> plan_of(const MeasuredRow& row, std::vector<std::string>& assumed) 
   map.put("recompute", row.recompute, kRecomputeNames);
   map.put("attention", row.attention, kAttentionNames);
   map.put_note("grad_dtype", row, "grad_accum_dtype");
-  map.put_note("reduce_dtype", row, "grad_reduce_dtype");
+  if (row.notes.find("grad_reduce_dtype")) {
+    map.put_note("reduce_dtype", row, "grad_reduce_dtype");
+  } else if (row.notes.has("MP Mode PURE")) {  // Composer's words for torch FSDP's mixed precision
+    map.put("reduce_dtype", row.precision, kDtypeNames);
+  } else if (row.notes.has("MP Mode DEFAULT")) {
+    map.put("reduce_dtype", "fp32");
+  }
+  // Ranks that share one copy of what ZeRO divides; "dp": all of them.
+  for (const std::string_view note : {"fsdp_group", "zero_group"})
+    if (row.zero.value_or(0) >= 1 && row.notes.find(note) && !row.notes.says(note, "dp")) {
+      map.put_note("shard", row, note);
+      break;
+    }
   map.put_note("layers_per_stage", row, "layers_per_stage");
   map.put_note("partition_activations", row, "partition_activations");
   if (row.notes.says("comm_overlap", "0")) map.put("overlap_grad_reduce", "false");
