@@ -176,15 +176,21 @@ void Evaluator::make_buckets(const ChunkCost& cost, const Network& network, Byte
                    .cost({CollectiveKind::kAllReduce, GroupKind::kEmbedding,
                           share / static_cast<double>(plan.dp * plan.cp)})
                    .seconds;
-  for (std::int64_t i = 0; i < count; ++i) {
-    Seconds before_end(0);
-    if (overlap && i + 1 < count) {
-      const std::size_t layer =
-          static_cast<std::size_t>((i + 1) * static_cast<std::int64_t>(ready.size()) / count);
-      before_end = ready[layer - 1];
-    }
-    buckets_.push_back({before_end, seconds});
+  if (count == 1) {
+    buckets_.push_back({Seconds(0), seconds});
+    return;
   }
+  const auto ready_at = [&](std::int64_t bucket) {
+    const auto layers = static_cast<std::int64_t>(ready.size());
+    return ready[static_cast<std::size_t>((bucket + 1) * layers / count) - 1];
+  };
+  // All buckets but the last run beside what is left of the backward: each takes longer, and the backward
+  // ends later, after which the last is reduced.
+  const Seconds queue = seconds * static_cast<double>(count - 1);
+  const Beside run = beside(ready_at(0), queue);
+  const Seconds each = seconds + collective_delay(queue, run.both) / static_cast<double>(count - 1);
+  for (std::int64_t i = 0; i + 1 < count; ++i) buckets_.push_back({ready_at(i), each});
+  buckets_.push_back({Seconds(0), seconds + run.compute - ready_at(0)});
 }
 
 // Of ZeRO 1 and 2: the updated weights, once a step. Beside the next forward, bucket by bucket, the first of
