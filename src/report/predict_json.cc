@@ -27,6 +27,7 @@ void put_plan(JsonWriter& w, const Run& run) {
   put(w, "ep", plan.ep);
   put(w, "dp", plan.dp);
   put(w, "zero", plan.zero);
+  put(w, "shard", plan.zero > 0 ? plan.shards() : 0);
   put(w, "micro_batch", plan.micro_batch);
   put(w, "recompute", kRecomputeNames[static_cast<std::size_t>(plan.recompute)]);
   put(w, "schedule", name(plan.pp > 1 ? plan.effective_schedule() : plan.schedule));
@@ -36,6 +37,7 @@ void put_plan(JsonWriter& w, const Run& run) {
   put(w, "grad_dtype", name(accumulation_dtype(plan, run.stack)));
   put(w, "reduce_dtype", name(reduction_dtype(plan, run.stack)));
   put(w, "overlap_grad_reduce", plan.overlap_grad_reduce.value_or(run.stack.overlap_grad_reduce));
+  put(w, "overlap_param_gather", plan.overlap_param_gather.value_or(run.stack.overlap_param_gather));
   put(w, "partition_activations", plan.partition_activations.value_or(false));
   w.key("layers_per_stage");
   if (plan.layers_per_stage.empty()) {

@@ -11,7 +11,11 @@ namespace {
 class Streams {
  public:
   Streams(const CostSource& costs, const Network& network, Seconds launch_cost, Seconds lead)
-      : costs_(costs), network_(network), launch_cost_(launch_cost), host_(Seconds(0) - lead) {}
+      : costs_(costs),
+        network_(network),
+        launch_cost_(launch_cost),
+        replicas_apart_(!network.placed(GroupKind::kShard).crosses_nodes()),
+        host_(Seconds(0) - lead) {}
 
   void run(const Pass& pass) {
     for (std::size_t i = 0; i < pass.repeats.size(); ++i)
@@ -19,7 +23,7 @@ class Streams {
     const Seconds done = std::max(compute_, comm_);
     add_wait(done - compute_, Cause::kTensorParallel);
     compute_ = done;
-    wait_for_data(data_);
+    wait_for_data(std::max(data_, replica_));
     const Seconds end = compute_;
     out_.duration = end;
     out_.lead = std::max(Seconds(0), end - host_);
@@ -74,7 +78,8 @@ class Streams {
       const Lags now = this->lags();
       const bool settled = i > 0 && same(gpu_step, period) && same(host_step, host_period) &&
                            same(now.comm, lags.comm) && same(now.data, lags.data) &&
-                           same(now.gather, lags.gather) && host_step <= gpu_step * (1 + 1e-9);
+                           same(now.replica, lags.replica) && same(now.gather, lags.gather) &&
+                           host_step <= gpu_step * (1 + 1e-9);
       // The last unit is followed by another than the rest.
       const std::int64_t left = repeat.count - 1 - i - (gathers || following ? 1 : 0);
       if (settled && left > 0) {
@@ -111,7 +116,7 @@ class Streams {
     }
     if (on_data_stream(task)) {
       issue(item);
-      if (task.blocking) wait_for_data(data_);
+      if (task.blocking) wait_for_data(std::max(data_, replica_));
       return;
     }
     wait_for_queue(item.launches);
@@ -183,7 +188,9 @@ class Streams {
   // Behind what the data stream has, after the work so far.
   void issue(const Priced& collective) {
     host_ += collective.host;
-    data_ = std::max({data_, compute_, comm_, host_}) + collective.gpu;
+    const bool apart = replicas_apart_ && collective.task->collective.group == GroupKind::kReplica;
+    Seconds& stream = apart ? replica_ : data_;
+    stream = std::max({stream, data_, compute_, comm_, host_}) + collective.gpu;
     data_spread_ = collective.spread;
     data_origin_ = collective.origin;
   }
@@ -199,19 +206,18 @@ class Streams {
   }
 
   Seconds run_beside_data(Seconds gpu, Seconds start) {
-    const Beside run = beside(gpu, data_ - start);
-    gather_end_ += collective_delay(gather_end_ - start, run.both);
-    data_ += collective_delay(data_ - start, run.both);
+    const Beside run = beside(gpu, std::max(data_, replica_) - start);
+    for (Seconds* end : {&gather_end_, &data_, &replica_}) *end += collective_delay(*end - start, run.both);
     return run.compute;
   }
 
   // How far the other streams are ahead of compute; one that has fallen behind does not matter.
   struct Lags {
-    Seconds comm, data, gather;
+    Seconds comm, data, replica, gather;
   };
   Lags lags() const {
     const auto ahead = [&](Seconds end) { return std::max(end - compute_, Seconds(0)); };
-    return {ahead(comm_), ahead(data_), ahead(gather_end_)};
+    return {ahead(comm_), ahead(data_), ahead(replica_), ahead(gather_end_)};
   }
 
   void wait_for_queue(std::int64_t launches) {
@@ -254,6 +260,7 @@ class Streams {
     compute_ += gpu_step * n;
     comm_ += gpu_step * n;
     data_ += gpu_step * n;
+    replica_ += gpu_step * n;
     gather_end_ += gpu_step * n;
     host_ += host_step * n;
     // What is still queued has moved along with the GPU, and its length bounds the host's lead.
@@ -265,11 +272,13 @@ class Streams {
   const CostSource& costs_;
   const Network& network_;
   Seconds launch_cost_;
+  bool replicas_apart_;  // shards stay inside a domain: the NICs are left to replicas
   Segment out_;
   Seconds host_;
   Seconds compute_;
   Seconds comm_;
   Seconds data_;        // when the data-parallel stream is empty
+  Seconds replica_;     // when replicas have summed their shards, where they use other links
   Seconds gather_end_;  // of the gather sent for last
   bool sent_for_ = false;
   double data_spread_ = 0;

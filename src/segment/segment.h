@@ -10,10 +10,11 @@
 //
 // Under ZeRO 2 and 3 a pass is a row of units (blocks, the ends of the model), each with a gather of its
 // weights before its work or a scatter of its gradients after it. These have a stream of their own, first
-// come first served: they share the links. A prefetched gather is issued when the work of the unit before it
-// begins (or, of Prefetch::kAfter, ends), any other when its own unit begins; the unit's work waits for it.
-// The pass ends when the stream is empty. While it is not, compute and collective slow each other down
-// (contention.h). With n equal units of work c and gathers g, prefetched, without the slow-down,
+// come first served: they share the links; but sums over replicas go beside them where only these leave the
+// node. A prefetched gather is issued when the work of the unit before it begins (or, of Prefetch::kAfter,
+// ends), any other when its own unit begins; the unit's work waits for it. The pass ends when the stream is
+// empty. While it is not, compute and collective slow each other down (contention.h). With n equal units of
+// work c and gathers g, prefetched, without the slow-down,
 //   g + n c where g <= c,     n g + c where g >= c.
 //
 // Equal layers settle into a period: once two layers in a row take the same time, the rest is added up.

@@ -126,6 +126,25 @@ TEST_CASE("The unit after the last of equal ones is sent for in time") {
   CHECK(us(run(backward).duration) == doctest::Approx(1100 + 10 * kSlower * 40));
 }
 
+TEST_CASE("Sums over replicas leave the gathers alone where these stay inside a node") {
+  Cluster cluster;
+  cluster.gpus_per_node = cluster.nvlink_domain = 2;
+  cluster.intra.bandwidth = cluster.inter.bandwidth = gigabytes_per_second(1);
+  for (const Layout layout : {Layout{.dp = 4, .shard = 2}, Layout{.dp = 8, .shard = 4}}) {
+    const Network network(cluster, layout);
+    Task weights = gather(0, Prefetch::kBefore), gradients = scatter(0), sum = scatter(0);
+    weights.collective.bytes = gradients.collective.bytes = Bytes(20'000);
+    sum.collective = {CollectiveKind::kAllReduce, GroupKind::kReplica, Bytes(200'000)};
+    const auto seconds = [&](const Task& task) { return us(network.cost(task.collective).seconds); };
+    const Pass pass{{Repeat{10, true, {weights, work(10), gradients, sum}}}};
+    const double step = us(lay_out(pass, Priced(), network, Seconds(0), Seconds(0)).duration);
+    // The sums are what counts. Where all use the NICs, the others take their turn.
+    const double sums = 10 * seconds(sum), others = 10 * (seconds(weights) + seconds(gradients));
+    CHECK(step > sums);
+    CHECK((step > sums + 0.8 * others) == (layout.shard == 4));
+  }
+}
+
 TEST_CASE("The host pays for calls around a gather") {
   Task own = gather(10, Prefetch::kNone);
   own.calls = 9;
