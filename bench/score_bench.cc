@@ -43,6 +43,7 @@ void score_schedule(benchmark::State& state, const char* choices) {
 }
 BENCHMARK_CAPTURE(score_schedule, interleaved, "vpp=4")->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(score_schedule, zbv, "schedule=zbv")->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(score_schedule, zero3, "zero=3")->Unit(benchmark::kMicrosecond);
 
 // A batch of evaluators is made while the clock stands still, as stopping it takes longer than a score.
 void score_cold(benchmark::State& state) {

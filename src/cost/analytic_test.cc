@@ -36,6 +36,21 @@ TEST_CASE("A large product on an H200 takes what steady load measured, within a 
   CHECK(costs.cost(linear(8192, 4096, 11008)).gpu.value == doctest::Approx(1.115e-3).epsilon(0.1));
 }
 
+TEST_CASE("Attention in Triton takes 1.4 times as long as FlashAttention 2 forward, twice backward") {
+  const AnalyticCost costs(h200());
+  Operator op;
+  op.kind = OperatorKind::kAttention;
+  op.sizes = {4, 32, 32, 16384, 128, 1};  // long enough for launches not to count
+  for (const auto& [pass, ratio] :
+       {std::pair(PassKind::kForward, 1.4), std::pair(PassKind::kBackward, 2.0)}) {
+    op.pass = pass;
+    op.impl = Impl::kFlash;
+    const Seconds flash = costs.cost(op).gpu;
+    op.impl = Impl::kTriton;
+    CHECK(costs.cost(op).gpu / flash == doctest::Approx(ratio).epsilon(0.001));
+  }
+}
+
 TEST_CASE("A product is never faster than the peak rate, nor a stream than the memory") {
   const Cluster cluster = h200();
   const AnalyticCost costs(cluster);

@@ -209,6 +209,10 @@ TEST_CASE("causal attention costs the blocks on and below the diagonal of a samp
   // On a part without a faster kernel the framework's choice is the same kernel.
   op.impl = Impl::kSdpa;
   CHECK(costs.cost(op).gpu / square == doctest::Approx(36.0 / 64));
+  // A kernel that was not sampled is slower by as much as physics says.
+  op.impl = Impl::kTriton;
+  CHECK(costs.cost(op).gpu > square * (36.0 / 64));
+  CHECK(costs.cost(op).origin == Origin::kDerived);
 }
 
 TEST_CASE(

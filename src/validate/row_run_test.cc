@@ -68,6 +68,12 @@ TEST_CASE("what the notes say goes into model and plan") {
   CHECK(run.plan.partition_activations == true);
   CHECK(run.plan.grad_dtype == Dtype::kFp32);
   CHECK(run.plan.reduce_dtype == Dtype::kBf16);
+  // What FSDP reduces in, in Composer's words; a stated format comes first.
+  const auto reduced = [](const char* notes) { return run_of({{"notes", notes}}).plan.reduce_dtype; };
+  CHECK(reduced("fsdp=1; MP Mode DEFAULT; x") == Dtype::kFp32);
+  CHECK(reduced("MP Mode PURE") == Dtype::kBf16);
+  CHECK(reduced("MP Mode DEFAULT; grad_reduce_dtype=bf16") == Dtype::kBf16);
+  CHECK(reduced("no MP Mode DEFAULT") == std::nullopt);
   CHECK(run.plan.overlap_grad_reduce == false);
 }
 

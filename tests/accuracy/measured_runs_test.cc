@@ -108,6 +108,19 @@ TEST_CASE("vTrain's runs are within 9 % on one node, 10 % on several") {
   CHECK(several.mape <= 0.10);
 }
 
+TEST_CASE("llm-foundry's FSDP runs are within 10 %, on one node and on several, nothing fitted on them") {
+  const auto foundry = [](const MeasuredRow& row) { return row.source == "mosaicml_llmfoundry"; };
+  const Summary one =
+      summary_of([&](const MeasuredRow& row) { return foundry(row) && row.gpus.value_or(0) <= 8; });
+  const Summary several =
+      summary_of([&](const MeasuredRow& row) { return foundry(row) && row.gpus.value_or(0) > 8; });
+  MESSAGE("one node: ", one.count, ", mean ", one.mape, "; several: ", several.count, ", mean ",
+          several.mape);
+  CHECK(one.count + several.count == 53);  // one is fp8
+  CHECK(one.mape <= 0.10);
+  CHECK(several.mape <= 0.10);
+}
+
 TEST_CASE("The playbook's rows above 10 % of peak are within 12 % in the median") {
   // Six operations a parameter and token, against 989 TFLOP/s. What lies below are plans that nobody would
   // run.

@@ -251,6 +251,7 @@ void try_plan(Random& random, bool& accepted) {
   constexpr std::string_view plans[] = {
       "tp=4,pp=2,recompute=full,layers_per_stage=6-6",
       "tp=1,pp=4,dp=4,zero=1,micro_batch=2,schedule=gpipe,precision=fp16",
+      "zero=3,shard=2,overlap_param_gather=1",
       "sp=1,tp=2,attention=unfused,grad_dtype=fp32,reduce_dtype=bf16,overlap_grad_reduce=1",
       "vpp=2,cp=2,ep=2,partition_activations=yes",
       "pp=2,schedule=dualpipev",
@@ -394,8 +395,8 @@ void try_extreme(Random& random, bool& accepted) {
                       count({1, 2048, 1'000'000, 100'000'000}), word({"generic", "megatron", "neox"}));
   text += fmt::format(
       "plan: {{tp: {}, pp: {}, micro_batch: {}, zero: {}, recompute: {}, schedule: {}, attention: {}}}\n", tp,
-      pp, micro_batch, word({"0", "1"}), word({"none", "selective", "full"}), word({"1f1b", "gpipe"}),
-      word({"flash", "unfused"}));
+      pp, micro_batch, word({"0", "1", "2", "3"}), word({"none", "selective", "full"}),
+      word({"1f1b", "gpipe"}), word({"flash", "unfused"}));
   try_run_text(text, {}, accepted);
 }
 
