@@ -130,6 +130,7 @@ const std::vector<std::int64_t>& Evaluator::layers_of(const Plan& plan) {
 // Everything between the parts and the step that predict() reports and score() does not.
 struct Evaluator::Evaluation {
   Placement placement;
+  PipelineWork work;
   std::int64_t micro_batches = 0;
   std::int64_t per_chunk = 0;  // micro-batches through each chunk
   PipelineWork pipeline;
@@ -344,6 +345,7 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
                                       .seconds;
   // The gradient norm (and, with fp16, whether it overflowed): one number over all ranks of a model.
   pipeline.meet = network.cost({CollectiveKind::kAllReduce, GroupKind::kModel, Bytes(8)}).seconds;
+  out.work = pipeline;
   out.step = timeline_.simulate(pipeline);
   if (plan.dp * plan.cp > 1)
     out.reduce_spread =
@@ -411,7 +413,24 @@ Score Evaluator::score(const Plan& plan, std::int64_t global_batch) {
   return {e.step, e.spread, e.worst_total, e.worst_total <= cluster_.gpu.usable};
 }
 
-Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch) {
+void Evaluator::record(const Evaluation& e, StepTrace& trace) {
+  trace.placement = e.placement;
+  trace.micro_batches = e.micro_batches;
+  trace.blocking_sends = e.work.blocking_sends;
+  trace.step = timeline_.simulate(e.work, &trace.events);
+  trace.chunks.clear();
+  for (std::size_t n = 0; n < chunk_parts_.size(); ++n) {
+    const ChunkCost& cost = *chunk_parts_[n].cost;
+    const ChunkLoad& load = e.work.chunks[n];
+    TracedChunk& chunk = trace.chunks.emplace_back();
+    chunk.by_cause = {cost.forward.by_cause, cost.backward.by_cause, cost.input.by_cause,
+                      cost.weight.by_cause};
+    chunk.held = load.held;
+    chunk.held_for_weight = load.held_for_weight;
+  }
+}
+
+Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch, StepTrace* trace) {
   Evaluation e;
   evaluate(plan, global_batch, e);
   const double gpus = static_cast<double>(plan.tp * plan.pp * plan.dp * plan.cp);
@@ -495,12 +514,13 @@ Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch) {
   }
   p.mfu = useful.value * static_cast<double>(plan.tp * plan.dp * plan.cp) /
           (e.step.value * gpus * cluster_.gpu.rate(plan.precision).value);
+  if (trace != nullptr) record(e, *trace);
   return p;
 }
 
-Prediction predict(const Run& run, std::shared_ptr<const CostSource> costs) {
+Prediction predict(const Run& run, std::shared_ptr<const CostSource> costs, StepTrace* trace) {
   Evaluator evaluator(run.model, run.cluster, run.stack, run.seq, std::move(costs));
-  Prediction prediction = evaluator.predict(run.plan, run.global_batch);
+  Prediction prediction = evaluator.predict(run.plan, run.global_batch, trace);
   prediction.assumed = run.assumed;
   return prediction;
 }

@@ -11,6 +11,7 @@
 #include "cost/memo.h"
 #include "memory/memory.h"
 #include "predict/prediction.h"
+#include "predict/trace.h"
 #include "segment/segment.h"
 #include "spec/run.h"
 #include "timeline/timeline.h"
@@ -25,7 +26,8 @@ class Evaluator {
 
   // The plan has been checked (check_run), so dp is set.
   Score score(const Plan& plan, std::int64_t global_batch);
-  Prediction predict(const Plan& plan, std::int64_t global_batch);
+  // The same prediction, whether or not `trace` is filled with what the step's events were.
+  Prediction predict(const Plan& plan, std::int64_t global_batch, StepTrace* trace = nullptr);
 
  private:
   struct ChunkKey {
@@ -73,6 +75,7 @@ class Evaluator {
   Seconds parameter_gather(const Plan& plan, const Network& network, std::size_t rank,
                            const Placement& placement) const;
   double step_spread(const Evaluation& e) const;
+  void record(const Evaluation& e, StepTrace& trace);  // simulates the step again
   // Every segment that runs on a rank, with how often it does in a step: visit(segment, times).
   template <class Visit>
   void for_each_segment(const Evaluation& e, std::size_t rank, Visit visit) const;
@@ -107,6 +110,7 @@ class Evaluator {
 };
 
 // The whole way from a checked run; costs as above.
-Prediction predict(const Run& run, std::shared_ptr<const CostSource> costs = nullptr);
+Prediction predict(const Run& run, std::shared_ptr<const CostSource> costs = nullptr,
+                   StepTrace* trace = nullptr);
 
 }  // namespace foretrain
