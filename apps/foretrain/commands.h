@@ -12,8 +12,10 @@
 namespace foretrain {
 
 struct PredictOptions {
-  std::string run_file;
+  std::vector<std::string> run_files;
   std::string model, cluster, gpus, plan, global_batch, seq, stack, profile, tokens;
+  std::string trace, trace_stages, html;
+  bool chart = false;
   bool json = false;
 };
 int run_predict(const PredictOptions& options, const std::string& presets_folder);

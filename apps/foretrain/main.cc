@@ -39,11 +39,13 @@ CLI::App& add_command(CLI::App& app, CommandLine& line, const char* name, const 
 
 void add_predict(CLI::App& app, CommandLine& line) {
   PredictOptions& o = line.predict;
-  CLI::App& c =
-      add_command(app, line, "predict", "Step time, memory and throughput of one run",
-                  "foretrain predict --model llama-3-8b --cluster dgx-h100 --gpus 64 --global-batch 512 "
-                  "--plan tp=2,pp=2,zero=1,recompute=selective");
-  c.add_option("RUN.yaml", o.run_file, "The run; without it and --model, a built-in example")->type_name("");
+  CLI::App& c = add_command(
+      app, line, "predict", "Step time, memory and throughput of one run, or of several side by side",
+      "foretrain predict --model llama-3-8b --cluster dgx-h100 --gpus 64 --global-batch 512 "
+      "--plan tp=2,pp=2,zero=1,recompute=selective");
+  c.add_option("RUN.yaml", o.run_files,
+               "The run, or several to compare; without it and --model, a built-in example")
+      ->type_name("");
   c.add_option("--model", o.model, "A name (foretrain list models) or a YAML file")->type_name("M");
   c.add_option("--cluster", o.cluster, "A name (foretrain list clusters) or a YAML file")->type_name("C");
   c.add_option("--gpus", o.gpus, "GPUs in all")->type_name("N");
@@ -56,6 +58,14 @@ void add_predict(CLI::App& app, CommandLine& line) {
       ->type_name("P");
   c.add_option("--tokens", o.tokens, "Also what training on this many costs: 300e9, 300B, 1.5T")
       ->type_name("T");
+  c.add_flag("--chart", o.chart,
+             "Also the step as a chart, its critical path, and what each stage does and waits for")
+      ->disable_flag_override();
+  c.add_option("--trace", o.trace, "Also the step's events, for ui.perfetto.dev and chrome://tracing")
+      ->type_name("F.json");
+  c.add_option("--trace-stages", o.trace_stages, "Only these stages of the trace: 1-4,16")->type_name("S");
+  c.add_option("--html", o.html, "Also one page with all of it, to look at and to pass on")
+      ->type_name("F.html");
   c.add_flag("--json", o.json, "Answer in JSON")->disable_flag_override();
 }
 

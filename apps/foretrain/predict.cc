@@ -1,7 +1,11 @@
-// foretrain predict: one run, from its file and options to its prediction.
+// foretrain predict: a run, from its file and options to its prediction, or several side by side.
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -13,7 +17,12 @@
 #include "commands.h"
 #include "cost/profile_store.h"
 #include "predict/evaluator.h"
+#include "report/chart.h"
+#include "report/compare_report.h"
+#include "report/path_report.h"
+#include "report/predict_html.h"
 #include "report/predict_report.h"
+#include "report/trace_json.h"
 #include "spec/run.h"
 
 namespace foretrain {
@@ -31,6 +40,9 @@ plan: {tp: 4, pp: 4, zero: 1, micro_batch: 4, recompute: full, precision: fp16, 
 constexpr std::string_view kExampleNote =
     "foretrain: no RUN.yaml and no --model: starting from the built-in example "
     "(gpt-neox-20b on perlmutter, 128 GPUs, pp=4 tp=4 dp=8, stack neox)";
+
+// JSON always tells the critical path, unless that took longer than the rest by far.
+constexpr std::int64_t kMostEventsUnasked = 500'000;
 
 // Empty: not given, 0. The upper limits are the run's to check, for a file states the same figures.
 Result<std::int64_t> count_option(std::string_view option, const std::string& word) {
@@ -75,7 +87,7 @@ Result<RunOptions> run_options(const PredictOptions& options) {
   return run;
 }
 
-bool is_example(const PredictOptions& options) { return options.run_file.empty() && options.model.empty(); }
+bool is_example(const PredictOptions& options) { return options.run_files.empty() && options.model.empty(); }
 
 // Says which of the example's values the options replaced.
 std::string example_note(const PredictOptions& options) {
@@ -92,32 +104,139 @@ std::string example_note(const PredictOptions& options) {
   return note + "\n";
 }
 
-Result<Run> run_of(const PredictOptions& options, const Catalog& catalog) {
+// Of one of the files; an empty name: none was given.
+Result<Run> run_of(const PredictOptions& options, const std::string& file, const Catalog& catalog) {
   TRY_ASSIGN(const RunOptions given, run_options(options));
   if (is_example(options)) {
     TRY_ASSIGN(const Node example, parse_yaml(kExample, "(built-in example)"));
     return parse_run(&example, given, catalog);
   }
-  if (options.run_file.empty()) return parse_run(nullptr, given, catalog);
-  TRY_ASSIGN(const std::string text, read_file(options.run_file, kMaxYamlBytes));
-  TRY_ASSIGN(const Node node, parse_yaml(text, options.run_file));
+  if (file.empty()) return parse_run(nullptr, given, catalog);
+  TRY_ASSIGN(const std::string text, read_file(file, kMaxYamlBytes));
+  TRY_ASSIGN(const Node node, parse_yaml(text, file));
   return parse_run(&node, given, catalog);
 }
 
+// Everything that can be known to be wrong before the work begins.
+Result<void> check_options(const PredictOptions& options) {
+  const std::size_t runs = options.run_files.size();
+  if (runs > kMostCompared)
+    return fail(fmt::format("predict: found {} runs, expected at most {}", runs, kMostCompared));
+  for (const auto& [option, path] : {std::pair{"--trace", &options.trace}, {"--html", &options.html}}) {
+    if (path->empty()) continue;
+    if (runs > 1) return fail(fmt::format("{}: found {} runs, expected one", option, runs));
+    TRY(check_writable(*path));
+  }
+  if (!options.trace.empty() && options.trace == options.html)
+    return fail("--html: found the file of --trace, expected another");
+  if (!options.trace_stages.empty() && options.trace.empty())
+    return fail("--trace-stages: found no --trace, expected the file that it is for");
+  if (options.chart && options.json) return fail("--chart: is text, but --json asks for JSON");
+  return {};
+}
+
+// The step's events, where a view of them was asked for and they are not too many.
+Result<bool> wants_events(const PredictOptions& options, const Run& run) {
+  const std::int64_t events = events_of(run.plan, run.global_batch);
+  for (const auto& [option, asked] : {std::pair{"--trace", !options.trace.empty()},
+                                      {"--html", !options.html.empty()},
+                                      {"--chart", options.chart}})
+    if (asked && events > kMostTracedEvents)
+      return fail(fmt::format("{}: found up to {} passes and messages in a step, expected at most {}", option,
+                              with_commas(events), with_commas(kMostTracedEvents)));
+  const bool asked = options.chart || !options.trace.empty() || !options.html.empty();
+  return asked || (options.json && events <= kMostEventsUnasked);
+}
+
+Result<PredictedRun> predicted(const PredictOptions& options, const std::string& file,
+                               const std::string& presets_folder, std::optional<double> tokens) {
+  PredictedRun out;
+  out.name = file;
+  TRY_ASSIGN(out.run, run_of(options, file, Catalog(presets_folder)));
+  auto costs = ProfileStore(presets_folder).costs_for(out.run.cluster, out.run.profile);
+  if (!costs) return fail((options.profile.empty() ? "profile: " : "--profile: ") + costs.error().message);
+  out.run.profile = costs->profile;
+  TRY_ASSIGN(const bool events, wants_events(options, out.run));
+  StepTrace trace;
+  out.prediction = predict(out.run, costs->costs, events ? &trace : nullptr);
+  if (events) out.view.emplace(std::move(trace));
+  if (tokens) out.whole = training(out.run, out.prediction, *tokens);
+  return out;
+}
+
+// As wide as the terminal; 100 columns where there is none.
+ChartStyle chart_style() {
+  ChartStyle style;
+  const char* columns = std::getenv("COLUMNS");
+  const auto asked = columns == nullptr ? std::nullopt : parse_integer(columns);
+  winsize size{};
+  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+  if (asked && *asked >= 40 && *asked <= 10'000)
+    style.width = static_cast<int>(*asked);
+  else if (terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
+    style.width = size.ws_col;
+  if (!terminal) return style;
+  for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* locale = std::getenv(variable);
+    if (locale == nullptr || *locale == '\0') continue;  // the first that says something decides
+    const std::string_view text = locale;
+    style.unicode = text.ends_with("UTF-8") || text.ends_with("utf8") || text.ends_with("utf-8");
+    break;
+  }
+  return style;
+}
+
+Result<void> write_trace(const PredictOptions& options, const PredictedRun& one) {
+  std::vector<std::int64_t> stages;
+  if (!options.trace_stages.empty()) {
+    const auto parsed = parse_stages(options.trace_stages, one.run.plan.pp);
+    if (!parsed) return at_option("--trace-stages", parsed.error());
+    stages = *parsed;
+  }
+  const TraceCut cut = cut_trace(one.view->trace, stages);
+  TRY(write_file(options.trace, trace_json(one.run, *one.view, cut)));
+  if (!cut.note.empty()) std::fprintf(stderr, "foretrain: --trace: %s\n", cut.note.c_str());
+  return {};
+}
+
+std::string answer_text(const PredictOptions& options, const std::vector<PredictedRun>& runs) {
+  const PredictedRun& one = runs.front();
+  const Training* whole = one.whole ? &*one.whole : nullptr;
+  if (options.json)
+    return runs.size() > 1 ? predict_json(runs)
+                           : predict_json(one.run, one.prediction, whole, one.view ? &*one.view : nullptr);
+  std::string out = runs.size() > 1 ? compare_text(runs) : predict_text(one.run, one.prediction, whole);
+  if (!options.chart) return out;
+  const ChartStyle style = chart_style();
+  Seconds longest;  // so that the charts compare
+  for (const PredictedRun& r : runs) longest = std::max(longest, r.view->trace.step);
+  for (const PredictedRun& r : runs) {
+    if (runs.size() > 1) out += "\n" + printable(r.name) + "\n";
+    out += chart_text(*r.view, style, longest) + path_text(*r.view, r.prediction);
+  }
+  return out;
+}
+
 Result<std::string> predict_report(const PredictOptions& options, const std::string& presets_folder) {
+  TRY(check_options(options));
   std::optional<double> tokens;
   if (!options.tokens.empty()) {
     TRY_ASSIGN(tokens, parse_tokens(options.tokens));
   }
-  TRY_ASSIGN(Run run, run_of(options, Catalog(presets_folder)));
-  auto costs = ProfileStore(presets_folder).costs_for(run.cluster, run.profile);
-  if (!costs) return fail((options.profile.empty() ? "profile: " : "--profile: ") + costs.error().message);
-  run.profile = costs->profile;
-  const Prediction prediction = predict(run, costs->costs);
-  std::optional<Training> whole;
-  if (tokens) whole = training(run, prediction, *tokens);
-  const Training* told = whole ? &*whole : nullptr;
-  return options.json ? predict_json(run, prediction, told) : predict_text(run, prediction, told);
+  std::vector<std::string> files = options.run_files;
+  if (files.empty()) files.emplace_back();
+  std::vector<PredictedRun> runs;
+  for (const std::string& file : files) {
+    TRY_ASSIGN(PredictedRun one, predicted(options, file, presets_folder, tokens));
+    runs.push_back(std::move(one));
+  }
+  if (!options.trace.empty()) TRY(write_trace(options, runs.front()));
+  if (!options.html.empty()) {
+    const PredictedRun& one = runs.front();
+    TRY(write_file(options.html,
+                   predict_html(one.run, one.prediction, *one.view, one.whole ? &*one.whole : nullptr)));
+  }
+  return answer_text(options, runs);
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/text.h"
+
 namespace foretrain {
 namespace {
 
@@ -106,6 +108,18 @@ Result<void> write_file(const std::string& path, std::string_view content) {
   Result<void> written = write_and_rename(partial, path, content);
   if (!written) ::unlink(partial.c_str());
   return written;
+}
+
+Result<void> check_writable(const std::string& path) {
+  TRY(expect_path(path));
+  if (struct stat status{}; ::stat(path.c_str(), &status) == 0) TRY(expect_regular(status, path));
+  if (path.ends_with('/')) return fail("found a folder, expected a file", Position{path});
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  const std::string folder = parent.empty() ? "." : parent;
+  if (!is_folder(folder))
+    return fail("found no folder " + foretrain::quoted(folder) + " to write into", Position{path});
+  if (::access(folder.c_str(), W_OK) != 0) return failed("write", path, errno);
+  return {};
 }
 
 bool is_folder(const std::string& path) {

@@ -17,6 +17,9 @@ Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
 // never half, even where two processes write the same file. Refuses to replace what is not a plain file.
 Result<void> write_file(const std::string& path, std::string_view content);
 
+// What write_file would refuse, as far as it can be known beforehand: for work that ends in a file.
+Result<void> check_writable(const std::string& path);
+
 bool is_folder(const std::string& path);
 bool is_file(const std::string& path);
 

@@ -106,6 +106,20 @@ TEST_CASE("a link planted in the temporary's place is not followed") {
   CHECK(read_file(folder / "victim", 100).value() == "untouched");
 }
 
+TEST_CASE("what cannot be written is known beforehand, and nothing is written to find out") {
+  const Scratch folder;
+  REQUIRE(write_file(folder / "a", "old"));
+  CHECK(check_writable(folder / "a"));
+  CHECK(check_writable(folder / "new"));
+  CHECK(check_writable(folder / ".").error().message == "found a folder, expected a file");
+  CHECK(check_writable(folder / "new/").error().message == "found a folder, expected a file");
+  CHECK(check_writable("/dev/null").error().message == "found a device or pipe, expected a plain file");
+  CHECK(check_writable(folder / "none/a").error().message.starts_with("found no folder "));
+  CHECK(check_writable(folder / "a/b").error().message.starts_with("found no folder "));
+  CHECK(check_writable("").error().message == "found an empty path, expected the name of a file");
+  CHECK(folder.entries() == 1);
+}
+
 TEST_CASE("files and folders are told apart, and from what is not there") {
   const Scratch folder;
   REQUIRE(write_file(folder / "a", ""));

@@ -46,6 +46,8 @@ std::string_view shortest(std::array<char, 32>& buffer, Number number) {
 
 }  // namespace
 
+std::string json_text(std::string_view text) { return escaped(text); }
+
 void JsonWriter::indent() {
   out_ += '\n';
   out_.append(2 * levels_.size(), ' ');

@@ -42,4 +42,7 @@ class JsonWriter {
   bool after_key_ = false;
 };
 
+// A text as JSON writes it, between double quotes.
+std::string json_text(std::string_view text);
+
 }  // namespace foretrain

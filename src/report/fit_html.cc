@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "report/fit_report.h"
+#include "report/html.h"
 
 namespace foretrain {
 namespace {
@@ -25,23 +26,6 @@ constexpr double kWidth = 420, kHeight = 300;
 
 Frame frame(double x_low, double x_high, double y_low, double y_high) {
   return {66, 12, kWidth - 92, kHeight - 54, x_low, x_high, y_low, y_high};
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : printable(text)) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
 }
 
 std::string line(std::string_view style, double x1, double y1, double x2, double y2) {
@@ -200,10 +184,10 @@ std::string model_rows(const FitReport& report) {
 std::string rejection_rows(const FitReport& report) {
   std::string rows;
   for (const Rejection& r : report.rejections)
-    rows +=
-        fmt::format("<tr><td>{}</td><td class=\"n\">{} of {}</td><td>{}</td><td>{}</td></tr>\n",
-                    escaped(r.operator_name), with_commas(static_cast<std::int64_t>(r.count)),
-                    with_commas(static_cast<std::int64_t>(r.group)), escaped(r.reason), escaped(r.example));
+    rows += fmt::format("<tr><td>{}</td><td class=\"n\">{} of {}</td><td>{}</td><td>{}</td></tr>\n",
+                        html_escaped(r.operator_name), with_commas(static_cast<std::int64_t>(r.count)),
+                        with_commas(static_cast<std::int64_t>(r.group)), html_escaped(r.reason),
+                        html_escaped(r.example));
   return rows;
 }
 
@@ -215,16 +199,7 @@ std::string section(const Scatter& scatter) {
 }
 
 constexpr std::string_view kStyle = R"(
-:root { color-scheme: light dark; --ink: #1d2530; --soft: #667085; --line: #e3e7ee; --paper: #ffffff; --dot: #2563eb; --mark: #d9480f; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --soft: #9aa4b5; --line: #2b3341; --paper: #12161d; --dot: #6ea8fe; --mark: #ff922b; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 1320px; margin: 2rem auto; padding: 0 1.25rem; }
-h1 { font-size: 1.5rem; margin-bottom: 0.25rem; } h2 { font-size: 1.05rem; margin: 2.25rem 0 0.5rem; }
-p { color: var(--soft); max-width: 75ch; margin: 0.25rem 0; } a { color: var(--dot); text-decoration: none; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: 0.875rem; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; padding: 0.25rem 1.25rem 0.25rem 0; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th { color: var(--soft); font-weight: 600; } .n { text-align: right; }
-.plots { display: flex; flex-wrap: wrap; gap: 0.75rem; } svg { max-width: 100%; height: auto; }
-svg text { font-size: 11px; fill: var(--soft); } .frame { fill: none; stroke: var(--line); }
+.plots { display: flex; flex-wrap: wrap; gap: 0.75rem; }
 .grid { stroke: var(--line); stroke-width: 1; } .ideal { stroke: var(--mark); stroke-width: 1.25; stroke-dasharray: 5 4; }
 .dots { stroke: var(--dot); stroke-width: 3.2; stroke-linecap: round; stroke-opacity: 0.4; fill: none; } .bar { fill: var(--dot); fill-opacity: 0.75; }
 )";
@@ -232,15 +207,11 @@ svg text { font-size: 11px; fill: var(--soft); } .frame { fill: none; stroke: va
 }  // namespace
 
 std::string fit_html(const FitReport& report) {
-  std::string html = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-      "<title>Operators of {0}</title><style>{1}</style></head><body>\n"
-      "<h1>Operators of {0}</h1>\n<p>{2}: {3} samples read, {4} used, {5} rejected.</p>\n",
-      escaped(report.gpu), kStyle, escaped(report.samples_name),
-      with_commas(static_cast<std::int64_t>(report.read)),
-      with_commas(static_cast<std::int64_t>(report.used)),
-      with_commas(static_cast<std::int64_t>(report.read - report.used)));
+  std::string html =
+      fmt::format("<p>{}: {} samples read, {} used, {} rejected.</p>\n", html_escaped(report.samples_name),
+                  with_commas(static_cast<std::int64_t>(report.read)),
+                  with_commas(static_cast<std::int64_t>(report.used)),
+                  with_commas(static_cast<std::int64_t>(report.read - report.used)));
   html +=
       "<h2>Models</h2>\n<p>The error is the mean absolute one on shapes that a model has not seen, by "
       "cross-validation. The pictures show the same: each sample as a model fitted without its shape "
@@ -255,7 +226,7 @@ std::string fit_html(const FitReport& report) {
         rejection_rows(report) + "</table></div>\n";
   for (const Scatter& scatter : report.scatters)
     if (!scatter.points.empty()) html += section(scatter);
-  return html + "</body></html>\n";
+  return html_page("Operators of " + report.gpu, kStyle, html);
 }
 
 }  // namespace foretrain

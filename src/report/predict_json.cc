@@ -66,7 +66,30 @@ void put_run(JsonWriter& w, const Run& run) {
   w.end_object();
 }
 
-void put_stage(JsonWriter& w, const StagePrediction& stage) {
+// A stage's step by what it does; sums to the step.
+void put_times(JsonWriter& w, const StepView* view, std::size_t r) {
+  w.key("time_s");
+  if (view == nullptr) {
+    w.null();
+    w.key("critical_path_s").null();
+    return;
+  }
+  const RankTime& time = view->times[r];
+  w.begin_object();
+  put(w, "passes", time.passes);
+  put(w, "messages", time.messages);
+  put(w, "wait_activation", time.wait_activation);
+  put(w, "wait_gradient", time.wait_gradient);
+  put(w, "gradient_reduce", time.reduce);
+  put(w, "embedding_exchange", time.exchange);
+  put(w, "stage_wait", time.wait_stages);
+  put(w, "optimizer", time.optimizer);
+  put(w, "parameter_gather", time.gather);
+  w.end_object();
+  put(w, "critical_path_s", view->path.by_rank[r]);
+}
+
+void put_stage(JsonWriter& w, const StagePrediction& stage, const StepView* view, std::size_t r) {
   w.begin_object();
   put(w, "layers", stage.layers);
   put(w, "parameters", stage.parameters);
@@ -82,6 +105,7 @@ void put_stage(JsonWriter& w, const StagePrediction& stage) {
   put(w, "allocated_bytes", stage.allocated);
   put(w, "reserved_bytes", stage.reserved);
   put(w, "total_bytes", stage.total);
+  put_times(w, view, r);
   w.end_object();
 }
 
@@ -93,6 +117,19 @@ void put_training(JsonWriter& w, const Training& whole) {
   put(w, "days", whole.days());
   put(w, "gpu_hours", whole.gpu_hours);
   if (whole.usd) put(w, "usd", *whole.usd);
+  w.end_object();
+}
+
+void put_path(JsonWriter& w, const Prediction& p, const StepView* view) {
+  put(w, "bubble_fraction", bubble_fraction(p));
+  w.key("critical_path_s");
+  if (view == nullptr) {
+    w.null();
+    return;
+  }
+  w.begin_object();
+  for (std::size_t i = 0; i < view->path.by_cause.size(); ++i)
+    put(w, kStepCauseNames[i], view->path.by_cause[i]);
   w.end_object();
 }
 
@@ -111,10 +148,8 @@ void put_shares(JsonWriter& w, const Prediction& p) {
   w.end_object();
 }
 
-}  // namespace
-
-std::string predict_json(const Run& run, const Prediction& p, const Training* whole) {
-  JsonWriter w;
+void put_prediction(JsonWriter& w, const Run& run, const Prediction& p, const Training* whole,
+                    const StepView* view) {
   w.begin_object();
   put(w, "step_s", p.step.value);
   put(w, "step_low_s", p.step.low());
@@ -136,14 +171,31 @@ std::string predict_json(const Run& run, const Prediction& p, const Training* wh
   put(w, "usable_bytes", p.usable);
   if (whole != nullptr) put_training(w, *whole);
   put_shares(w, p);
+  put_path(w, p, view);
   w.key("stages").begin_array();
-  for (const StagePrediction& stage : p.stages) put_stage(w, stage);
+  for (std::size_t r = 0; r < p.stages.size(); ++r) put_stage(w, p.stages[r], view, r);
   w.end_array();
   put_run(w, run);
   w.key("assumed").begin_array();
   for (const std::string& line : p.assumed) w.value(line);
   w.end_array();
   w.end_object();
+}
+
+}  // namespace
+
+std::string predict_json(const Run& run, const Prediction& p, const Training* whole, const StepView* view) {
+  JsonWriter w;
+  put_prediction(w, run, p, whole, view);
+  return w.text();
+}
+
+std::string predict_json(std::span<const PredictedRun> runs) {
+  JsonWriter w;
+  w.begin_array();
+  for (const PredictedRun& r : runs)
+    put_prediction(w, r.run, r.prediction, r.whole ? &*r.whole : nullptr, r.view ? &*r.view : nullptr);
+  w.end_array();
   return w.text();
 }
 

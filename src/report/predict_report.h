@@ -18,16 +18,31 @@
 // story: the causes sum to the step.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 
 #include "predict/prediction.h"
+#include "report/step_view.h"
 #include "report/training.h"
 #include "spec/run.h"
 
 namespace foretrain {
 
-// `whole` is what training costs in all; null where nobody asked.
+// `whole` is what training costs in all; null where nobody asked. `view` is what the step's events tell: null
+// where there are too many, and the JSON's keys for it are null then.
 std::string predict_text(const Run& run, const Prediction& prediction, const Training* whole = nullptr);
-std::string predict_json(const Run& run, const Prediction& prediction, const Training* whole = nullptr);
+std::string predict_json(const Run& run, const Prediction& prediction, const Training* whole = nullptr,
+                         const StepView* view = nullptr);
+
+// One of several runs, with the word that it was asked by.
+struct PredictedRun {
+  std::string name;
+  Run run;
+  Prediction prediction;
+  std::optional<Training> whole;
+  std::optional<StepView> view;
+};
+std::string predict_json(std::span<const PredictedRun> runs);  // an array
 
 }  // namespace foretrain

@@ -6,15 +6,13 @@
 #include "base/text.h"
 #include "report/predict_report.h"
 #include "report/table.h"
+#include "report/text_parts.h"
 #include "workload/workload.h"
 
 namespace foretrain {
 namespace {
 
 constexpr std::size_t kOperatorsShown = 8;
-constexpr double kBarWidth = 40;  // of the whole step
-
-double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
 // Four significant digits, in words that people pay bills by: "126,700", "3.812".
 std::string rounded(double value) {
@@ -22,15 +20,6 @@ std::string rounded(double value) {
   const double step = std::pow(10.0, std::floor(std::log10(value)) - 3.0);
   return with_commas(std::llround(std::round(value / step) * step));
 }
-
-// A table's one unit: seconds for steps of a second and more, else milliseconds.
-struct TimeUnit {
-  std::string_view name;
-  double size;
-
-  std::string tell(Seconds t) const { return fmt::format("{:.{}f}", t.value / size, size == 1.0 ? 3 : 2); }
-};
-TimeUnit unit_of(double step) { return step >= 1.0 ? TimeUnit{"s", 1.0} : TimeUnit{"ms", 1e-3}; }
 
 // What plan and model may leave to the stack, as it came out: "flash attention, fp32 gradients, reduced in
 // fp32 beside the backward, dropout 0.1".
@@ -64,11 +53,6 @@ std::string header(const Run& run, const Prediction& p) {
   return out;
 }
 
-std::string sure(double probability) {
-  if (probability > 0.99) return "over 99 % sure";
-  return fmt::format("{:.0f} % sure", 100 * probability);
-}
-
 std::string summary(const Run& run, const Prediction& p, const Training* whole) {
   std::string out =
       fmt::format("step        {}, 80 % interval {} to {}\n", human_seconds(Seconds(p.step.value)),
@@ -92,36 +76,6 @@ std::string summary(const Run& run, const Prediction& p, const Training* whole) 
   return out + "\n";
 }
 
-struct Share {
-  std::string name;
-  Seconds seconds;
-};
-
-// The longest first; what takes less than a hundred-thousandth of the step is left out.
-template <std::size_t N>
-std::vector<Share> shares_of(const std::array<Seconds, N>& seconds,
-                             const std::array<std::string_view, N>& names, double step) {
-  std::vector<Share> shares;
-  for (std::size_t i = 0; i < N; ++i)
-    if (std::abs(seconds[i].value) > 1e-5 * step) shares.push_back({std::string(names[i]), seconds[i]});
-  std::stable_sort(shares.begin(), shares.end(),
-                   [](const Share& a, const Share& b) { return a.seconds > b.seconds; });
-  return shares;
-}
-
-std::string share_table(const std::vector<Share>& shares, double step) {
-  const TimeUnit unit = unit_of(step);
-  Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kLeft});
-  table.add({"", std::string(unit.name), "%", ""});
-  for (const Share& share : shares) {
-    const double part = percent(share.seconds.value, step);
-    const double bar = std::clamp(std::round(part / 100 * kBarWidth), 0.0, kBarWidth);
-    table.add({share.name, unit.tell(share.seconds), fmt::format("{:.1f}", part),
-               std::string(static_cast<std::size_t>(bar), '#')});
-  }
-  return table.text();
-}
-
 std::string time_by_cause(const Prediction& p) {
   std::string where;
   if (p.stages.size() > 1)
@@ -143,24 +97,11 @@ std::string time_by_operator(const Prediction& p) {
          share_table(shares, p.step.value);
 }
 
-// Equal neighbours share a row: "2-3".
 template <class Cells>
-std::string stage_table(const Prediction& p, std::vector<std::string> head, Cells cells_of) {
-  std::vector<Align> columns(head.size() + 1, Align::kRight);
-  columns.front() = Align::kLeft;
-  Table table(std::move(columns));
-  head.insert(head.begin(), "stage");
-  table.add(std::move(head));
-  for (std::size_t first = 0; first < p.stages.size();) {
-    std::vector<std::string> cells = cells_of(p.stages[first]);
-    std::size_t end = first + 1;
-    while (end < p.stages.size() && cells_of(p.stages[end]) == cells) ++end;
-    cells.insert(cells.begin(),
-                 end - first == 1 ? fmt::format("{}", end) : fmt::format("{}-{}", first + 1, end));
-    table.add(std::move(cells));
-    first = end;
-  }
-  return table.text();
+std::string table_by_stage(const Prediction& p, std::vector<std::string> head, Cells cells_of) {
+  std::vector<std::vector<std::string>> rows;
+  for (const StagePrediction& stage : p.stages) rows.push_back(cells_of(stage));
+  return stage_table(std::move(head), rows);
 }
 
 std::string time_by_stage(const Prediction& p) {
@@ -171,7 +112,7 @@ std::string time_by_stage(const Prediction& p) {
             unit.tell(stage.busy), unit.tell(stage.idle)};
   };
   return fmt::format("\ntime by stage ({}; forward and backward of one micro-batch)\n", unit.name) +
-         stage_table(p, {"layers", "forward", "backward", "busy", "idle"}, cells_of);
+         table_by_stage(p, {"layers", "forward", "backward", "busy", "idle"}, cells_of);
 }
 
 std::string memory_by_stage(const Prediction& p) {
@@ -188,10 +129,10 @@ std::string memory_by_stage(const Prediction& p) {
             gibs(stage.total)};
   };
   return "\nmemory of a GPU by stage (GiB)\n" +
-         stage_table(p,
-                     {"parameters", "in flight", "weights", "gradients", "optimizer", "activations",
-                      "allocated", "reserved", "total"},
-                     cells_of);
+         table_by_stage(p,
+                        {"parameters", "in flight", "weights", "gradients", "optimizer", "activations",
+                         "allocated", "reserved", "total"},
+                        cells_of);
 }
 
 std::string origins(const Prediction& p) {

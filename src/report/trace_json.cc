@@ -1,0 +1,343 @@
+#include "report/trace_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace foretrain {
+namespace {
+
+enum Lane : int { kPasses = 1, kToNext, kToPrevious, kCollectives, kUpdate, kWaits };
+constexpr std::string_view kLaneNames[] = {
+    "",          "passes", "messages to the next stage", "messages to the previous stage", "collectives",
+    "optimizer", "waits"};
+constexpr int kLanesEach = 100;  // thread ids of a stage: what overlaps in a lane gets one of its own
+
+// Times are whole nanoseconds, written in microseconds. Perfetto multiplies by 1000 and cuts off, so the
+// number written is the least that gives the nanosecond back: neighbours then touch and never overlap.
+double nanoseconds(Seconds t) { return std::nearbyint(t.value * 1e9); }
+double microseconds_of(double ns) {
+  const double us = ns / 1000.0;
+  return std::floor(us * 1000.0) < ns ? std::nextafter(us, HUGE_VAL) : us;
+}
+
+// Names that chrome://tracing reserves colours for.
+std::string_view colour(EventKind kind) {
+  switch (kind) {
+    case EventKind::kForward:
+      return "good";
+    case EventKind::kBackward:
+    case EventKind::kInput:
+      return "rail_response";
+    case EventKind::kWeight:
+      return "rail_animation";
+    case EventKind::kSend:
+    case EventKind::kReceive:
+      return "yellow";
+    case EventKind::kReduce:
+    case EventKind::kGather:
+      return "olive";
+    case EventKind::kExchange:
+    case EventKind::kMeet:
+      return "generic_work";
+    case EventKind::kOptimizer:
+      return "terrible";
+  }
+  return "grey";
+}
+
+class TraceWriter {
+ public:
+  TraceWriter(const Run& run, const StepView& view, const TraceCut& cut)
+      : run_(run), view_(view), cut_(cut), shown_(view.spans.size(), false) {
+    for (const std::int64_t r : cut.stages) shown_[static_cast<std::size_t>(r)] = true;
+    for (const TracedChunk& chunk : view.trace.chunks)
+      for (const auto& parts : chunk.by_cause) {
+        std::string text;
+        for (std::size_t i = 0; i < parts.size(); ++i)
+          if (parts[i].value > 0)
+            text += fmt::format(",\"{}_ms\":{}", kStepCauseNames[i], thousandth(parts[i] * 1000.0));
+        pass_args_.push_back(text);
+      }
+  }
+
+  std::string write() {
+    head();
+    for (const std::int64_t r : cut_.stages) stage(r);
+    path();
+    out_ += "\n]}\n";
+    return std::move(out_);
+  }
+
+ private:
+  template <class... Args>
+  void add(fmt::format_string<Args...> format, Args&&... args) {
+    out_ += first_ ? "\n" : ",\n";
+    first_ = false;
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+  }
+
+  static double thousandth(Seconds t) { return std::nearbyint(t.value * 1e3) / 1e3; }
+
+  void head() {
+    const Plan& plan = run_.plan;
+    std::string note = fmt::format(
+        "A process is a pipeline stage: its {} GPUs (tp x cp x dp) do the same at the same time. "
+        "Recomputation is one slice at the start of a backward; it really comes layer by layer.",
+        plan.tp * plan.cp * plan.dp);
+    if (!cut_.note.empty()) note += " " + cut_.note + ".";
+    fmt::format_to(std::back_inserter(out_),
+                   "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"program\":\"foretrain\",\"model\":{},"
+                   "\"cluster\":{},\"gpus\":\"{}\",\"stack\":{},\"plan\":{},\"schedule\":\"{}\","
+                   "\"micro_batches\":\"{}\",\"step_s\":\"{}\",\"note\":{}}},\"traceEvents\":[",
+                   json_text(run_.model.name), json_text(run_.cluster.name), run_.gpus,
+                   json_text(run_.stack.name), json_text(to_text(plan)), name(plan.effective_schedule()),
+                   run_.micro_batches(), view_.trace.step.value, json_text(note));
+  }
+
+  void process(std::int64_t pid, std::string_view name, std::int64_t place) {
+    add("{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{},\"args\":{{\"name\":{}}}}}", pid,
+        json_text(name));
+    add("{{\"name\":\"process_sort_index\",\"ph\":\"M\",\"pid\":{},\"args\":{{\"sort_index\":{}}}}}", pid,
+        place);
+  }
+
+  void thread(std::int64_t pid, std::int64_t tid, std::string_view name) {
+    add("{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{},\"tid\":{},\"args\":{{\"name\":{}}}}}", pid, tid,
+        json_text(name));
+    add("{{\"name\":\"thread_sort_index\",\"ph\":\"M\",\"pid\":{0},\"tid\":{1},\"args\":{{\"sort_index\":{1}}"
+        "}}}",
+        pid, tid);
+  }
+
+  void slice(std::int64_t pid, std::int64_t tid, std::string_view name, std::string_view category,
+             std::string_view cname, Seconds start, Seconds end, std::string_view args) {
+    const double from = nanoseconds(start);
+    add("{{\"name\":\"{}\",\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{},\"dur\":{},\"pid\":{},\"tid\":{},\"cname\":"
+        "\"{}\",\"args\":{{{}}}}}",
+        name, category, microseconds_of(from), microseconds_of(nanoseconds(end) - from), pid, tid, cname,
+        args);
+  }
+
+  static std::int64_t pid_of(std::int64_t rank) { return rank + 1; }
+
+  Lane lane_of(std::int32_t i) const {
+    const Event& e = view_.event(i);
+    switch (e.kind) {
+      case EventKind::kForward:
+      case EventKind::kBackward:
+      case EventKind::kInput:
+      case EventKind::kWeight:
+        return kPasses;
+      case EventKind::kOptimizer:
+        return kUpdate;
+      case EventKind::kSend:
+      case EventKind::kReceive:
+        return other_end(i) == (e.stage + 1) % view_.trace.placement.ranks ? kToNext : kToPrevious;
+      default:
+        return kCollectives;
+    }
+  }
+
+  // The rank that a message goes to, or comes from.
+  std::int64_t other_end(std::int32_t i) const {
+    const Event& e = view_.event(i);
+    const std::int64_t node = view_.trace.node(e);
+    const bool down = view_.index.down(i);
+    const std::int64_t other =
+        e.kind == EventKind::kSend ? view_.index.receiver(node, down) : view_.index.sender(node, down);
+    return other < 0 ? e.stage : view_.trace.placement.rank(other);
+  }
+
+  // A thread of the lane that is free; usually there is just one.
+  std::int64_t thread_of(std::int64_t rank, Lane lane, Seconds start, Seconds end) {
+    auto& ends = lane_ends_[lane];
+    std::size_t k = 0;
+    while (k < ends.size() && k < kLanesEach / 10 - 1 && nanoseconds(start) < ends[k]) ++k;
+    const std::int64_t tid = pid_of(rank) * kLanesEach + lane + 10 * static_cast<std::int64_t>(k);
+    if (k == ends.size()) {
+      thread(pid_of(rank), tid,
+             k == 0 ? std::string(kLaneNames[lane]) : fmt::format("{} ({})", kLaneNames[lane], k + 1));
+      ends.push_back(0);
+    }
+    ends[k] = nanoseconds(end);
+    return tid;
+  }
+
+  void stage(std::int64_t rank) {
+    const std::int64_t gpus = run_.plan.tp * run_.plan.cp * run_.plan.dp, pid = pid_of(rank);
+    process(pid,
+            gpus == 1 ? fmt::format("stage {} (GPU {})", rank + 1, rank)
+                      : fmt::format("stage {} (GPUs {} to {})", rank + 1, rank * gpus, (rank + 1) * gpus - 1),
+            rank);
+    for (auto& ends : lane_ends_) ends.clear();
+    for (const std::int32_t i : view_.index.rank(rank)) event(i);
+    waits(rank);
+    held_bytes(rank);
+  }
+
+  void event(std::int32_t i) {
+    const Event& e = view_.event(i);
+    const std::int64_t pid = pid_of(e.stage), tid = thread_of(e.stage, lane_of(i), e.start, e.end);
+    if (is_pass(e.kind)) {
+      const auto node = static_cast<std::size_t>(view_.trace.node(e));
+      const auto kind = static_cast<std::size_t>(pass_kind(e.kind));
+      slice(pid, tid, label(e), name(e.kind), colour(e.kind), e.start, e.end,
+            fmt::format("\"micro_batch\":{},\"chunk\":{}{}", e.micro_batch, e.chunk,
+                        pass_args_[4 * node + kind]));
+      const Seconds again =
+          view_.trace.chunks[node].by_cause[kind][static_cast<std::size_t>(Cause::kRecompute)];
+      if (again.value > 0)
+        slice(pid, tid, "recompute", "recompute", "rail_load", e.start, std::min(e.end, e.start + again), "");
+      if (e.kind != EventKind::kWeight) arrow_end(e, tid, view_.index.down(i));
+    } else if (is_message(e.kind)) {
+      const bool sends = e.kind == EventKind::kSend, down = view_.index.down(i);
+      slice(pid, tid, fmt::format("{} {}", down ? "activation" : "gradient", e.micro_batch), name(e.kind),
+            colour(e.kind), e.start, e.end,
+            fmt::format("\"micro_batch\":{},\"chunk\":{},\"{}_stage\":{}", e.micro_batch, e.chunk,
+                        sends ? "to" : "from", other_end(i) + 1));
+      if (sends && shown_[static_cast<std::size_t>(other_end(i))])
+        add("{{\"name\":\"message\",\"cat\":\"message\",\"ph\":\"s\",\"id\":{},\"ts\":{},\"pid\":{},"
+            "\"tid\":{}}}",
+            i, microseconds_of(nanoseconds(e.start)), pid, tid);
+    } else {
+      slice(pid, tid, name(e.kind), name(e.kind), colour(e.kind), e.start, e.end,
+            e.kind == EventKind::kReduce ? fmt::format("\"bucket\":{}", e.micro_batch) : std::string());
+    }
+  }
+
+  // Where the message that a pass used was sent from a stage that is shown.
+  void arrow_end(const Event& e, std::int64_t tid, bool down) {
+    const std::int64_t from = view_.index.sender(view_.trace.node(e), down);
+    if (from < 0 || !shown_[static_cast<std::size_t>(view_.trace.placement.rank(from))]) return;
+    const std::int32_t send = view_.index.send(from, e.micro_batch, down);
+    if (send < 0) return;
+    add("{{\"name\":\"message\",\"cat\":\"message\",\"ph\":\"f\",\"bp\":\"e\",\"id\":{},\"ts\":{},\"pid\":{},"
+        "\"tid\":{}}}",
+        send, microseconds_of(nanoseconds(e.start)), pid_of(e.stage), tid);
+  }
+
+  void waits(std::int64_t rank) {
+    for (const Span& span : view_.spans[static_cast<std::size_t>(rank)]) {
+      if (span.wait == Wait::kNone) continue;
+      std::string args;
+      if (span.event >= 0 && is_pass(view_.event(span.event).kind))
+        args = fmt::format("\"before\":\"{}\"", label(view_.event(span.event)));
+      slice(pid_of(rank), thread_of(rank, kWaits, span.start, span.end), name(span.wait), "wait", "grey",
+            span.start, span.end, args);
+    }
+  }
+
+  // A forward holds from its start, a backward lets go at its end.
+  void held_bytes(std::int64_t rank) {
+    struct Change {
+      double at;
+      Bytes bytes;
+    };
+    std::vector<Change> changes;
+    for (const std::int32_t i : view_.index.rank(rank)) {
+      const Event& e = view_.event(i);
+      if (!is_pass(e.kind)) continue;
+      const TracedChunk& chunk = view_.trace.chunks[static_cast<std::size_t>(view_.trace.node(e))];
+      if (e.kind == EventKind::kForward)
+        changes.push_back({nanoseconds(e.start), chunk.held});
+      else if (e.kind == EventKind::kBackward)
+        changes.push_back({nanoseconds(e.end), Bytes(0) - chunk.held});
+      else if (e.kind == EventKind::kInput)
+        changes.push_back({nanoseconds(e.end), chunk.held_for_weight - chunk.held});
+      else
+        changes.push_back({nanoseconds(e.end), Bytes(0) - chunk.held_for_weight});
+    }
+    std::stable_sort(changes.begin(), changes.end(),
+                     [](const Change& a, const Change& b) { return a.at < b.at; });
+    Bytes held;
+    for (std::size_t k = 0; k < changes.size(); ++k) {
+      held += changes[k].bytes;
+      if (k + 1 < changes.size() && changes[k + 1].at == changes[k].at) continue;
+      add("{{\"name\":\"held for backwards "
+          "(GiB)\",\"ph\":\"C\",\"ts\":{},\"pid\":{},\"args\":{{\"GiB\":{}}}}}",
+          microseconds_of(changes[k].at), pid_of(rank), std::nearbyint(held / gib(1) * 1e6) / 1e6);
+    }
+  }
+
+  void path() {
+    const std::int64_t pid = pid_of(view_.trace.placement.ranks), tid = pid * kLanesEach + 1;
+    process(pid, "critical path", -1);
+    thread(pid, tid, "critical path");
+    for (const PathLink& link : view_.path.links) {
+      if (nanoseconds(link.to) == nanoseconds(link.from)) continue;
+      const bool known = link.event >= 0;
+      slice(pid, tid, known ? label(view_.event(link.event)) : "wait",
+            known ? name(view_.event(link.event).kind) : "wait",
+            known ? colour(view_.event(link.event).kind) : "grey", link.from, link.to,
+            fmt::format("\"stage\":{}", link.rank + 1));
+    }
+  }
+
+  const Run& run_;
+  const StepView& view_;
+  const TraceCut& cut_;
+  std::vector<bool> shown_;
+  std::vector<std::string> pass_args_;  // by node and kind of pass
+  std::vector<double> lane_ends_[kWaits + 1];
+  std::string out_;
+  bool first_ = true;
+};
+
+}  // namespace
+
+Result<std::vector<std::int64_t>> parse_stages(std::string_view text, std::int64_t stages) {
+  std::vector<std::int64_t> chosen;
+  for (const std::string_view part : split(text, ',')) {
+    const auto ends = split(part, '-');
+    const auto first = parse_integer(ends.front()), last = parse_integer(ends.back());
+    if (ends.size() > 2 || !first || !last || *first < 1 || *last < *first || *last > stages)
+      return fail(
+          fmt::format("found {}, expected stages from 1 to {} such as 1-4,{}", quoted(part), stages, stages));
+    for (std::int64_t s = *first; s <= *last; ++s) chosen.push_back(s - 1);
+  }
+  std::sort(chosen.begin(), chosen.end());
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+  return chosen;
+}
+
+TraceCut cut_trace(const StepTrace& trace, std::vector<std::int64_t> asked) {
+  std::vector<std::size_t> counts(static_cast<std::size_t>(trace.placement.ranks), 0);
+  for (const Event& event : trace.events) ++counts[static_cast<std::size_t>(event.stage)];
+  const bool chosen = !asked.empty();
+  if (!chosen)
+    for (std::int64_t r = 0; r < trace.placement.ranks; ++r) asked.push_back(r);
+  // From both ends, by turns, as long as there is room.
+  TraceCut cut;
+  std::size_t events = 0, low = 0, high = asked.size();
+  while (low < high) {
+    const bool from_start = low <= asked.size() - high;
+    const std::int64_t next = from_start ? asked[low] : asked[high - 1];
+    events += counts[static_cast<std::size_t>(next)];
+    if (!cut.stages.empty() &&
+        (static_cast<std::int64_t>(cut.stages.size()) == kMostTracedStages || events > kMostShownEvents))
+      break;
+    cut.stages.push_back(next);
+    from_start ? ++low : --high;
+  }
+  std::sort(cut.stages.begin(), cut.stages.end());
+  if (low < high)
+    cut.note = fmt::format(
+        "Cut to {} of {} stages, the first and the last{}: at most {} stages and {} events are shown",
+        cut.stages.size(), trace.placement.ranks, chosen ? " of those asked for" : "", kMostTracedStages,
+        with_commas(static_cast<std::int64_t>(kMostShownEvents)));
+  else if (cut.stages.size() < counts.size())
+    cut.note = fmt::format("Cut to {} of {} stages, as asked", cut.stages.size(), trace.placement.ranks);
+  return cut;
+}
+
+std::string trace_json(const Run& run, const StepView& view, const TraceCut& cut) {
+  return TraceWriter(run, view, cut).write();
+}
+
+}  // namespace foretrain
