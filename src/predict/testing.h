@@ -31,4 +31,26 @@ inline Seconds cause(const Prediction& prediction, StepCause which) {
   return prediction.breakdown[static_cast<std::size_t>(which)];
 }
 
+// Equal stages under 1f1b without messages: a forward of 1 s, a backward of 3 s of which 1 s recomputes.
+inline StepTrace equal_stages(std::int64_t ranks, std::int64_t micro_batches) {
+  ChunkLoad load;
+  load.forward = Seconds(1);
+  load.backward = Seconds(3);
+  const std::vector<ChunkLoad> loads(static_cast<std::size_t>(ranks), load);
+  PipelineWork work;
+  work.chunks = loads;
+  work.micro_batches = micro_batches;
+  StepTrace trace;
+  trace.placement = {ScheduleKind::k1f1b, ranks, 1};
+  trace.micro_batches = micro_batches;
+  Timeline timeline;
+  trace.step = timeline.simulate(work, &trace.events);
+  TracedChunk chunk;
+  chunk.by_cause[0][static_cast<std::size_t>(Cause::kForward)] = Seconds(1);
+  chunk.by_cause[1][static_cast<std::size_t>(Cause::kBackward)] = Seconds(2);
+  chunk.by_cause[1][static_cast<std::size_t>(Cause::kRecompute)] = Seconds(1);
+  trace.chunks.assign(loads.size(), chunk);
+  return trace;
+}
+
 }  // namespace foretrain

@@ -24,28 +24,6 @@ Traced traced(const Run& run) {
   return out;
 }
 
-// Equal stages without messages, three times as long backward as forward.
-StepTrace equal_stages(std::int64_t ranks, std::int64_t micro_batches) {
-  ChunkLoad load;
-  load.forward = Seconds(1);
-  load.backward = Seconds(3);
-  const std::vector<ChunkLoad> loads(static_cast<std::size_t>(ranks), load);
-  PipelineWork work;
-  work.chunks = loads;
-  work.micro_batches = micro_batches;
-  StepTrace trace;
-  trace.placement = {ScheduleKind::k1f1b, ranks, 1};
-  trace.micro_batches = micro_batches;
-  Timeline timeline;
-  trace.step = timeline.simulate(work, &trace.events);
-  TracedChunk chunk;
-  chunk.by_cause[0][static_cast<std::size_t>(Cause::kForward)] = Seconds(1);
-  chunk.by_cause[1][static_cast<std::size_t>(Cause::kBackward)] = Seconds(2);
-  chunk.by_cause[1][static_cast<std::size_t>(Cause::kRecompute)] = Seconds(1);
-  trace.chunks.assign(loads.size(), chunk);
-  return trace;
-}
-
 Seconds of(const CriticalPath& path, StepCause cause) {
   return path.by_cause[static_cast<std::size_t>(cause)];
 }
