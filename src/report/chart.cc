@@ -13,7 +13,8 @@ namespace foretrain {
 namespace {
 
 constexpr std::size_t kMostLines = 64;
-constexpr double kColumnsOfAPass = 2;  // in the second chart, of the shorter passes
+constexpr double kColumnsNeeded = 1.25;  // of a forward, to be seen
+constexpr double kColumnsOfAPass = 2;    // in the second chart
 
 enum Glyph : unsigned char {
   kForward,
@@ -214,9 +215,9 @@ class Chart {
   std::set<Glyph> seen_;
 };
 
-// Of a forward, by the middle one of all ranks; and when the last pass ends.
+// The forward of median length; and when the last pass ends.
 struct Passes {
-  Seconds shortest;
+  Seconds forward;
   Seconds end;
 };
 Passes passes_of(const StepTrace& trace) {
@@ -230,7 +231,7 @@ Passes passes_of(const StepTrace& trace) {
   if (forwards.empty()) return out;
   const auto middle = forwards.begin() + static_cast<std::ptrdiff_t>(forwards.size() / 2);
   std::nth_element(forwards.begin(), middle, forwards.end());
-  out.shortest = Seconds(*middle);
+  out.forward = Seconds(*middle);
   return out;
 }
 
@@ -246,8 +247,8 @@ std::string chart_text(const StepView& view, const ChartStyle& style, Seconds le
   out += chart.lines({all});
 
   const Passes passes = passes_of(view.trace);
-  const Seconds column = passes.shortest / kColumnsOfAPass;
-  if (column.value > 0 && column * room < passes.end) {
+  const Seconds column = passes.forward / kColumnsOfAPass;
+  if (column.value > 0 && passes.forward < all.column * kColumnsNeeded) {
     const int first = (room - static_cast<int>(Chart::kBreak.size())) / 2;
     const int last = room - static_cast<int>(Chart::kBreak.size()) - first;
     out += fmt::format("\nthe passes' beginning and end, a column is {}\n", human_seconds(column));

@@ -297,8 +297,8 @@ Result<std::vector<std::int64_t>> parse_stages(std::string_view text, std::int64
     const auto ends = split(part, '-');
     const auto first = parse_integer(ends.front()), last = parse_integer(ends.back());
     if (ends.size() > 2 || !first || !last || *first < 1 || *last < *first || *last > stages)
-      return fail(
-          fmt::format("found {}, expected stages from 1 to {} such as 1-4,{}", quoted(part), stages, stages));
+      return fail(fmt::format("found {}, expected stages from 1 to {} such as {}", quoted(part), stages,
+                              stages < 4 ? "1" : "1-2,4"));
     for (std::int64_t s = *first; s <= *last; ++s) chosen.push_back(s - 1);
   }
   std::sort(chosen.begin(), chosen.end());

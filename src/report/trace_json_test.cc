@@ -219,7 +219,7 @@ TEST_CASE("stages are read as people write them, and nothing else") {
   CHECK(*parse_stages("2,1-2", 4) == std::vector<std::int64_t>{0, 1});
   for (const char* bad : {"", "0", "5", "3-2", "1-", "-1", "1-2-3", "a", "1,,2", "99999999999999999999"})
     CHECK_MESSAGE(!parse_stages(bad, 4), bad);
-  CHECK(parse_stages("9", 4).error().message == "found '9', expected stages from 1 to 4 such as 1-4,4");
+  CHECK(parse_stages("9", 4).error().message == "found '9', expected stages from 1 to 4 such as 1-2,4");
 }
 
 }  // namespace foretrain
