@@ -251,8 +251,14 @@ std::string chart_text(const StepView& view, const ChartStyle& style, Seconds le
   if (column.value > 0 && passes.forward < all.column * kColumnsNeeded) {
     const int first = (room - static_cast<int>(Chart::kBreak.size())) / 2;
     const int last = room - static_cast<int>(Chart::kBreak.size()) - first;
-    out += fmt::format("\nthe passes' beginning and end, a column is {}\n", human_seconds(column));
-    out += chart.lines({{Seconds(0), column, first}, {passes.end - column * last, column, last}});
+    const bool whole_passes = column * room >= passes.end;
+    out += fmt::format("\nthe passes{}, a column is {}\n", whole_passes ? " alone" : "' beginning and end",
+                       human_seconds(column));
+    const int columns = static_cast<int>(std::ceil(std::min(passes.end / column, static_cast<double>(room))));
+    if (whole_passes)
+      out += chart.lines({{Seconds(0), column, columns}});
+    else
+      out += chart.lines({{Seconds(0), column, first}, {passes.end - column * last, column, last}});
   }
   return out + legend(chart.seen(), style.unicode);
 }

@@ -44,6 +44,16 @@ TEST_CASE("passes that are too short for a column are shown again at the beginni
   for (const std::string_view line : split(text, '\n')) CHECK(line.size() <= 100);
 }
 
+TEST_CASE("short passes before a long reduction are shown again alone") {
+  // One stage, two micro-batches: 8 s of passes, 92 s of a reduction; a column is 1.1 s of the whole.
+  StepTrace trace = equal_stages(1, 2);
+  trace.events.push_back({0, EventKind::kReduce, 0, Seconds(8), Seconds(100)});
+  trace.step = Seconds(100);
+  const std::string text = chart_text(StepView(std::move(trace)), {});
+  CHECK(has(text, "the passes alone, a column is 500 ms\n"));
+  CHECK(has(text, "stage 1  00aaaaaa11bbbbbb\n"));
+}
+
 TEST_CASE("charts on one scale compare, and many stages are cut in the middle") {
   const StepView view(equal_stages(3, 4));
   // Twice the step's length: the right half is empty.

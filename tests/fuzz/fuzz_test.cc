@@ -19,7 +19,11 @@
 #include "cost/profile_store.h"
 #include "mutate.h"
 #include "predict/evaluator.h"
+#include "report/chart.h"
+#include "report/path_report.h"
+#include "report/predict_html.h"
 #include "report/predict_report.h"
+#include "report/trace_json.h"
 #include "report/validate_report.h"
 #include "samples/clean.h"
 #include "samples/collective_clean.h"
@@ -32,6 +36,8 @@ namespace foretrain {
 namespace {
 
 constexpr int kMostSeconds = 20;  // of the processor, a case, under sanitizers
+
+constexpr std::int64_t kMostEventsViewed = 20'000;
 
 // What is being tried, for whoever has to repeat it.
 std::string current;
@@ -107,6 +113,30 @@ void expect_sound(const Prediction& p) {
   }
 }
 
+// Every view of the step; path and stages' times sum to it.
+void expect_views(const Run& run) {
+  StepTrace trace;
+  const Prediction prediction = predict(run, nullptr, &trace);
+  const StepView view(std::move(trace));
+  const double step = prediction.step.value;
+  double path = 0;
+  for (const Seconds seconds : view.path.by_cause) path += seconds.value;
+  expect(std::abs(path - step) <= 1e-6 * step,
+         fmt::format("the critical path is as long as the step, found {} and {}", path, step));
+  for (const RankTime& t : view.times) {
+    const Seconds sum = t.passes + t.messages + t.wait_activation + t.wait_gradient + t.reduce + t.exchange +
+                        t.wait_stages + t.optimizer + t.gather;
+    expect(std::abs(sum.value - step) <= 1e-6 * step, "a stage's times sum to the step");
+  }
+  expect(chart_text(view, {}).find("stage 1 ") != std::string::npos, "a chart");
+  expect(!path_text(view, prediction).empty(), "a path");
+  for (const std::string& text :
+       {trace_json(run, view, cut_trace(view.trace)), predict_html(run, prediction, view),
+        predict_json(run, prediction, nullptr, &view)})
+    for (const char* nothing : {":nan", ": nan", "=\"nan", ">nan<", ">nan ", ":inf", ": inf", "=\"inf"})
+      expect(text.find(nothing) == std::string::npos, "figures in every view");
+}
+
 // A run that has been checked is answered.
 void expect_answer(const Run& run) {
   const Prediction prediction = predict(run);
@@ -117,6 +147,7 @@ void expect_answer(const Run& run) {
   expect(!predict_text(run, prediction).empty(), "a report");
   const std::string json = predict_json(run, prediction);
   expect(json.starts_with('{') && json.find(":nan") == std::string::npos, "a report in JSON");
+  if (events_of(run.plan, run.global_batch) <= kMostEventsViewed) expect_views(run);
 }
 
 // Counts of a kind: how many were tried, and how many were accepted and so predicted.
