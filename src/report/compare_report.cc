@@ -161,7 +161,10 @@ std::string reasons(Runs runs, std::size_t fast, std::size_t slow) {
       if ((d.seconds < 0) == less)
         parts.push_back(fmt::format("{} ({}{})", kStepCauseNames[d.cause], less ? "-" : "+",
                                     human_seconds(Seconds(std::abs(d.seconds)))));
-    return parts.empty() ? "" : (less ? "less " : "more ") + join(parts, " and ");
+    if (parts.empty()) return std::string();
+    const std::string last = parts.back();
+    parts.pop_back();
+    return (less ? "less " : "more ") + (parts.empty() ? last : join(parts, ", ") + " and " + last);
   };
   const std::string less = told(true), more = told(false);
   return less + (less.empty() || more.empty() ? "" : ", but ") + more;
