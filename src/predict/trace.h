@@ -11,6 +11,7 @@
 
 #include "predict/prediction.h"
 #include "segment/segment.h"
+#include "spec/plan.h"
 #include "timeline/schedule.h"
 #include "timeline/work.h"
 

@@ -18,13 +18,10 @@ constexpr std::string_view kLaneNames[] = {
     "optimizer", "waits"};
 constexpr int kLanesEach = 100;  // thread ids of a stage: what overlaps in a lane gets one of its own
 
-// Times are whole nanoseconds, written in microseconds. Perfetto multiplies by 1000 and cuts off, so the
-// number written is the least that gives the nanosecond back: neighbours then touch and never overlap.
-double nanoseconds(Seconds t) { return std::nearbyint(t.value * 1e9); }
-double microseconds_of(double ns) {
-  const double us = ns / 1000.0;
-  return std::floor(us * 1000.0) < ns ? std::nextafter(us, HUGE_VAL) : us;
-}
+// Times are whole eighths of a microsecond. Readers add `dur` to `ts` in floating point, or cut both to whole
+// nanoseconds (Perfetto): eighths come out exactly either way, so that neighbours touch and never overlap.
+double eighths(Seconds t) { return std::nearbyint(t.value * 8e6); }
+double microseconds_of(double eighths) { return eighths / 8; }
 
 // Names that chrome://tracing reserves colours for.
 std::string_view colour(EventKind kind) {
@@ -117,11 +114,10 @@ class TraceWriter {
 
   void slice(std::int64_t pid, std::int64_t tid, std::string_view name, std::string_view category,
              std::string_view cname, Seconds start, Seconds end, std::string_view args) {
-    const double from = nanoseconds(start);
+    const double from = eighths(start);
     add("{{\"name\":\"{}\",\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{},\"dur\":{},\"pid\":{},\"tid\":{},\"cname\":"
         "\"{}\",\"args\":{{{}}}}}",
-        name, category, microseconds_of(from), microseconds_of(nanoseconds(end) - from), pid, tid, cname,
-        args);
+        name, category, microseconds_of(from), microseconds_of(eighths(end) - from), pid, tid, cname, args);
   }
 
   static std::int64_t pid_of(std::int64_t rank) { return rank + 1; }
@@ -158,14 +154,14 @@ class TraceWriter {
   std::int64_t thread_of(std::int64_t rank, Lane lane, Seconds start, Seconds end) {
     auto& ends = lane_ends_[lane];
     std::size_t k = 0;
-    while (k < ends.size() && k < kLanesEach / 10 - 1 && nanoseconds(start) < ends[k]) ++k;
+    while (k < ends.size() && k < kLanesEach / 10 - 1 && eighths(start) < ends[k]) ++k;
     const std::int64_t tid = pid_of(rank) * kLanesEach + lane + 10 * static_cast<std::int64_t>(k);
     if (k == ends.size()) {
       thread(pid_of(rank), tid,
              k == 0 ? std::string(kLaneNames[lane]) : fmt::format("{} ({})", kLaneNames[lane], k + 1));
       ends.push_back(0);
     }
-    ends[k] = nanoseconds(end);
+    ends[k] = eighths(end);
     return tid;
   }
 
@@ -204,7 +200,7 @@ class TraceWriter {
       if (sends && shown_[static_cast<std::size_t>(other_end(i))])
         add("{{\"name\":\"message\",\"cat\":\"message\",\"ph\":\"s\",\"id\":{},\"ts\":{},\"pid\":{},"
             "\"tid\":{}}}",
-            i, microseconds_of(nanoseconds(e.start)), pid, tid);
+            i, microseconds_of(eighths(e.start)), pid, tid);
     } else {
       slice(pid, tid, name(e.kind), name(e.kind), colour(e.kind), e.start, e.end,
             e.kind == EventKind::kReduce ? fmt::format("\"bucket\":{}", e.micro_batch) : std::string());
@@ -219,7 +215,7 @@ class TraceWriter {
     if (send < 0) return;
     add("{{\"name\":\"message\",\"cat\":\"message\",\"ph\":\"f\",\"bp\":\"e\",\"id\":{},\"ts\":{},\"pid\":{},"
         "\"tid\":{}}}",
-        send, microseconds_of(nanoseconds(e.start)), pid_of(e.stage), tid);
+        send, microseconds_of(eighths(e.start)), pid_of(e.stage), tid);
   }
 
   void waits(std::int64_t rank) {
@@ -245,13 +241,13 @@ class TraceWriter {
       if (!is_pass(e.kind)) continue;
       const TracedChunk& chunk = view_.trace.chunks[static_cast<std::size_t>(view_.trace.node(e))];
       if (e.kind == EventKind::kForward)
-        changes.push_back({nanoseconds(e.start), chunk.held});
+        changes.push_back({eighths(e.start), chunk.held});
       else if (e.kind == EventKind::kBackward)
-        changes.push_back({nanoseconds(e.end), Bytes(0) - chunk.held});
+        changes.push_back({eighths(e.end), Bytes(0) - chunk.held});
       else if (e.kind == EventKind::kInput)
-        changes.push_back({nanoseconds(e.end), chunk.held_for_weight - chunk.held});
+        changes.push_back({eighths(e.end), chunk.held_for_weight - chunk.held});
       else
-        changes.push_back({nanoseconds(e.end), Bytes(0) - chunk.held_for_weight});
+        changes.push_back({eighths(e.end), Bytes(0) - chunk.held_for_weight});
     }
     std::stable_sort(changes.begin(), changes.end(),
                      [](const Change& a, const Change& b) { return a.at < b.at; });
@@ -270,7 +266,7 @@ class TraceWriter {
     process(pid, "critical path", -1);
     thread(pid, tid, "critical path");
     for (const PathLink& link : view_.path.links) {
-      if (nanoseconds(link.to) == nanoseconds(link.from)) continue;
+      if (eighths(link.to) == eighths(link.from)) continue;
       const bool known = link.event >= 0;
       slice(pid, tid, known ? label(view_.event(link.event)) : "wait",
             known ? name(view_.event(link.event).kind) : "wait",

@@ -3,7 +3,7 @@
 // a message to the pass that uses it; a counter of the bytes that a stage holds; and the critical path as a
 // process of its own.
 //
-//   {"name":"F0","cat":"forward","ph":"X","ts":0,"dur":125044.151,"pid":1,"tid":101,"cname":"good",
+//   {"name":"F0","cat":"forward","ph":"X","ts":0,"dur":125044.125,"pid":1,"tid":101,"cname":"good",
 //    "args":{"micro_batch":0,"chunk":0,"forward_ms":95.9,"tensor_parallel_ms":25.1,"launch_ms":3.9}},
 #pragma once
 
