@@ -141,14 +141,16 @@ class Walk {
     if (!needs_message) return best;
     best = later(best, message(i, i));
     if (explains(best)) return best;
-    // The first of a pair waits for the second's message too.
+    // The first of a pair (or its receive) waits for the second's message too.
     const auto events = index_.rank(e.stage);
-    std::size_t next = places_[static_cast<std::size_t>(i)] + 1;
-    while (next < events.size() && !is_pass(event(events[next]).kind)) ++next;
-    if (next == events.size() || e.kind != EventKind::kForward ||
-        event(events[next]).kind != EventKind::kBackward)
-      return best;
-    return later(best, message(events[next], i));
+    int passes = e.kind == EventKind::kReceive ? 2 : 1;  // that pass, and the other of the pair
+    for (std::size_t k = places_[static_cast<std::size_t>(i)] + 1; k < events.size() && passes > 0; ++k) {
+      const EventKind kind = event(events[k]).kind;
+      if (!is_pass(kind)) continue;
+      --passes;
+      if (kind == EventKind::kBackward && index_.down(i)) return later(best, message(events[k], i));
+    }
+    return best;
   }
 
   static constexpr int kNear = 4;  // messages to one neighbour overlap those to the other

@@ -15,7 +15,7 @@ const std::string_view kGanttStyle = R"(
 .row { fill: var(--line); fill-opacity: 0.6; } .tick { stroke: var(--line); }
 .fwd { fill: #3b82f6; } .bwd { fill: #0f9f6e; } .wgt { fill: #84b829; } .msg { fill: #f59e0b; } .red { fill: #8b5cf6; }
 .gat { fill: #c084fc; } .exc { fill: #ec4899; } .opt { fill: #ef4444; } .idl { fill: var(--line); }
-.path { fill: none; stroke: var(--mark); stroke-width: 1.6; stroke-opacity: 0.85; stroke-linejoin: round; pointer-events: none; }
+.path { fill: none; stroke: var(--mark); stroke-width: 2; stroke-opacity: 0.9; stroke-linejoin: round; pointer-events: none; }
 .key { display: inline-block; width: 0.8em; height: 0.8em; border-radius: 2px; margin: 0 0.35em 0 1em; vertical-align: -0.05em; }
 )";
 
@@ -73,7 +73,8 @@ class Gantt {
   explicit Gantt(const StepView& view)
       : view_(view),
         rows_(std::min(view.spans.size(), kMostRows)),
-        height_(rows_ <= 16   ? 24
+        height_(rows_ <= 8    ? 34
+                : rows_ <= 16 ? 24
                 : rows_ <= 48 ? 14
                               : 7) {
     std::size_t boxes = 0;
