@@ -130,7 +130,6 @@ const std::vector<std::int64_t>& Evaluator::layers_of(const Plan& plan) {
 // Everything between the parts and the step that predict() reports and score() does not.
 struct Evaluator::Evaluation {
   Placement placement;
-  PipelineWork work;
   std::int64_t micro_batches = 0;
   std::int64_t per_chunk = 0;  // micro-batches through each chunk
   PipelineWork pipeline;
@@ -345,7 +344,6 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
                                       .seconds;
   // The gradient norm (and, with fp16, whether it overflowed): one number over all ranks of a model.
   pipeline.meet = network.cost({CollectiveKind::kAllReduce, GroupKind::kModel, Bytes(8)}).seconds;
-  out.work = pipeline;
   out.step = timeline_.simulate(pipeline);
   if (plan.dp * plan.cp > 1)
     out.reduce_spread =
@@ -416,12 +414,12 @@ Score Evaluator::score(const Plan& plan, std::int64_t global_batch) {
 void Evaluator::record(const Evaluation& e, StepTrace& trace) {
   trace.placement = e.placement;
   trace.micro_batches = e.micro_batches;
-  trace.blocking_sends = e.work.blocking_sends;
-  trace.step = timeline_.simulate(e.work, &trace.events);
+  trace.blocking_sends = e.pipeline.blocking_sends;
+  trace.step = timeline_.simulate(e.pipeline, &trace.events);
   trace.chunks.clear();
   for (std::size_t n = 0; n < chunk_parts_.size(); ++n) {
     const ChunkCost& cost = *chunk_parts_[n].cost;
-    const ChunkLoad& load = e.work.chunks[n];
+    const ChunkLoad& load = e.pipeline.chunks[n];
     TracedChunk& chunk = trace.chunks.emplace_back();
     chunk.by_cause = {cost.forward.by_cause, cost.backward.by_cause, cost.input.by_cause,
                       cost.weight.by_cause};

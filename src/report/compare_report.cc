@@ -70,6 +70,8 @@ std::string summary(Runs runs) {
     return fmt::format("{} to {}", human_seconds(Seconds(r.prediction.step.low())),
                        human_seconds(Seconds(r.prediction.step.high())));
   });
+  if (std::any_of(runs.begin(), runs.end(), [](const PredictedRun& r) { return r.prediction.jitter; }))
+    add("typical step", [](const PredictedRun& r) { return human_seconds(r.prediction.typical); });
   add("tokens/s", [](const PredictedRun& r) { return human_count(tokens_per_s(r)); });
   add("tokens/s/GPU", [](const PredictedRun& r) { return human_count(r.prediction.tokens_per_s_per_gpu); });
   add("MFU", [](const PredictedRun& r) { return fmt::format("{:.1f} %", 100 * r.prediction.mfu); });

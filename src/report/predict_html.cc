@@ -34,6 +34,9 @@ std::string cards(const Run& run, const Prediction& p, const Training* whole) {
   out += card("step", human_seconds(Seconds(p.step.value)),
               fmt::format("80 % interval {} to {}", human_seconds(Seconds(p.step.low())),
                           human_seconds(Seconds(p.step.high()))));
+  if (p.jitter)
+    out += card("typical step", human_seconds(p.typical),
+                fmt::format("with this cluster's jitter; one in ten over {}", human_seconds(p.jitter->p90)));
   out += card("throughput", human_count(p.tokens_per_s_per_gpu) + " tokens/s/GPU",
               human_count(p.tokens_per_s_per_gpu * static_cast<double>(run.gpus)) + " tokens/s in all");
   out += card("MFU", fmt::format("{:.1f} %", 100 * p.mfu), "without recomputation");
