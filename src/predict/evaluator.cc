@@ -47,6 +47,7 @@ std::size_t Evaluator::ChunkKeyHash::operator()(const ChunkKey& key) const noexc
       static_cast<std::uint64_t>(key.split) << 30 |
       static_cast<std::uint64_t>(c.units.gathers_forward) << 31 |
       static_cast<std::uint64_t>(c.units.gathers_backward) << 32 |
+      static_cast<std::uint64_t>(c.units.keeps_gathered) << 63 |
       static_cast<std::uint64_t>(c.units.scatters) << 33;
   mix(h, c.tp);
   mix(h, c.micro_batch);
@@ -337,6 +338,7 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
   pipeline.schedule = placement.kind;
   pipeline.blocking_sends = stack_.p2p_blocking;
   pipeline.blocking_receives = stack_.p2p_serial;
+  pipeline.reduce_beside = plan.overlap_grad_reduce.value_or(stack_.overlap_grad_reduce);
   if (const std::int64_t shared = stage_parts_.front().share.embedding_elements; shared > 0)
     pipeline.embedding_exchange = network
                                       .cost({CollectiveKind::kAllReduce, GroupKind::kEmbedding,

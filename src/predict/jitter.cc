@@ -6,6 +6,8 @@
 namespace foretrain {
 namespace {
 
+constexpr double kMostPasses = 2e7;  // simulated in all: half a second
+
 // Numbers in (0, 1) by a counter and a 64-bit mix (SplitMix64): the same everywhere, unlike <random>'s
 // distributions.
 class Draws {
@@ -52,32 +54,44 @@ StepDistribution drawn_steps(const PipelineWork& work, Seconds step, const Jitte
   Draws draws;
   std::vector<ChunkLoad> chunks(work.chunks.begin(), work.chunks.end());
   std::vector<StageUpdate> updates(work.updates.begin(), work.updates.end());
+  std::vector<std::vector<Bucket>> buckets;
+  for (const ChunkLoad& load : work.chunks) buckets.emplace_back(load.buckets.begin(), load.buckets.end());
   PipelineWork varied = work;
   varied.chunks = chunks;
   varied.updates = updates;
   const bool varies = jitter.spread > 0 || jitter.message_spread > 0;
   const auto alike = static_cast<double>(replicas);
+  const Placement placement{work.schedule, work.ranks(), work.chunks_per_rank};
+  std::vector<double> slow(static_cast<std::size_t>(work.ranks())), late(slow.size());
+  const auto vary = [&] {
+    for (double& rank : slow) rank = std::exp(jitter.spread * draws.largest_normal(alike));
+    for (double& rank : late) rank = std::exp(jitter.message_spread * draws.largest_normal(alike));
+    for (std::size_t n = 0; n < chunks.size(); ++n) {
+      const ChunkLoad& plain = work.chunks[n];
+      const auto rank = static_cast<std::size_t>(placement.rank(static_cast<std::int64_t>(n)));
+      chunks[n].forward = plain.forward * slow[rank];
+      chunks[n].backward = plain.backward * slow[rank];
+      chunks[n].input = plain.input * slow[rank];
+      chunks[n].weight = plain.weight * slow[rank];
+      chunks[n].send_forward = plain.send_forward * late[rank];
+      chunks[n].send_backward = plain.send_backward * late[rank];
+      for (std::size_t i = 0; i < buckets[n].size(); ++i)
+        buckets[n][i].seconds = plain.buckets[i].seconds * late[rank];
+      chunks[n].buckets = buckets[n];
+    }
+    for (std::size_t r = 0; r < updates.size(); ++r) updates[r].gather = work.updates[r].gather * late[r];
+    varied.embedding_exchange = work.embedding_exchange * std::max(late.front(), late.back());
+  };
+
+  // Long steps are drawn less often: a fixed amount of work.
+  const double passes = 2.0 * static_cast<double>(chunks.size()) * static_cast<double>(work.micro_batches);
+  const int count =
+      varies ? static_cast<int>(std::clamp(kMostPasses / passes, 25.0, double{kDrawnSteps})) : kDrawnSteps;
   std::vector<double> steps;
-  for (int k = 0; k < kDrawnSteps; ++k) {
+  for (int k = 0; k < count; ++k) {
     Seconds drawn = step;
     if (varies) {
-      const std::int64_t ranks = work.ranks();
-      for (std::size_t n = 0; n < chunks.size(); ++n) {
-        const ChunkLoad& plain = work.chunks[n];
-        const double slow = std::exp(jitter.spread * draws.largest_normal(alike));
-        const double late = std::exp(jitter.message_spread * draws.largest_normal(alike));
-        chunks[n].forward = plain.forward * slow;
-        chunks[n].backward = plain.backward * slow;
-        chunks[n].input = plain.input * slow;
-        chunks[n].weight = plain.weight * slow;
-        chunks[n].send_forward = plain.send_forward * late;
-        chunks[n].send_backward = plain.send_backward * late;
-      }
-      for (std::int64_t r = 0; r < ranks && !updates.empty(); ++r) {
-        const auto i = static_cast<std::size_t>(r);
-        updates[i].gather =
-            work.updates[i].gather * std::exp(jitter.message_spread * draws.largest_normal(alike));
-      }
+      vary();
       drawn = timeline.simulate(varied);
     }
     const double stalls = jitter.stalls_per_node_hour / 3600 * static_cast<double>(nodes) * drawn.value;
@@ -86,7 +100,7 @@ StepDistribution drawn_steps(const PipelineWork& work, Seconds step, const Jitte
   }
   std::sort(steps.begin(), steps.end());
   const auto at = [&](double share) {
-    return Seconds(steps[static_cast<std::size_t>(share * (kDrawnSteps - 1) + 0.5)]);
+    return Seconds(steps[static_cast<std::size_t>(share * (count - 1) + 0.5)]);
   };
   return {Seconds(steps.front()), at(0.5), at(0.9)};
 }

@@ -1,10 +1,10 @@
 // How sure a step is. Errors of one kind of operator go together (a product model that is 5 % low is low
 // everywhere), errors of different kinds do not; and the composition itself is off by some share.
 //   sigma^2 = sum over kinds (sum of seconds * spread)^2 + (kComposition * step)^2
-// kComposition is the value for which 80 % intervals come nearest to holding 80 % of the measured runs, over the four
-// sources with ten rows or more (of the playbook those above 10 % of peak), each weighing the same: 0.085. With one
-// source left out it is 0.085, 0.085, 0.115 and 0.15; docs/accuracy.md has what is then covered. The host's spread is a
-// stated guess.
+// kComposition is the value for which 80 % intervals come nearest to holding 80 % of the measured runs, over
+// the four sources with ten rows or more (of the playbook those above 10 % of peak), each weighing the same:
+// 0.085. With one source left out it is 0.085, 0.085, 0.115 and 0.15; docs/accuracy.md has what is then
+// covered. The host's spread is a stated guess.
 #pragma once
 
 #include <cmath>

@@ -4,8 +4,8 @@
 //   both run:  compute advances 1/kComputeBeside seconds a second, the collective 1/kCollectiveBeside
 //
 // Lee et al. 2025 (arXiv 2507.03114) measure training on A100s, H100s and two AMD parts: compute takes 18.9 %
-// longer on average (40 % at most) while something is communicated. For the other direction we know no figure:
-// the same is assumed.
+// longer on average (40 % at most) while something is communicated. For the other direction we know no
+// figure: the same is assumed.
 #pragma once
 
 #include <algorithm>

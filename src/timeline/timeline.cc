@@ -259,7 +259,7 @@ void Timeline::reduce_gradients(const PipelineWork& work, std::vector<Event>* ev
   const Placement placement{work.schedule, work.ranks(), work.chunks_per_rank};
   for (std::int64_t r = 0; r < work.ranks(); ++r) {
     StageTimes& times = stages_[static_cast<std::size_t>(r)];
-    Seconds reduced;
+    Seconds reduced = work.reduce_beside ? Seconds(0) : times.pipeline_end;
     std::int64_t index = 0;
     const auto before = [&](std::int64_t a, std::int64_t b) {  // of two nodes
       const double x = last_[static_cast<std::size_t>(a)].end, y = last_[static_cast<std::size_t>(b)].end;
@@ -291,8 +291,7 @@ Seconds Timeline::meet_and_update(const PipelineWork& work, std::vector<Event>* 
     const Seconds both_there = std::max(first.end, last.end);
     first.end = add(events, 0, EventKind::kExchange, 0, both_there, work.embedding_exchange);
     last.end = add(events, p - 1, EventKind::kExchange, 0, both_there, work.embedding_exchange);
-    first.exchange = first.end - first.reduce_end;
-    last.exchange = last.end - last.reduce_end;
+    first.exchange = last.exchange = work.embedding_exchange;
   }
   Seconds all_there;
   for (const StageTimes& times : stages_) all_there = std::max(all_there, times.end);

@@ -181,7 +181,7 @@ TEST_CASE("first and last exchange, all meet, then each updates and gathers") {
   CHECK(timeline.simulate(
             {.chunks = stages, .updates = updates, .embedding_exchange = Seconds(1), .meet = Seconds(0.5)},
             &events) == Seconds(13.75));
-  CHECK(timeline.stages()[0].exchange == Seconds(4));  // ready at 6, done at 10
+  CHECK(timeline.stages()[0].exchange == Seconds(1));  // ready at 6, it waits until 9
   CHECK(timeline.stages()[2].exchange == Seconds(1));
   CHECK(timeline.stages()[0].end == Seconds(11.5));
   CHECK(timeline.stages()[1].end == Seconds(13.5));
@@ -196,6 +196,32 @@ TEST_CASE("stages wait for each other at a meeting that takes no time") {
   const std::array<StageUpdate, 2> updates = {StageUpdate{}, StageUpdate{Seconds(10), Seconds(0)}};
   Timeline timeline;
   CHECK(timeline.simulate({.chunks = stages, .updates = updates}) == Seconds(14));
+}
+
+TEST_CASE("without overlap nothing is reduced before a rank's last pass is over, whichever chunk is ready") {
+  // Two ranks with two chunks each, interleaved.
+  std::vector<ChunkLoad> chunks(4, passes(1, 2, 0.25));
+  const Bucket bucket{Seconds(0), Seconds(1)};
+  for (ChunkLoad& chunk : chunks) chunk.buckets = {&bucket, 1};
+  PipelineWork work{
+      .chunks = chunks, .chunks_per_rank = 2, .micro_batches = 2, .schedule = ScheduleKind::kInterleaved};
+  Timeline timeline;
+  std::vector<Event> events;
+  const auto first_reduce = [&](std::int64_t rank) {
+    timeline.simulate(work, &events);
+    for (const Event& event : events)
+      if (event.kind == EventKind::kReduce && event.stage == rank) return event.start;
+    return Seconds(-1);
+  };
+  for (const std::int64_t rank : {0, 1}) {
+    const auto end = [&] { return timeline.stages()[static_cast<std::size_t>(rank)].pipeline_end; };
+    work.reduce_beside = true;
+    const Seconds beside = first_reduce(rank);
+    CHECK(beside < end());
+    work.reduce_beside = false;
+    const Seconds after = first_reduce(rank);
+    CHECK(after >= end());
+  }
 }
 
 TEST_CASE("one stage has no embeddings to exchange with itself") {

@@ -52,6 +52,7 @@ struct PipelineWork {
   ScheduleKind schedule = ScheduleKind::k1f1b;
   bool blocking_sends = true;      // a rank is busy until its message has gone over
   bool blocking_receives = false;  // and with them: likewise the rank that takes it, once it is ready to
+  bool reduce_beside = true;       // buckets may start while passes run; otherwise when a rank's last is over
   Seconds embedding_exchange;      // between first and last rank; zero: none, nor with one rank
   Seconds meet;  // the global reduction; all ranks wait for each other even if it takes no time
 
@@ -90,7 +91,7 @@ struct StageTimes {
   Seconds sending;       // blocked by its own sends, and by receives that block
   Seconds pipeline_end;  // its last pass (and that one's send) is over
   Seconds reduce_end;
-  Seconds exchange;  // waiting for and taking part in the exchange of shared embeddings
+  Seconds exchange;  // of shared embeddings, without the wait for the other end
   Seconds end;
   Bytes peak;  // largest sum of held and extra bytes
   std::int64_t in_flight =

@@ -251,6 +251,7 @@ class UnitWriter {
     if (units.gathers_forward) gather(forward.tasks, elements, Direction::kForward);
     if (units.gathers_backward && is_block) gather(backward.tasks, elements, Direction::kBackward);
     if (units.scatters) scatter(backward.tasks, elements);
+    if (units.keeps_gathered) work_.gathered += weight_bytes(elements) * static_cast<double>(backward.count);
     if (!units.gathers_backward) return;
     // A block at work and the next one on its way.
     const bool ahead = stack_.prefetch[0] != Prefetch::kNone || stack_.prefetch[1] != Prefetch::kNone;
@@ -301,6 +302,7 @@ UnitSharding unit_sharding(const Plan& plan, const Stack& stack) {
   if (plan.zero < 2 || plan.dp * plan.cp == 1) return units;
   units.gathers_forward = plan.zero == 3 || stack.zero2_gather == Zero2Gather::kForward;
   units.gathers_backward = plan.zero == 3 && stack.reshard_after_forward;
+  units.keeps_gathered = plan.zero == 3 && !stack.reshard_after_forward;
   units.scatters = true;
   units.beside = plan.overlap_grad_reduce.value_or(stack.overlap_grad_reduce);
   units.shards = plan.shards();

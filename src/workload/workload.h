@@ -33,6 +33,7 @@ struct Chunk {
 struct UnitSharding {
   bool gathers_forward = false;
   bool gathers_backward = false;
+  bool keeps_gathered = false;  // weights that are sharded stay gathered from forward to backward
   bool scatters = false;
   bool beside = false;      // scatters do not stop compute
   std::int64_t shards = 1;  // ranks that share a copy

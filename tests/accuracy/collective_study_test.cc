@@ -52,8 +52,8 @@ TEST_CASE("published collectives: 2 % at random, 12 % for an unseen layout, 10 %
     Errors errors;
     errors.add_site(site, cluster);
     both.add_site(site, cluster);
-    MESSAGE(std::string(site), ": at random ", errors.random.value(), ", unseen layout ", errors.unseen.value(),
-            ", larger sizes ", errors.larger.value());
+    MESSAGE(std::string(site), ": at random ", errors.random.value(), ", unseen layout ",
+            errors.unseen.value(), ", larger sizes ", errors.larger.value());
     CHECK(errors.random.value() <= 0.02);
     CHECK(errors.unseen.value() <= 0.12);
     CHECK(errors.larger.value() <= 0.10);

@@ -108,7 +108,8 @@ TEST_CASE("each collective of the measured runs is within 10 %, gathers in a nod
       const double error = component.predicted_ms / component.measured_ms - 1;
       const bool comparable = is_comparable(id, component.name);
       MESSAGE(id, " ", component.name, ": predicted ", component.predicted_ms, " ms, measured ",
-              component.measured_ms, " ms, error ", error, std::string(comparable ? "" : " (not comparable)"));
+              component.measured_ms, " ms, error ", error,
+              std::string(comparable ? "" : " (not comparable)"));
       // A wait only adds.
       if (!comparable)
         CHECK(error <= 0.10);
