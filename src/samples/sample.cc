@@ -23,12 +23,15 @@ enum Column {
   kLaunches,
   kClock,
   kPower,
+  kLimit,
+  kThrottle,
+  kShare,
   kGroup,
   kColumnCount
 };
-constexpr std::array<std::string_view, kColumnCount> kColumnNames = {"operator", "impl",  "pass",   "dtype",
-                                                                     "dims",     "us",    "spread", "host_us",
-                                                                     "launches", "clock", "power",  "group"};
+constexpr std::array<std::string_view, kColumnCount> kColumnNames = {
+    "operator", "impl",  "pass",  "dtype", "dims",     "us",    "spread", "host_us",
+    "launches", "clock", "power", "limit", "throttle", "share", "group"};
 constexpr int kRequired[] = {kOperator, kImpl, kPass, kDims, kUs};
 
 constexpr double kMaxUs = 1e12;  // eleven days
@@ -53,6 +56,9 @@ Result<Sample> read_sample(const SampleTable& table, std::size_t row) {
   TRY_ASSIGN(sample.host_us, table.number(row, kHostUs, 0, true, kMaxUs));
   TRY_ASSIGN(sample.clock_mhz, table.number(row, kClock, 0, false, 1e5));
   TRY_ASSIGN(sample.power_w, table.number(row, kPower, 0, true, 1e5));
+  TRY_ASSIGN(sample.limit_w, table.number(row, kLimit, 0, false, 1e5));
+  TRY_ASSIGN(sample.product_share, table.number(row, kShare, 0, true, 1));
+  sample.throttle = std::string(table.text(row, kThrottle));
   TRY_ASSIGN(const auto launches, table.whole(row, kLaunches, 1, 1'000'000));
   if (launches) sample.op.launches = static_cast<std::int32_t>(*launches);
   sample.group = std::string(table.text(row, kGroup));
@@ -89,12 +95,14 @@ std::string to_csv(const std::vector<Sample>& samples) {
   for (const std::string_view word : kColumnNames) text += (text.empty() ? "" : ",") + std::string(word);
   text += '\n';
   for (const Sample& s : samples) {
-    CHECK_THAT(s.group.find_first_of(",\"\r\n") == std::string::npos);
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", name(s.op.kind), impl_text(s.op),
+    for (const std::string* label : {&s.group, &s.throttle})
+      CHECK_THAT(label->find_first_of(",\"\r\n") == std::string::npos);
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", name(s.op.kind), impl_text(s.op),
                         name(s.op.pass), name(s.op.dtype), sizes_text(s.op), s.us,
                         s.spread > 0 ? fmt::format("{}", s.spread) : "", cell_of(s.host_us),
                         s.op.launches == usual_launches(s.op) ? "" : fmt::format("{}", s.op.launches),
-                        cell_of(s.clock_mhz), cell_of(s.power_w), s.group);
+                        cell_of(s.clock_mhz), cell_of(s.power_w), cell_of(s.limit_w), s.throttle,
+                        cell_of(s.product_share), s.group);
   }
   return text;
 }

@@ -1,9 +1,10 @@
 // A sample: one operator timed on one GPU. Samples live in CSV files (docs/formats/samples.md):
-//   operator,impl,pass,dtype,dims,us,spread,host_us,launches,clock,power,group
+//   operator,impl,pass,dtype,dims,us,spread,host_us,launches,clock,power,limit,throttle,share,group
 // `us` is the median on the GPU, `spread` its relative standard deviation, `host_us` what the host needs to
-// launch it, clock in MHz, power in W. Columns stand in any order; operator, impl, pass, dims and us must be
-// there and filled, the others may be missing or empty (dtype: bf16). `group` is a label that a study may
-// keep together ("hidden=4096").
+// launch it, clock in MHz, power and its enforced limit in W, `throttle` why the clock was held back, `share`
+// the part of the loop's time that products took. Columns stand in any order; operator, impl, pass, dims and
+// us must be there and filled, the others may be missing or empty (dtype: bf16). `group` is a label that a
+// study may keep together ("hidden=4096").
 #pragma once
 
 #include <optional>
@@ -22,6 +23,9 @@ struct Sample {
   std::optional<double> host_us;
   std::optional<double> clock_mhz;
   std::optional<double> power_w;
+  std::optional<double> limit_w;
+  std::optional<double> product_share;
+  std::string throttle;
   std::string group;
   std::string source;  // file it came from, for reports
 

@@ -13,7 +13,7 @@ using namespace foretrain;
 namespace {
 
 constexpr const char* kHeader =
-    "operator,impl,pass,dtype,dims,us,spread,host_us,launches,clock,power,group\n";
+    "operator,impl,pass,dtype,dims,us,spread,host_us,launches,clock,power,limit,throttle,share,group\n";
 
 std::string error_of(const std::string& text) {
   const auto samples = parse_samples(text, "s.csv");
@@ -33,9 +33,11 @@ struct TemporaryFolder {
 }  // namespace
 
 TEST_CASE("a full row") {
-  const auto samples = parse_samples(
-      std::string(kHeader) + "linear,aten,wgrad,fp16,m=8 k=16 n=32,12.5,0.01,9.25,2,1410,398.5,hidden=16\n",
-      "s.csv");
+  const auto samples =
+      parse_samples(std::string(kHeader) +
+                        "linear,aten,wgrad,fp16,m=8 k=16 n=32,12.5,0.01,9.25,2,1410,398.5,400,power_cap,"
+                        "0.7,hidden=16\n",
+                    "s.csv");
   REQUIRE(samples);
   REQUIRE(samples->size() == 1);
   const Sample& s = samples->front();
@@ -48,6 +50,10 @@ TEST_CASE("a full row") {
   CHECK(s.host_us == 9.25);
   CHECK(s.clock_mhz == 1410);
   CHECK(s.power_w == 398.5);
+  CHECK(s.limit_w == 400);
+  CHECK(s.throttle == "power_cap");
+  CHECK(s.product_share == 0.7);
+  CHECK(parse_samples(to_csv(*samples), "s.csv") == *samples);
   CHECK(s.group == "hidden=16");
   CHECK(s.source == "s.csv");
   CHECK(operator_label(s.op) == "linear aten wgrad fp16");
@@ -63,14 +69,14 @@ TEST_CASE("columns in any order, five are enough, and what is written reads back
   CHECK(samples->at(0).host_us == std::nullopt);
   CHECK(parse_samples(to_csv(*samples), "s.csv") == *samples);
   CHECK(to_csv(*samples) == std::string(kHeader) +
-                                "gelu,eager,fwd,bf16,tokens=9728 width=2816,33.174,,,,,,\n"
-                                "adamw,fused-bf16,step,bf16,parameters=5 tensors=1,0.1,,,,,,\n");
+                                "gelu,eager,fwd,bf16,tokens=9728 width=2816,33.174,,,,,,,,,\n"
+                                "adamw,fused-bf16,step,bf16,parameters=5 tensors=1,0.1,,,,,,,,,\n");
 }
 
 TEST_CASE("a wrong header is refused where it is wrong") {
   CHECK(error_of("operator,impl,pass,dims,time\n") ==
         "s.csv:1:25: error: unknown column 'time'; expected one of operator, impl, pass, dtype, dims, us, "
-        "spread, host_us, launches, clock, power, group");
+        "spread, host_us, launches, clock, power, limit, ...");
   CHECK(error_of("operator,impl,pass,dims\nx,y,z,w\n") ==
         "s.csv:1:1: error: found no column 'us', expected operator, impl, pass, dims and us");
   CHECK(
