@@ -1,0 +1,1677 @@
+#!/usr/bin/env python3
+"""Time the operators of LLM training on one GPU, for `foretrain fit`.
+
+    python foretrain_sample.py --minutes 10 -o samples/
+    foretrain fit samples/ --gpu h200-141gb-sxm -o my-profile
+
+One file; it needs PyTorch and a CUDA GPU. A second run with the same folder goes on where the first ended.
+With torchrun and --collectives it times collectives between GPUs instead.
+
+How a sample is taken
+  A GPU that rests between samples runs products at a clock that it cannot hold in training: under steady load
+  the power limit lowers it. So the GPU never rests here. A product (linear, attention) is timed in a loop of
+  itself; every other operator in a loop in which products take a fixed share of the time (--share). Products
+  of every other shape are timed once more with memory-bound work between them (folder mixed/): the pair says
+  how much of a product's time follows the clock.
+  Operands and gradients are random (zeros draw less power), and rotate through more memory than the L2 holds.
+  `us` is the median over several batches between CUDA events, enqueued ahead of the GPU so that no launch is
+  waited for; `host_us` is what the host needs to enqueue one call, taken apart with an empty queue.
+  The SM clock is measured by a kernel that spins for a known number of cycles, or read from NVML.
+
+How shapes are chosen
+  Each operator walks a scrambled Halton sequence over realistic shapes, so that any beginning of it covers
+  the space. Every third shape is instead the one of the next few that a nearest-neighbour model of what has
+  been timed so far is least sure of. Shapes that do not fit in memory are skipped and noted (skipped.txt), and
+  so are passes whose times scatter.
+
+Files of the folder: operators.csv and mixed/operators.csv (format: docs/formats/samples.md of Foretrain),
+collectives.csv (docs/formats/collective-samples.md), sessions.jsonl (software and GPU of each run).
+"""
+
+import argparse
+import ctypes
+import json
+import math
+import os
+import random
+import statistics
+import sys
+import time
+import warnings
+from statistics import median
+
+try:
+    import torch
+    import torch.nn.functional as F
+except ImportError:
+    sys.exit("foretrain_sample: error: PyTorch is missing: run this with a Python that has torch")
+
+COLUMNS = ("operator", "impl", "pass", "dtype", "dims", "us", "spread", "host_us", "launches", "clock",
+           "power", "limit", "throttle", "share", "group")
+COLLECTIVE_COLUMNS = ("collective", "bytes", "ranks", "ranks_per_node", "us", "spread", "algorithm", "protocol",
+                      "source")
+MIXED_SHARES = (0.6, 0.3)  # of time in a product, where it is sampled a second time
+DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+class BadInput(Exception):
+    """What the caller has to change; exit status 2."""
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Shapes
+# ---------------------------------------------------------------------------------------------------------
+
+def halton(index, dimensions, seed):
+    """Point `index` of a Halton sequence in [0, 1)^dimensions, digits permuted by the seed."""
+    point = []
+    for base in (2, 3, 5, 7, 11, 13, 17, 19)[:dimensions]:
+        digits = list(range(base))
+        random.Random(seed * 1009 + base).shuffle(digits)
+        n, value, scale = index + 1, 0.0, 1.0 / base
+        while scale > 1e-9:  # zeros in front are digits too: permuted, they are no longer nothing
+            value += digits[n % base] * scale
+            n, scale = n // base, scale / base
+        point.append(min(value, 1 - 1e-9))
+    return point
+
+
+def log_between(u, low, high):
+    return low * (high / low) ** u
+
+
+def rounded(value, step, least=None):
+    return max(least or step, int(value / step + 0.5) * step)
+
+
+def pick(u, items):
+    return items[min(len(items) - 1, int(u * len(items)))]
+
+
+def fraction(u, parts):
+    """A second independent number from the digits of `u` that picking one of `parts` did not use."""
+    return u * parts % 1
+
+
+USUAL_HIDDEN = (512, 768, 1024, 1280, 1536, 1600, 2048, 2560, 3072, 3584, 4096, 5120, 6144, 6656, 7168, 8192,
+                9216, 10240, 12288, 14336, 16384, 18432)
+USUAL_VOCAB = (32000, 32768, 49152, 50257, 50304, 64000, 100352, 128256, 151936, 152064, 202048, 256000, 262144)
+HEAD_DIMS = (64, 80, 96, 112, 128, 192, 256)
+
+
+class Limits:
+    """How large a shape may be: of elements, of floating-point operations. Tests make it tiny."""
+
+    def __init__(self, tiny):
+        self.tiny = tiny
+        self.elements = 2 ** 13 if tiny else 2 ** 29
+        self.logits = 2 ** 13 if tiny else 1.1e9
+        self.flops = 1e7 if tiny else 9e12
+        self.parameters = (1e2, 1e4) if tiny else (1e6, 3.2e9)
+        self.tokens = (8, 64) if tiny else (512, 65536)
+        self.hidden = (16, 128) if tiny else (512, 18432)
+        self.vocab = (64, 512) if tiny else (32000, 262144)
+        self.seq = (8, 64) if tiny else (256, 32768)
+
+    def size(self, u, low, high):
+        """Mostly multiples of 64; one in eight a multiple of 8, as many of 2, and odd ones."""
+        value, kind = log_between(fraction(u, 8), low, high), int(u * 8)
+        step = 8 if self.tiny else (64, 128, 64, 64, 128, 8, 2, 1)[kind]
+        size = rounded(value, step)
+        return size + (1 if step == 1 and size % 2 == 0 else 0)
+
+    def aligned(self, u, low, high):
+        return rounded(log_between(u, low, high), 8 if self.tiny else 64)
+
+    def tokens_of(self, u, high=None):
+        high = max(self.tokens[0], min(self.tokens[1], high or self.tokens[1]))
+        value = log_between(fraction(u, 4), self.tokens[0], high)
+        return rounded(value, 8 if self.tiny else pick(u, (128, 128, 128, 1)), self.tokens[0])
+
+    def hidden_of(self, u):
+        if self.tiny or u < 0.5:
+            return self.aligned(fraction(u, 2), *self.hidden)
+        return pick(fraction(u, 2), USUAL_HIDDEN)
+
+    def vocab_of(self, u):
+        if self.tiny or u < 0.25:
+            return self.aligned(fraction(u, 4), *self.vocab)
+        return pick((u - 0.25) / 0.75, USUAL_VOCAB)
+
+
+def draw_linear(u, limits):
+    """Half of them free in m, k and n; half the products of a transformer layer and its head, with a tp share."""
+    m = limits.tokens_of(u[0])
+    if u[1] < 0.5:
+        k = limits.size(fraction(u[1], 2), *limits.hidden)
+        n = limits.size(u[2], *limits.hidden)
+    else:
+        hidden, tp = limits.hidden_of(u[2]), pick(u[3], (1, 1, 1, 2, 4, 8))
+        ffn = rounded(hidden * pick(u[4], (8 / 3, 3.5, 4, 4)), 64)
+        kv = hidden // pick(fraction(u[4], 4), (1, 4, 8))
+        role = pick(fraction(u[1], 2), ("qkv", "square", "kv", "up", "up", "gate_up", "down", "down", "head"))
+        k, n = {"qkv": (hidden, (hidden + 2 * kv) // tp), "square": (hidden // tp, hidden),
+                "kv": (hidden, kv // tp), "up": (hidden, ffn // tp), "gate_up": (hidden, 2 * ffn // tp),
+                "down": (ffn // tp, hidden), "head": (hidden, limits.vocab_of(fraction(u[3], 6)) // tp)}[role]
+        k, n = max(k, 8), max(n, 8)
+    most = limits.flops / (1 if k % 8 == 0 and n % 8 == 0 else 6)  # rows that no fast kernel can load
+    too_many = 2.0 * m * k * n / most
+    if too_many > 1:
+        m = max(limits.tokens[0], int(m / too_many) // 64 * 64)
+    if 2.0 * m * k * n > most or k * n > 4 * limits.elements:
+        return None
+    return {"m": m, "k": k, "n": n}
+
+
+def draw_batched(u, limits):
+    """The two products of unfused attention, over batch times heads."""
+    seq = rounded(log_between(u[0], limits.seq[0], min(limits.seq[1], 8192)), 8 if limits.tiny else 128)
+    head = pick(u[1], HEAD_DIMS)
+    batch = max(1, int(log_between(u[2], 1, 512)))
+    batch = max(1, min(batch, int(limits.elements // (seq * max(seq, head)))))
+    if batch * seq * seq > 2 * limits.elements:
+        return None
+    return {"batch": batch, "m": seq, "k": head, "n": seq} if u[3] < 0.5 else \
+           {"batch": batch, "m": seq, "k": seq, "n": head}
+
+
+def draw_attention(u, limits):
+    seq = log_between(u[0], *limits.seq)
+    seq = rounded(seq, 8 if limits.tiny else pick(u[1], (128, 128, 128, 128, 128, 1)))
+    head_dim = pick(u[2], HEAD_DIMS)
+    heads = pick(u[3], (4, 5, 8, 12, 16, 20, 24, 25, 32, 40, 48, 64, 96, 128))
+    groups = [g for g in (1, 1, 2, 4, 5, 8, heads) if heads % g == 0]
+    group = pick(u[4], groups)
+    batch = max(1, round(log_between(u[5], limits.tokens[0], limits.tokens[1]) / seq))
+    most = limits.flops / 1.5 / (2.0 * heads * seq * seq * head_dim)
+    batch = min(batch, int(most), int(limits.elements // (seq * heads * head_dim)))
+    if batch < 1:
+        return None
+    return {"batch": batch, "heads": heads, "kv_heads": heads // group, "seq": seq, "head_dim": head_dim,
+            "causal": 1}
+
+
+def draw_rows(u, limits):
+    """Scores of unfused attention: batch * heads * seq rows of seq columns."""
+    columns = rounded(log_between(u[0], limits.seq[0], min(limits.seq[1], 16384)), 8 if limits.tiny else 64)
+    rows = columns * max(1, int(log_between(u[1], 1, 512)))
+    rows = min(rows, max(columns, int(limits.elements // columns) // columns * columns))
+    return {"rows": rows, "columns": columns}
+
+
+def draw_pointwise(u, limits):
+    width = limits.hidden_of(u[1])
+    return {"tokens": limits.tokens_of(u[0], limits.elements // width), "width": width}
+
+
+def draw_wide(u, limits):
+    """As wide as the inside of an MLP."""
+    width = rounded(limits.hidden_of(u[1]) * pick(u[2], (1, 8 / 3, 3.5, 4)) / pick(u[3], (1, 1, 2, 4, 8)), 64)
+    return {"tokens": limits.tokens_of(u[0], limits.elements // width), "width": width}
+
+
+def draw_heads(u, limits):
+    """Queries and keys of rotary embedding: all their heads side by side."""
+    head_dim = pick(u[1], (64, 64, 80, 96, 128, 128, 128, 256))
+    heads = pick(u[2], (4, 8, 12, 16, 24, 32, 40, 64))
+    kv_heads = heads // pick(u[3], [g for g in (1, 4, 8) if heads % g == 0])
+    width = (heads + kv_heads) * head_dim
+    return {"tokens": limits.tokens_of(u[0], limits.elements // 2 // width), "width": width}
+
+
+def draw_scores(u, limits):
+    dims = draw_rows(u, limits)
+    return {"tokens": dims["rows"], "width": dims["columns"]}
+
+
+def draw_embedding(u, limits):
+    width, vocab = limits.hidden_of(u[1]), limits.vocab_of(u[2])
+    if width * vocab > 4 * limits.elements:
+        return None
+    return {"tokens": limits.tokens_of(u[0], limits.elements // width), "width": width, "vocab": vocab}
+
+
+def draw_logits(u, limits):
+    vocab = limits.vocab_of(u[1])
+    vocab //= pick(u[2], (1, 1, 1, 1, 2, 8))  # vocabularies split by tp
+    return {"tokens": limits.tokens_of(u[0], limits.logits // vocab), "vocab": vocab}
+
+
+def draw_gradient(u, limits):
+    k, n = limits.aligned(u[0], *limits.hidden), limits.aligned(u[1], *limits.hidden)
+    return {"k": k, "n": n, "grad_bytes": pick(u[2], (4, 4, 2))}
+
+
+def draw_states(u, limits):
+    """Tensors of one size; one in eight is not a multiple of four, which takes kernels off their fast path."""
+    tensors = max(1, round(log_between(u[1], 1, 500)))
+    each = log_between(u[0], *limits.parameters) / tensors
+    each = rounded(each, 64) if u[2] < 0.875 else rounded(each, 2) + 1
+    return {"parameters": each * tensors, "tensors": tensors}
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Operands
+# ---------------------------------------------------------------------------------------------------------
+
+class Operands:
+    """Random operands as views of a large random buffer: nothing is drawn or copied for a sample."""
+
+    def __init__(self, device, dtype, memory):
+        self.device, self.dtype = device, dtype
+        self.bytes = 0  # given out since the last reset
+        self._pools = {}
+        self._next = {}
+        self._pool_bytes = memory // 8
+
+    def of(self, *shape, dtype=None, grad=False):
+        dtype = dtype or self.dtype
+        count = math.prod(shape)
+        size = torch.empty((), dtype=dtype).element_size()
+        self.bytes += count * size
+        pool = self._pool(dtype, size)
+        if count > pool.numel():
+            tensor = self.fresh(*shape, dtype=dtype)
+        else:
+            start = self._next[dtype]
+            if start + count > pool.numel():
+                start = 0
+            self._next[dtype] = -(-(start + count) // 512) * 512
+            tensor = pool[start:start + count].view(*shape)
+        return tensor.detach().requires_grad_() if grad else tensor
+
+    def fresh(self, *shape, dtype=None):
+        """Random, with memory of its own: for what an operator writes in place."""
+        return torch.empty(*shape, dtype=dtype or self.dtype, device=self.device).normal_()
+
+    def tokens(self, count, vocab):
+        return torch.randint(vocab, (count,), device=self.device)
+
+    def _pool(self, dtype, size):
+        if dtype not in self._pools:
+            count = int(self._pool_bytes // size) // (1 if dtype == self.dtype else 2)
+            self._pools[dtype] = torch.empty(count, dtype=dtype, device=self.device).normal_()
+            self._next[dtype] = 0
+        return self._pools[dtype]
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Operators
+# ---------------------------------------------------------------------------------------------------------
+
+class Family:
+    """An operator in one implementation: what shapes it has and how its passes are run.
+
+    build(operands, dims) returns {pass: call without arguments} on one set of operands."""
+
+    def __init__(self, operator, impl, weight, draw, build, product, needs):
+        self.operator, self.impl, self.weight = operator, impl, weight
+        self.draw, self.build, self.product, self.needs = draw, build, product, needs
+        self.name = f"{operator} {impl}"
+
+    def missing(self):
+        """Why it cannot run here, or nothing."""
+        return self.needs() if self.needs else ""
+
+
+FAMILIES = []
+
+
+def operator(name, impl, weight, draw, product=False, needs=None):
+    def register(build):
+        FAMILIES.append(Family(name, impl, weight, draw, build, product, needs))
+        return build
+    return register
+
+
+def module_missing(name):
+    def needs():
+        try:
+            __import__(name)
+            return ""
+        except Exception as error:  # a broken installation is as good as none
+            return f"{name} cannot be imported ({type(error).__name__})"
+    return needs
+
+
+def function_missing(owner, name):
+    return lambda: "" if hasattr(owner, name) else f"PyTorch {torch.__version__} has no {name}"
+
+
+def forward_and_backward(function, inputs, gradients):
+    """The two passes of a function as autograd runs them, on random gradients."""
+    outputs = function()
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    return {"fwd": lambda: function(),
+            "bwd": lambda: torch.autograd.grad(outputs, inputs, gradients, retain_graph=True)}
+
+
+@operator("linear", "aten", 50, draw_linear, product=True)
+def linear(o, d):
+    x, w, dy = o.of(d["m"], d["k"]), o.of(d["n"], d["k"]), o.of(d["m"], d["n"])
+    return {"fwd": lambda: F.linear(x, w), "dgrad": lambda: torch.matmul(dy, w),
+            "wgrad": lambda: torch.matmul(dy.t(), x)}
+
+
+@operator("linear", "fused", 3, draw_linear, product=True)
+def linear_with_bias(o, d):  # the bias in the product's epilogue; its gradient is `bias bwd`
+    x, w, b = o.of(d["m"], d["k"]), o.of(d["n"], d["k"]), o.of(d["n"])
+    return {"fwd": lambda: F.linear(x, w, b)}
+
+
+@operator("batched_product", "aten", 3, draw_batched, product=True)
+def batched_product(o, d):
+    x, y = o.of(d["batch"], d["m"], d["k"], grad=True), o.of(d["batch"], d["k"], d["n"], grad=True)
+    return forward_and_backward(lambda: torch.bmm(x, y), (x, y), (o.of(d["batch"], d["m"], d["n"]),))
+
+
+def heads_first(o, d, heads):
+    """What a projection leaves: [batch, seq, heads, head_dim], seen as [batch, heads, seq, head_dim]."""
+    tensor = o.of(d["batch"], d["seq"], heads, d["head_dim"]).transpose(1, 2)
+    return tensor.detach().requires_grad_()
+
+
+def sdpa(o, d, flash_only):
+    if hasattr(torch.backends.cuda, "enable_cudnn_sdp"):  # no context around a call: it would cost host time
+        torch.backends.cuda.enable_cudnn_sdp(not flash_only)
+    if torch.cuda.is_available():
+        torch.backends.cuda.enable_mem_efficient_sdp(not flash_only)
+        torch.backends.cuda.enable_math_sdp(not flash_only)
+    q, k, v = (heads_first(o, d, h) for h in (d["heads"], d["kv_heads"], d["kv_heads"]))
+    dy = o.of(d["batch"], d["seq"], d["heads"], d["head_dim"]).transpose(1, 2)
+    more = {"enable_gqa": True} if d["heads"] != d["kv_heads"] else {}
+
+    return forward_and_backward(lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True, **more),
+                                (q, k, v), (dy,))
+
+
+@operator("attention", "sdpa", 12, draw_attention, product=True,
+          needs=function_missing(F, "scaled_dot_product_attention"))
+def attention_sdpa(o, d):  # what PyTorch finds best: cuDNN on Hopper and later
+    return sdpa(o, d, flash_only=False)
+
+
+def flash_missing():
+    if not module_missing("flash_attn")():
+        return ""
+    missing = function_missing(F, "scaled_dot_product_attention")()
+    return missing or ("" if torch.cuda.is_available() else "flash attention needs a GPU")
+
+
+@operator("attention", "flash", 4, draw_attention, product=True, needs=flash_missing)
+def attention_flash(o, d):
+    if not module_missing("flash_attn")():
+        from flash_attn import flash_attn_func
+        q, k, v = (o.of(d["batch"], d["seq"], h, d["head_dim"], grad=True)
+                   for h in (d["heads"], d["kv_heads"], d["kv_heads"]))
+        dy = o.of(d["batch"], d["seq"], d["heads"], d["head_dim"])
+        return forward_and_backward(lambda: flash_attn_func(q, k, v, causal=True), (q, k, v), (dy,))
+    return sdpa(o, d, flash_only=True)
+
+
+@operator("softmax", "eager", 4, draw_rows)
+def softmax_eager(o, d):  # Hugging Face: scale, add the mask, softmax in fp32, back
+    x = o.of(d["rows"], d["columns"], grad=True)
+    mask = o.of(d["columns"], d["columns"])
+    repeats = d["rows"] // d["columns"]
+
+    def function():
+        scores = (x * 0.125).view(repeats, d["columns"], d["columns"]) + mask
+        return F.softmax(scores, dim=-1, dtype=torch.float32).to(x.dtype)
+    return forward_and_backward(function, (x,), (o.of(repeats, d["columns"], d["columns"]),))
+
+
+@operator("softmax", "aten", 3, draw_rows)
+def softmax_aten(o, d):
+    x = o.of(d["rows"], d["columns"], grad=True)
+    return forward_and_backward(lambda: F.softmax(x, dim=-1), (x,), (o.of(d["rows"], d["columns"]),))
+
+
+def scaled_masked_softmax():
+    return module_missing("scaled_upper_triang_masked_softmax_cuda")()  # built with apex and Megatron
+
+
+@operator("softmax", "fused", 3, draw_rows, needs=scaled_masked_softmax)
+def softmax_fused(o, d):
+    import scaled_upper_triang_masked_softmax_cuda as kernels
+    x, dy = (o.of(d["rows"] // d["columns"], d["columns"], d["columns"]) for _ in range(2))
+    y = kernels.forward(x, 0.125)
+    return {"fwd": lambda: kernels.forward(x, 0.125), "bwd": lambda: kernels.backward(dy.clone(), y, 0.125)}
+
+
+@operator("masked_fill", "aten", 2, draw_scores)
+def masked_fill(o, d):
+    repeats, columns = d["tokens"] // d["width"], d["width"]
+    x, dy = o.fresh(repeats, columns, columns), o.of(repeats, columns, columns)
+    o.bytes += x.numel() * x.element_size()
+    mask = torch.ones(columns, columns, dtype=torch.bool, device=x.device).triu(1)
+    return {"fwd": lambda: x.masked_fill_(mask, -10000.0), "bwd": lambda: dy.masked_fill(mask, 0)}
+
+
+@operator("layernorm", "fused", 6, draw_pointwise)
+def layernorm(o, d):
+    x, w, b = o.of(d["tokens"], d["width"], grad=True), o.of(d["width"], grad=True), o.of(d["width"], grad=True)
+    return forward_and_backward(lambda: F.layer_norm(x, (d["width"],), w, b), (x, w, b),
+                                (o.of(d["tokens"], d["width"]),))
+
+
+@operator("layernorm", "eager", 2, draw_pointwise)
+def layernorm_eager(o, d):
+    x, w, b = o.of(d["tokens"], d["width"], grad=True), o.of(d["width"], grad=True), o.of(d["width"], grad=True)
+
+    def function():
+        y = x.float()
+        y = y - y.mean(-1, keepdim=True)
+        return (y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-5)).to(x.dtype) * w + b
+    return forward_and_backward(function, (x, w, b), (o.of(d["tokens"], d["width"]),))
+
+
+@operator("rmsnorm", "fused", 6, draw_pointwise, needs=function_missing(F, "rms_norm"))
+def rmsnorm(o, d):
+    x, w = o.of(d["tokens"], d["width"], grad=True), o.of(d["width"], grad=True)
+    return forward_and_backward(lambda: F.rms_norm(x, (d["width"],), w, 1e-6), (x, w),
+                                (o.of(d["tokens"], d["width"]),))
+
+
+@operator("rmsnorm", "eager", 6, draw_pointwise)
+def rmsnorm_eager(o, d):  # Hugging Face's LlamaRMSNorm
+    x, w = o.of(d["tokens"], d["width"], grad=True), o.of(d["width"], grad=True)
+
+    def function():
+        y = x.to(torch.float32)
+        y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-6)
+        return w * y.to(x.dtype)
+    return forward_and_backward(function, (x, w), (o.of(d["tokens"], d["width"]),))
+
+
+@operator("rmsnorm", "aten", 2, draw_pointwise)
+def rmsnorm_aten(o, d):  # GPT-NeoX
+    x, w = o.of(d["tokens"], d["width"], grad=True), o.of(d["width"], grad=True)
+
+    def function():
+        rms = x.norm(2, dim=-1, keepdim=True) * d["width"] ** -0.5
+        return w * (x / (rms + 1e-8))
+    return forward_and_backward(function, (x, w), (o.of(d["tokens"], d["width"]),))
+
+
+def rotate_half(x):
+    half = x.shape[-1] // 2
+    return torch.cat((-x[..., half:], x[..., :half]), dim=-1)
+
+
+def head_dim_of(width):
+    return next(size for size in (128, 96, 80, 64, 8, 2) if width % size == 0)
+
+
+@operator("rope", "eager", 6, draw_heads)
+def rope_eager(o, d):  # Hugging Face: queries and keys, seen as [1, heads, seq, head_dim]
+    size = head_dim_of(d["width"])
+    heads = d["width"] // size
+    kv_heads = max(1, heads // 5)
+    q, k = (o.of(1, d["tokens"], h, size).transpose(1, 2).detach().requires_grad_()
+            for h in (heads - kv_heads, kv_heads))
+    cos, sin = o.of(1, 1, d["tokens"], size), o.of(1, 1, d["tokens"], size)
+
+    def function():
+        return q * cos + rotate_half(q) * sin, k * cos + rotate_half(k) * sin
+    gradients = tuple(o.of(1, h, d["tokens"], size) for h in (heads - kv_heads, kv_heads))
+    return forward_and_backward(function, (q, k), gradients)
+
+
+@operator("rope", "fused", 3, draw_heads, needs=module_missing("transformer_engine.pytorch"))
+def rope_fused(o, d):
+    from transformer_engine.pytorch.attention import apply_rotary_pos_emb
+    size = head_dim_of(d["width"])
+    x = o.of(d["tokens"], 1, d["width"] // size, size, grad=True)
+    angles = o.of(d["tokens"], 1, 1, size, dtype=torch.float32)
+    return forward_and_backward(lambda: apply_rotary_pos_emb(x, angles, fused=True), (x,),
+                                (o.of(d["tokens"], 1, d["width"] // size, size),))
+
+
+def activation(name, impl, weight, function, gated=False, needs=None):
+    """An operator of one input (two where it is gated) and one output of the same size."""
+    @operator(name, impl, weight, draw_wide, needs=needs)
+    def build(o, d):
+        inputs = tuple(o.of(d["tokens"], d["width"], grad=True) for _ in range(1 + gated))
+        return forward_and_backward(lambda: function(*inputs), inputs, (o.of(d["tokens"], d["width"]),))
+    return build
+
+
+activation("gelu", "aten", 3, F.gelu)
+activation("gelu_tanh", "aten", 4, lambda x: F.gelu(x, approximate="tanh"))
+activation("gelu", "eager", 4,  # Hugging Face's gelu_new
+           lambda x: 0.5 * x * (1.0 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * torch.pow(x, 3.0)))))
+activation("swiglu", "eager", 6, lambda gate, up: F.silu(gate) * up, gated=True)
+activation("geglu", "eager", 2, lambda gate, up: F.gelu(gate, approximate="tanh") * up, gated=True)
+activation("squared_relu", "eager", 1.4, lambda x: torch.square(F.relu(x)))
+
+
+@operator("add", "aten", 4, draw_pointwise)
+def add(o, d):  # backward: the gradients of both uses of the input meet
+    x, y, dx, dy = (o.of(d["tokens"], d["width"]) for _ in range(4))
+    return {"fwd": lambda: x + y, "bwd": lambda: dx + dy}
+
+
+@operator("bias", "aten", 3, draw_wide)
+def bias(o, d):
+    x, b, dy = o.of(d["tokens"], d["width"]), o.of(d["width"]), o.of(d["tokens"], d["width"])
+    return {"fwd": lambda: x + b, "bwd": lambda: dy.sum(0)}
+
+
+@operator("dropout", "fused", 2, draw_pointwise)
+def dropout(o, d):
+    x = o.of(d["tokens"], d["width"], grad=True)
+    return forward_and_backward(lambda: F.dropout(x, 0.1), (x,), (o.of(d["tokens"], d["width"]),))
+
+
+@operator("copy", "aten", 3, draw_heads)
+def copy(o, d):  # heads back behind the sequence, as attention's output needs; backward a plain copy
+    size = head_dim_of(d["width"])
+    x = o.of(d["width"] // size, d["tokens"], size).transpose(0, 1)
+    dy = o.of(d["tokens"], d["width"])
+    return {"fwd": lambda: x.contiguous(), "bwd": lambda: dy.clone()}
+
+
+@operator("copy", "eager", 2, draw_wide)
+def copy_joined(o, d):  # two halves joined along the width; backward takes them apart
+    left, right = (o.of(d["tokens"], d["width"] // 2 or 1) for _ in range(2))
+    dy = o.of(d["tokens"], d["width"])
+    half = d["width"] // 2
+    return {"fwd": lambda: torch.cat((left, right), dim=-1),
+            "bwd": lambda: (dy[:, :half].contiguous(), dy[:, half:].contiguous())}
+
+
+@operator("embedding", "aten", 5, draw_embedding)
+def embedding(o, d):
+    table, ids = o.of(d["vocab"], d["width"], grad=True), o.tokens(d["tokens"], d["vocab"])
+    return forward_and_backward(lambda: F.embedding(ids, table), (table,), (o.of(d["tokens"], d["width"]),))
+
+
+def loss(name, weight, function, needs=None):
+    @operator("cross_entropy", name, weight, draw_logits, needs=needs)
+    def build(o, d):
+        logits, labels = o.of(d["tokens"], d["vocab"], grad=True), o.tokens(d["tokens"], d["vocab"])
+        one = torch.ones((), dtype=function(logits[:1], labels[:1]).dtype, device=logits.device)
+        return forward_and_backward(lambda: function(logits, labels), (logits,), (one,))
+    return build
+
+
+def xentropy(logits, labels):
+    from apex.contrib.xentropy import SoftmaxCrossEntropyLoss
+    return SoftmaxCrossEntropyLoss.apply(logits, labels, 0.0, -100, True).mean()
+
+
+loss("fp32", 6, lambda logits, labels: F.cross_entropy(logits.float(), labels))  # Hugging Face
+loss("aten", 3, F.cross_entropy)
+loss("fused", 3, xentropy, needs=module_missing("apex.contrib.xentropy"))
+
+
+@operator("accumulate", "aten", 2, draw_gradient)
+def accumulate(o, d):
+    total = o.fresh(d["n"], d["k"], dtype=torch.float32 if d["grad_bytes"] == 4 else o.dtype)
+    gradient = o.of(d["n"], d["k"])
+    o.bytes += total.numel() * total.element_size()
+    return {"wgrad": lambda: total.add_(gradient)}
+
+
+def tensors(o, d, dtype, fresh=True):
+    each = d["parameters"] // d["tensors"]
+    whole = o.fresh(d["tensors"] * each, dtype=dtype) if fresh else o.of(d["tensors"] * each, dtype=dtype)
+    if fresh:
+        o.bytes += whole.numel() * whole.element_size()
+    return list(whole.split(each))
+
+
+def fused_adamw_missing():
+    if "fused" not in torch.optim.AdamW.__init__.__code__.co_varnames:
+        return f"AdamW of PyTorch {torch.__version__} has no fused"
+    return "" if torch.cuda.is_available() else "AdamW fused needs a GPU"
+
+
+def adamw(name, weight, state_dtype, needs=None, **how):
+    @operator("adamw", name, weight, draw_states, needs=needs)
+    def build(o, d):
+        dtype = state_dtype or o.dtype
+        # Tensors of their own storage: parts of one would not be aligned as a framework's are.
+        each = d["parameters"] // d["tensors"]
+        parameters = [o.fresh(each, dtype=dtype).requires_grad_() for _ in range(d["tensors"])]
+        for parameter in parameters:
+            parameter.grad = o.fresh(each, dtype=dtype)
+        o.bytes += 4 * d["parameters"] * parameters[0].element_size()
+        optimizer = torch.optim.AdamW(parameters, lr=1e-6, **how)
+        return {"step": optimizer.step}
+    return build
+
+
+adamw("fused-bf16", 6, None, needs=fused_adamw_missing, fused=True)
+adamw("fused", 4, torch.float32, needs=fused_adamw_missing, fused=True)
+adamw("eager", 2, torch.float32, foreach=True)
+
+
+@operator("grad_norm", "aten", 1.6, draw_states, needs=function_missing(torch, "_foreach_norm"))
+def grad_norm(o, d):
+    gradients = tensors(o, d, torch.float32, fresh=False)
+    return {"step": lambda: torch.linalg.vector_norm(torch.stack(list(torch._foreach_norm(gradients, 2.0))))}
+
+
+@operator("scale_grads", "aten", 1.2, draw_states, needs=function_missing(torch, "_foreach_mul_"))
+def scale_grads(o, d):
+    gradients = tensors(o, d, torch.float32)
+    return {"step": lambda: torch._foreach_mul_(gradients, 0.999)}
+
+
+def casts(name, source, target):
+    @operator(name, "aten", 1.2, draw_states, needs=function_missing(torch, "_foreach_copy_"))
+    def build(o, d):
+        into = tensors(o, d, target or o.dtype)
+        what = tensors(o, d, source or o.dtype, fresh=False)
+        return {"step": lambda: torch._foreach_copy_(into, what)}
+    return build
+
+
+casts("cast_grads", None, torch.float32)
+casts("cast_weights", torch.float32, None)
+
+
+@operator("zero_grads", "aten", 1, draw_states, needs=function_missing(torch, "_foreach_zero_"))
+def zero_grads(o, d):
+    gradients = tensors(o, d, torch.float32)
+    return {"step": lambda: torch._foreach_zero_(gradients)}
+
+
+# Grouped expert products and the permutation of tokens join here once Foretrain's vocabulary
+# (src/spec/operator_kind.h) has words for them.
+
+
+class Options:
+    compile = False  # --compile, known before families are asked whether they can run
+
+
+def compiled(name, weight, draw, make):
+    """One kernel made by torch.compile (--compile): implementation `fused`. make(o, d) gives function,
+    inputs and the gradients of its outputs; shapes stay symbolic, so that it is compiled once."""
+    made = {}
+
+    def needs():
+        if not Options.compile:
+            return "only with --compile"
+        if any(f.name == f"{name} fused" and f.needs is not needs and not f.missing() for f in FAMILIES):
+            return "a library has it"
+        return "" if hasattr(torch, "compile") else f"PyTorch {torch.__version__} has no compile"
+
+    @operator(name, "fused", weight, draw, needs=needs)
+    def build(o, d):
+        function, inputs, gradients = make(o, d)
+        if name not in made:
+            import torch._functorch.config as functorch
+            functorch.donated_buffer = False  # a backward that is run again must not give its inputs away
+            made[name] = torch.compile(function, dynamic=True)
+        return forward_and_backward(lambda: made[name](*inputs), tuple(i for i in inputs if i.requires_grad),
+                                    gradients)
+
+
+def pointwise_inputs(o, d, count, rows=0):
+    inputs = [o.of(d["tokens"], d["width"], grad=True) for _ in range(count)]
+    inputs += [o.of(d["width"], grad=True) for _ in range(rows)]
+    return inputs, (o.of(d["tokens"], d["width"]),)
+
+
+def compiled_rope(o, d):
+    size = head_dim_of(d["width"])
+    x = o.of(1, d["tokens"], d["width"] // size, size).transpose(1, 2).detach().requires_grad_()
+    cos, sin = o.of(1, 1, d["tokens"], size), o.of(1, 1, d["tokens"], size)
+    return (lambda x, cos, sin: x * cos + rotate_half(x) * sin, (x, cos, sin),
+            (o.of(1, d["width"] // size, d["tokens"], size),))
+
+
+compiled("swiglu", 3, draw_wide, lambda o, d: (lambda gate, up: F.silu(gate) * up, *pointwise_inputs(o, d, 2)))
+compiled("gelu", 2, draw_wide, lambda o, d: (
+    lambda x: 0.5 * x * (1.0 + torch.tanh(0.7978845608 * (x + 0.044715 * x * x * x))), *pointwise_inputs(o, d, 1)))
+compiled("bias_gelu", 2, draw_wide, lambda o, d: (
+    lambda x, b: F.gelu(x + b, approximate="tanh"), *pointwise_inputs(o, d, 1, rows=1)))
+compiled("bias_dropout_add", 2, draw_pointwise, lambda o, d: (
+    lambda x, y, b: y + F.dropout(x + b, 0.1), *pointwise_inputs(o, d, 2, rows=1)))
+compiled("rope", 3, draw_heads, compiled_rope)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# What the GPU says of itself
+# ---------------------------------------------------------------------------------------------------------
+
+class FieldValue(ctypes.Structure):
+    _fields_ = [("field", ctypes.c_uint), ("scope", ctypes.c_uint), ("timestamp", ctypes.c_longlong),
+                ("latency", ctypes.c_longlong), ("value_type", ctypes.c_uint), ("status", ctypes.c_uint),
+                ("value", ctypes.c_ulonglong)]
+
+
+THROTTLES = ((0x4, "power_cap"), (0x8, "hardware"), (0x20, "thermal"), (0x40, "hardware_thermal"),
+             (0x80, "power_brake"), (0x10, "sync_boost"), (0x2, "application_clocks"))
+
+
+class Nvml:
+    """SM clock (MHz), board power (W), enforced limit (W), throttle reasons; empty where unknown."""
+
+    INSTANT_POWER = 186  # the plain reading of Hopper is an average over a second
+
+    def __init__(self, index):
+        self._library = self._device = None
+        try:
+            library = ctypes.CDLL("libnvidia-ml.so.1")
+            device = ctypes.c_void_p()
+            uuid = str(getattr(torch.cuda.get_device_properties(index), "uuid", ""))
+            found = library.nvmlInit_v2() == 0 and (
+                (uuid and library.nvmlDeviceGetHandleByUUID(f"GPU-{uuid}".encode(), ctypes.byref(device)) == 0) or
+                library.nvmlDeviceGetHandleByIndex_v2(index, ctypes.byref(device)) == 0)
+            if found:
+                self._library, self._device = library, device
+        except (OSError, AttributeError):
+            pass
+
+    def _ask(self, function, kind=ctypes.c_uint, *arguments):
+        if not self._library or not hasattr(self._library, function):
+            return None
+        value = kind()
+        failed = getattr(self._library, function)(self._device, *arguments, ctypes.byref(value))
+        return None if failed else value.value
+
+    def clock(self):
+        return self._ask("nvmlDeviceGetClockInfo", ctypes.c_uint, ctypes.c_uint(1))
+
+    def power(self):
+        if self._library and hasattr(self._library, "nvmlDeviceGetFieldValues"):
+            value = FieldValue(field=self.INSTANT_POWER)
+            if self._library.nvmlDeviceGetFieldValues(self._device, 1, ctypes.byref(value)) == 0 \
+                    and value.status == 0:
+                return (value.value & 0xffffffff) / 1000
+        watts = self._ask("nvmlDeviceGetPowerUsage")
+        return None if watts is None else watts / 1000
+
+    def limit(self):
+        watts = self._ask("nvmlDeviceGetEnforcedPowerLimit")
+        return None if watts is None else watts / 1000
+
+    def throttle(self):
+        reasons = self._ask("nvmlDeviceGetCurrentClocksThrottleReasons", ctypes.c_ulonglong)
+        if reasons is None:
+            return ""
+        return "+".join(word for bit, word in THROTTLES if reasons & bit) or "none"
+
+    def temperature(self):
+        return self._ask("nvmlDeviceGetTemperature", ctypes.c_uint, ctypes.c_uint(0))
+
+    def driver(self):
+        if not self._library:
+            return ""
+        text = ctypes.create_string_buffer(96)
+        self._library.nvmlSystemGetDriverVersion(text, 96)
+        return text.value.decode(errors="replace")
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Timing
+# ---------------------------------------------------------------------------------------------------------
+
+class Timing:
+    def __init__(self, us, spread, host_us, clock=None, power=None, limit=None, throttle="", share=None):
+        self.us, self.spread, self.host_us, self.clock = us, spread, host_us, clock
+        self.power, self.limit, self.throttle, self.share = power, limit, throttle, share
+
+
+def relative_spread(values):
+    return statistics.stdev(values) / statistics.fmean(values) if len(values) > 1 else 0.0
+
+
+class CpuTimer:
+    """The same interface on the host: for tests, and for a look at the files without a GPU."""
+
+    cache_bytes = 0
+    memory = 2 ** 28
+    unsteady = math.inf
+
+    def keep_busy(self):
+        pass
+
+    def measure(self, calls, product, share, lead=1.0):
+        times = []
+        for i in range(3):
+            start = time.perf_counter()
+            calls[i % len(calls)]()
+            times.append((time.perf_counter() - start) * 1e6)
+        return Timing(max(median(times), 0.001), relative_spread(times), median(times), share=share)
+
+    def describe(self):
+        return {"device": "cpu"}
+
+
+class CudaTimer:
+    """Times calls in a warm loop on the GPU."""
+
+    BATCH_US = 1000  # time of a batch between two events, if one call is not longer
+    MOST_CALLS = 24  # a batch's calls
+    SPIN = 200000    # cycles of the kernel that measures the clock
+    SAMPLE_US = {True: 45e3, False: 30e3}  # of a product, of any other operator
+    # A governor averages power over some 0.3 s, so the clock takes that long to follow a change of load. Products
+    # warm up for such a stretch at a time, until two in a row have the same clock; the others all run in the
+    # same mix, and need one.
+    WARM_US = {True: 30e3, False: 15e3}
+    MOST_WARM = {True: 9, False: 1}
+    unsteady = 0.1  # a spread above which something else was timed: the host fell behind, say
+
+    def __init__(self, device):
+        self.device = device
+        properties = torch.cuda.get_device_properties(device)
+        self.cache_bytes = getattr(properties, "L2_cache_size", 64 * 2 ** 20)
+        self.memory = properties.total_memory
+        self.nvml = Nvml(device.index or 0)
+        size = 4096
+        x, w = (torch.randn(rows, size, device=device, dtype=torch.bfloat16) for rows in (8192, size))
+        y = torch.empty(8192, size, device=device, dtype=torch.bfloat16)
+        self._product = lambda: torch.matmul(x, w, out=y)
+        big = torch.randn(2 ** 27, device=device, dtype=torch.bfloat16)
+        also = torch.empty_like(big)
+        self._memory = lambda: torch.add(big, 1, out=also)
+        for _ in range(200):
+            self._product()
+        self._product_us = self._time(self._product, 20)
+        self._memory_us = self._time(self._memory, 10)
+        self._spin_us = self._spin_overhead()
+
+    def sync(self):
+        torch.cuda.synchronize(self.device)
+
+    def keep_busy(self):
+        """A few milliseconds of products, while the host prepares the next sample."""
+        for _ in range(8):
+            self._product()
+
+    def describe(self):
+        properties = torch.cuda.get_device_properties(self.device)
+        return {"device": properties.name, "memory_bytes": properties.total_memory,
+                "multiprocessors": properties.multi_processor_count, "l2_bytes": self.cache_bytes,
+                "driver": self.nvml.driver(), "cuda": torch.version.cuda, "limit_w": self.nvml.limit(),
+                "cudnn": torch.backends.cudnn.version(), "temperature_c": self.nvml.temperature(),
+                "clock_from": "spin" if self._spin_us is not None else "nvml"}
+
+    def _event(self):
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def _time(self, call, count):
+        call()
+        start = self._event()
+        for _ in range(count):
+            call()
+        end = self._event()
+        self.sync()
+        return start.elapsed_time(end) * 1000 / count
+
+    def _spin_overhead(self):
+        """What events add around a kernel that spins, in us: twice the cycles take twice the rest."""
+        if not hasattr(torch.cuda, "_sleep"):
+            return None
+        try:
+            torch.cuda._sleep(1000 * 1000 * 1000)  # half a second: the clock settles, the host gets ahead
+            found = []
+            for _ in range(20):
+                marks = [self._event()]
+                for cycles in (self.SPIN, 3 * self.SPIN):
+                    torch.cuda._sleep(cycles)
+                    marks.append(self._event())
+                found.append(marks)
+            self.sync()
+            short = median([marks[0].elapsed_time(marks[1]) for marks in found]) * 1000
+            long = median([marks[1].elapsed_time(marks[2]) for marks in found]) * 1000
+            return (3 * short - long) / 2
+        except (RuntimeError, AttributeError):
+            return None
+
+    def _estimate(self, calls):
+        """Time on the GPU and on the host of one call, from many after the queue has run empty. On the host the
+        lower quartile of the later half: caches are warm by then, and other work on the machine interrupts."""
+        gpu_us, host_us = math.inf, []
+        for count in (3, 64):
+            count = max(4, min(count, int(12e3 / gpu_us))) if gpu_us < math.inf else count
+            self.sync()
+            start, host_us = self._event(), []
+            for i in range(count):
+                began = time.perf_counter()
+                calls[i % len(calls)]()
+                host_us.append((time.perf_counter() - began) * 1e6)
+            end = self._event()
+            self.sync()
+            gpu_us = min(gpu_us, start.elapsed_time(end) * 1000 / count)
+            if gpu_us > 20e3:
+                break
+        later = sorted(host_us[len(host_us) // 2:])
+        host_us = later[len(later) // 4]
+        if gpu_us < 1.3 * host_us:  # the GPU waited for the host: once more, with a queue in front
+            for _ in range(math.ceil(12 * host_us / self._product_us)):
+                self._product()
+            start = self._event()
+            for i in range(8):
+                calls[i % len(calls)]()
+            end = self._event()
+            self.sync()
+            gpu_us = min(gpu_us, start.elapsed_time(end) * 1000 / 8)
+        return gpu_us, host_us
+
+    def measure(self, calls, product, share, lead=1.3):
+        """`calls` do the same on different operands. `share` is the share of time in products; `lead` how far
+        the host is kept ahead, in times of what it needs."""
+        calls[0]()
+        gpu_us, host_us = self._estimate(calls)
+        count = max(1, min(self.MOST_CALLS, int(self.BATCH_US / gpu_us)))
+        batch_us = count * gpu_us
+        # Work between the batches: to reach the share, and at least what keeps the host ahead.
+        ahead_us = count * (lead * host_us - gpu_us) + 20
+        if product:
+            fill, fill_us = (self._product, self._product_us) if share >= 1 else (self._memory, self._memory_us)
+            between_us = 0 if share >= 1 else batch_us * (1 - share) / share
+        else:
+            fill, fill_us = self._product, self._product_us
+            between_us = batch_us * share / (1 - share)
+        fills = math.ceil(max(between_us, ahead_us if lead * host_us > gpu_us else 0) / fill_us - 0.25)
+        round_us = batch_us + fills * fill_us
+        rounds = max(5 if round_us < 40e3 else 3, min(20, round(self.SAMPLE_US[product] / round_us)))
+
+        def one_round(first, probe):
+            for _ in range(fills):
+                fill()
+            start = self._event()
+            for i in range(count):
+                calls[(first + i) % len(calls)]()
+            end = self._event()
+            if not probe or self._spin_us is None:
+                return start, end, None
+            torch.cuda._sleep(self.SPIN)
+            return start, end, self._event()
+
+        self._warm(one_round, count, max(1, round(self.WARM_US[product] / round_us)), self.MOST_WARM[product])
+        warmed = self._event()
+        step = max(1, rounds // 4)
+        found = [one_round(i * count, i % step == step - 1) for i in range(rounds)]
+        clocks, powers, throttle = self._watch(warmed, found[-1][1])
+        self.sync()
+        times = [start.elapsed_time(end) * 1000 / count for start, end, _ in found]
+        clocks = [self._clock(end, spun) for _, end, spun in found if spun] or clocks
+        products_us = total_us = median(times) * count + fills * fill_us
+        if not product:
+            products_us = fills * fill_us
+        elif share < 1:
+            products_us = median(times) * count
+        return Timing(median(times), relative_spread(times), host_us, median(clocks) if clocks else None,
+                      statistics.fmean(powers) if powers else None, self.nvml.limit(), throttle,
+                      products_us / total_us)
+
+    def _clock(self, end, spun):
+        return self.SPIN / max(end.elapsed_time(spun) * 1000 - self._spin_us, 1)
+
+    def _warm(self, one_round, count, rounds, most):
+        """The loop itself, until its clock stands still; one stretch is enqueued while the last is looked at."""
+        probes, clocks = [], []
+        for _ in range(most):
+            for i in range(rounds - 1):
+                one_round(i * count, False)
+            probes.append(one_round((rounds - 1) * count, True))
+            if len(probes) < 2 or not probes[-2][2]:
+                continue
+            probes[-2][2].synchronize()
+            clocks.append(self._clock(*probes[-2][1:]))
+            if len(clocks) >= 2 and abs(clocks[-1] / clocks[-2] - 1) < 0.015:
+                return
+
+    def _watch(self, begin, end):
+        """Clock, power and throttle reasons while the GPU works off its queue."""
+        clocks, powers, throttle = [], [], ""
+        while True:
+            done = end.query()
+            if begin.query() and (not done or not powers):
+                reading = self.nvml.power()
+                if reading is not None:
+                    powers.append(reading)
+                reading = self.nvml.clock()
+                if reading:
+                    clocks.append(reading)
+                throttle = self.nvml.throttle()
+            if done:
+                return clocks[-8:], powers[-8:], throttle
+            time.sleep(0.005)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Files
+# ---------------------------------------------------------------------------------------------------------
+
+class Table:
+    """A CSV file that only grows, a whole row at a time. What an interrupted run left of a row is cut off."""
+
+    def __init__(self, path, columns):
+        self.path, self.columns, self.rows = path, columns, []
+        try:
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            self._file = open(path, "a+b")
+        except OSError as error:
+            raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
+        self._file.seek(0)
+        text = self._file.read()
+        whole = text[:text.rfind(b"\n") + 1]
+        if len(whole) < len(text):
+            self._file.truncate(len(whole))
+        lines = whole.decode("utf-8", "replace").splitlines()
+        if not lines:
+            self._write(",".join(columns) + "\n")
+        elif lines[0] != ",".join(columns):
+            raise BadInput(f"{path}:1:1: found the columns '{lines[0][:60]}', expected those of this sampler; "
+                           "take another folder")
+        for number, line in enumerate(lines[1:], 2):
+            cells = line.split(",")
+            if len(cells) != len(columns):
+                raise BadInput(f"{path}:{number}:1: found {len(cells)} cells, expected {len(columns)}")
+            self.rows.append(dict(zip(columns, cells)))
+
+    def append(self, rows):
+        self.rows += rows
+        self._write("".join(",".join(str(row.get(c, "")) for c in self.columns) + "\n" for row in rows))
+
+    def _write(self, text):
+        self._file.seek(0, os.SEEK_END)
+        self._file.write(text.encode())
+        self._file.flush()
+
+
+def digits(value, count):
+    """A number in few digits; empty for none."""
+    if value is None:
+        return ""
+    text = f"{float(value):.{count}g}"
+    return f"{float(text):.0f}" if "e" in text and abs(value) >= 1 else text
+
+
+def dims_text(dims):
+    return " ".join(f"{name}={size}" for name, size in dims.items())
+
+
+def sizes_of(text):
+    return {name: int(size) for name, size in (item.split("=") for item in text.split())}
+
+
+# ---------------------------------------------------------------------------------------------------------
+# What to sample next
+# ---------------------------------------------------------------------------------------------------------
+
+class Neighbours:
+    """How well the samples of one family foretell a new shape: log time against log sizes, by the nearest
+    ones. Crude, but it need only say where more samples are worth most."""
+
+    def __init__(self):
+        self._points = []  # (features, {pass: log us})
+
+    @staticmethod
+    def features(dims):
+        logs = [math.log2(size) for size in dims.values()]
+        odd = [2.0 * (size % 8 != 0) + 0.5 * (size % 64 != 0) for size in dims.values() if size > 8]
+        return logs + [sum(logs)] + odd + [0.0] * (len(dims) - len(odd))
+
+    def add(self, dims, log_us):
+        self._points.append((self.features(dims), log_us))
+
+    def __len__(self):
+        return len(self._points)
+
+    def unsure(self, dims):
+        """Distance to the nearest samples, and how much these differ from what size explains."""
+        here = self.features(dims)
+        near = sorted((sum((a - b) ** 2 for a, b in zip(here, f)), sum(f[:len(dims)]), us)
+                      for f, us in self._points)[:5]
+        if len(near) < 2:
+            return math.inf
+        efficiency = [us - size * math.log(2) for _, size, us in near]
+        return 0.1 * math.sqrt(near[0][0]) + statistics.pstdev(efficiency)
+
+
+class Design:
+    """The next shape of a family, from its own sequence; every third one where it is least sure."""
+
+    LOOK_AHEAD = 12
+
+    def __init__(self, family, limits, seed, rows):
+        self.family, self._limits = family, limits
+        self._seed = seed * 7919 + sum(ord(c) * (i + 1) for i, c in enumerate(family.name))
+        self._index, self._ahead, self.done = 0, [], 0
+        self._taken, self.model, self.skipped_in_a_row = set(), Neighbours(), 0
+        for row in rows:
+            self.note(sizes_of(row["dims"]), row["pass"], float(row["us"]))
+
+    def note(self, dims, which, us):
+        text = dims_text(dims)
+        self.skipped_in_a_row = 0
+        if text not in self._taken:
+            self._taken.add(text)
+            self.done += 1
+        if which in ("fwd", "step", "wgrad"):
+            self.model.add(dims, math.log(us))
+
+    def skip(self, dims):
+        self._taken.add(dims_text(dims))
+        self.skipped_in_a_row += 1
+
+    def _fill(self, count):
+        tries = 0
+        while len(self._ahead) < count and tries < 400:
+            tries += 1
+            dims = self.family.draw(halton(self._index, 6, self._seed), self._limits)
+            self._index += 1
+            if dims and dims_text(dims) not in self._taken and dims not in self._ahead:
+                self._ahead.append(dims)
+
+    def next(self):
+        """None where no new shape is left (tiny spaces)."""
+        self._fill(self.LOOK_AHEAD)
+        self._ahead = [dims for dims in self._ahead if dims_text(dims) not in self._taken]
+        if not self._ahead:
+            return None
+        if self.done % 3 == 2 and len(self.model) >= 12:
+            best = max(range(len(self._ahead)), key=lambda i: (self.model.unsure(self._ahead[i]), -i))
+            return self._ahead.pop(best)
+        return self._ahead.pop(0)
+
+
+class Progress:
+    """A line on a terminal: how far, how fast, how long still. Silent elsewhere."""
+
+    def __init__(self, seconds):
+        self._begin, self._seconds, self._on, self._shown = time.monotonic(), seconds, sys.stderr.isatty(), 0.0
+
+    def show(self, samples, what):
+        now = time.monotonic()
+        if not self._on or now - self._shown < 0.2:
+            return
+        self._shown = now
+        gone = now - self._begin
+        left = max(0, int(self._seconds - gone))
+        full = min(30, int(30 * gone / self._seconds))
+        bar = "#" * full + "." * (30 - full)
+        sys.stderr.write(f"\r[{bar}] {samples} samples, {samples / max(gone, 1e-9):.1f}/s, "
+                         f"{left // 60}:{left % 60:02d} left  {what:<24.24}")
+        sys.stderr.flush()
+
+    def end(self):
+        if self._on:
+            sys.stderr.write("\r" + " " * 100 + "\r")
+
+
+def is_out_of_memory(error):
+    return isinstance(error, MemoryError) or "out of memory" in str(error).lower() \
+        or "can't allocate memory" in str(error).lower()
+
+
+class Sampler:
+    def __init__(self, options, families, timer, device):
+        self._options, self._timer, self._device = options, timer, device
+        self.table = Table(os.path.join(options.output, "operators.csv"), COLUMNS)
+        self.mixed = Table(os.path.join(options.output, "mixed", "operators.csv"), COLUMNS)
+        self._skipped_path = os.path.join(options.output, "skipped.txt")
+        self.before, self.skipped = len(self.table.rows) + len(self.mixed.rows), 0
+        limits = Limits(options.tiny)
+        by_name = {}
+        for row in self.table.rows:
+            if row["dtype"] == options.dtype:
+                by_name.setdefault(f"{row['operator']} {row['impl']}", []).append(row)
+        self._designs = [Design(f, limits, options.seed, by_name.get(f.name, [])) for f in families]
+        self._operands = Operands(device, DTYPES[options.dtype], timer.memory)
+        self._cost = {}  # seconds that a shape of a family took, a running mean
+        self.seconds = {}  # spent on each family
+        self._products_now = True
+        self.by_minute = {}  # samples at the end of each minute
+
+    @property
+    def new(self):
+        return len(self.table.rows) + len(self.mixed.rows) - self.before
+
+    def run(self, deadline, progress):
+        start = time.monotonic()
+        while self._designs:
+            design = self._whose_turn()
+            expected = self._cost.get(design.family.name, 0.5 if not self._options.tiny else 0.02)
+            if time.monotonic() + expected > deadline:
+                return
+            dims = design.next()
+            if dims is None:
+                self._designs.remove(design)
+                continue
+            began = time.monotonic()
+            self._sample(design, dims)
+            took = time.monotonic() - began
+            self._cost[design.family.name] = 0.7 * expected + 0.3 * took
+            self.seconds[design.family.name] = self.seconds.get(design.family.name, 0) + took
+            self.by_minute[int((time.monotonic() - start) / 60)] = self.new
+            progress.show(self.new, design.family.name)
+
+    def _whose_turn(self):
+        """By weight: the family that is furthest behind its share of shapes comes next. The first ten count a
+        quarter, so that a short run has enough of the lightest to fit a model. Products come in a row, and so do
+        the others, because the clock takes a while to settle between the two."""
+        def turn(design):
+            return (0.5 + design.done - 0.75 * min(design.done, 10)) / design.family.weight, design.family.name
+        best = min(self._designs, key=turn)
+        same = [design for design in self._designs if design.family.product == self._products_now]
+        if same:
+            stay = min(same, key=turn)
+            if turn(stay)[0] < turn(best)[0] + 0.2:
+                return stay
+        self._products_now = best.family.product
+        return best
+
+    def _sample(self, design, dims):
+        for attempt in (0, 1):
+            try:
+                rows, mixed = self._measure(design.family, dims, design.done)
+                break
+            except (RuntimeError, MemoryError) as error:
+                reason = "out of memory" if is_out_of_memory(error) else str(error).splitlines()[0][:160]
+            if self._device.type == "cuda":
+                torch.cuda.empty_cache()
+            if attempt or reason != "out of memory":
+                return self._skip(design, dims, reason)
+        if not rows:
+            return design.skip(dims)
+        self.table.append(rows)
+        if mixed:
+            self.mixed.append(mixed)
+        for row in rows:
+            design.note(dims, row["pass"], float(row["us"]))
+
+    def _skip(self, design, dims, reason):
+        design.skip(dims)
+        if reason != "out of memory" and design.skipped_in_a_row >= 5:  # it does not run here at all
+            self._designs.remove(design)
+        self._note_skipped(design.family, dims, reason)
+
+    def _note_skipped(self, family, dims, reason):
+        self.skipped += 1
+        with open(self._skipped_path, "a") as file:
+            file.write(f"{family.name} {dims_text(dims)}: {reason}\n")
+
+    def _measure(self, family, dims, number):
+        timer, operands = self._timer, self._operands
+        timer.keep_busy()
+        operands.bytes = 0
+        sets = [family.build(operands, dims)]
+        # As many sets of operands as it takes to read none of them from the cache.
+        copies = max(1, min(16, math.ceil(2 * timer.cache_bytes / max(operands.bytes, 1))))
+        sets += [family.build(operands, dims) for _ in range(copies - 1)]
+        rows, mixed = [], []
+        share = 1.0 if family.product else self._options.share
+        passes = list(sets[0])
+        for which in passes:
+            rows += self._steady_row(family, dims, which, [calls[which] for calls in sets], share)
+        if family.product and number % 2 == 0:
+            number //= 2
+            which = passes[number % len(passes)]
+            mixed_share = MIXED_SHARES[number // len(passes) % len(MIXED_SHARES)]
+            mixed += self._steady_row(family, dims, which, [calls[which] for calls in sets], mixed_share)
+        return rows, mixed
+
+    def _steady_row(self, family, dims, which, calls, share):
+        """A row, or none where even with the host further ahead the times scatter."""
+        timing = self._timer.measure(calls, family.product, share)
+        if timing.spread > self._timer.unsteady:
+            timing = self._timer.measure(calls, family.product, share, lead=4)
+        if timing.spread > self._timer.unsteady:
+            self._note_skipped(family, dims, f"{which}: unsteady, spread {timing.spread:.2f}")
+            return []
+        return [self._row(family, dims, which, timing)]
+
+    def _row(self, family, dims, which, timing):
+        return {"operator": family.operator, "impl": family.impl, "pass": which, "dtype": self._options.dtype,
+                "dims": dims_text(dims), "us": digits(timing.us, 5), "spread": digits(timing.spread, 2),
+                "host_us": digits(timing.host_us, 3), "clock": digits(timing.clock, 4),
+                "power": digits(timing.power, 3),
+                "limit": digits(timing.limit, 3), "throttle": timing.throttle, "share": digits(timing.share, 2)}
+
+
+def count_launches(families, limits, operands, seed):
+    """Kernels, copies and fills of each pass, as the profiler sees them on one shape of a family."""
+    from torch.profiler import ProfilerActivity, profile
+    counts = {}
+    for family in families:
+        design = Design(family, limits, seed, [])
+        dims = next(d for d in (design.next() for _ in range(50)) if d)
+        try:
+            for which, call in family.build(operands, dims).items():
+                for _ in range(3):
+                    call()
+                torch.cuda.synchronize()
+                with profile(activities=[ProfilerActivity.CUDA]) as prof:
+                    call()
+                    torch.cuda.synchronize()
+                counts[f"{family.name} {which}"] = sum(
+                    1 for event in prof.events() if str(event.device_type).endswith("CUDA"))
+        except RuntimeError as error:
+            sys.stderr.write(f"{family.name}: launches not counted: {str(error).splitlines()[0][:120]}\n")
+    return {name: count for name, count in counts.items() if count}
+
+
+# ---------------------------------------------------------------------------------------------------------
+# Collectives
+# ---------------------------------------------------------------------------------------------------------
+
+def collective_calls(dist, group, members, rank, device):
+    """name -> make(bytes): a call without arguments on buffers of that size. `bytes` as in the table's page."""
+    ranks, me = len(members), members.index(rank)
+
+    def buffer(count):
+        return torch.randn(max(1, count), device=device)
+
+    def all_reduce(size):
+        x = buffer(size // 4)
+        return lambda: dist.all_reduce(x, group=group)
+
+    def broadcast(size):
+        x = buffer(size // 4)
+        return lambda: dist.broadcast(x, src=members[0], group=group)
+
+    def all_gather(size):
+        part = buffer(size // 4 // ranks)
+        if hasattr(dist, "all_gather_into_tensor") and device.type == "cuda":
+            whole = buffer(part.numel() * ranks)
+            return lambda: dist.all_gather_into_tensor(whole, part, group=group)
+        parts = [torch.empty_like(part) for _ in range(ranks)]
+        return lambda: dist.all_gather(parts, part, group=group)
+
+    def reduce_scatter(size):
+        part = buffer(size // 4 // ranks)
+        if hasattr(dist, "reduce_scatter_tensor") and device.type == "cuda":
+            whole = buffer(part.numel() * ranks)
+            return lambda: dist.reduce_scatter_tensor(part, whole, group=group)
+        parts = [torch.randn_like(part) for _ in range(ranks)]
+        return lambda: dist.reduce_scatter(part, parts, group=group)
+
+    def all_to_all(size):
+        given = buffer(size // 4 // ranks * ranks)
+        taken = torch.empty_like(given)
+        return lambda: dist.all_to_all_single(taken, given, group=group)
+
+    def send_receive(size):  # each rank to the next; with two ranks from one to the other
+        x, y = buffer(size // 4), buffer(size // 4)
+        after, before = members[(me + 1) % ranks], members[(me - 1) % ranks]
+        if ranks == 2:
+            return lambda: dist.send(x, after, group=group) if me == 0 else dist.recv(y, before, group=group)
+
+        def ring():
+            for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, x, after, group=group),
+                                                dist.P2POp(dist.irecv, y, before, group=group)]):
+                work.wait()
+        return ring
+
+    return {"all_reduce": all_reduce, "all_gather": all_gather, "reduce_scatter": reduce_scatter,
+            "all_to_all": all_to_all, "broadcast": broadcast, "send_receive": send_receive}
+
+
+def collective_groups(world, a_node):
+    """Ranks of each layout worth timing: growing within a node, then over nodes; one rank a node, too."""
+    groups = []
+    size = 2
+    while size < world:
+        if size <= a_node or size % a_node == 0:
+            groups.append(list(range(size)))
+        size *= 2
+    groups.append(list(range(world)))
+    if 1 < a_node < world:
+        groups.append(list(range(0, world, a_node)))
+    return groups
+
+
+def time_collective(call, dist, device, deadline):
+    """Seconds a repeat until every rank has its result: the slowest rank's, after a barrier."""
+    times = []
+    for repeat in range(12):
+        dist.barrier()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        began = time.perf_counter()
+        if call:
+            call()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        slowest = torch.tensor([time.perf_counter() - began if call else 0.0,
+                                float(time.monotonic() > deadline)], dtype=torch.float64, device=device)
+        dist.all_reduce(slowest, op=dist.ReduceOp.MAX)
+        if repeat >= 2:  # the first two connect
+            times.append(slowest[0].item())
+        if len(times) >= 3 and (slowest[1].item() or sum(times) > 0.5):
+            break
+    return times
+
+
+def sample_collectives(options, device):
+    import torch.distributed as dist
+    if "RANK" not in os.environ:
+        raise BadInput("--collectives: found no ranks, expected to be started by torchrun "
+                       "(torchrun --nproc-per-node=8 foretrain_sample.py --collectives -o samples/)")
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    rank, world = dist.get_rank(), dist.get_world_size()
+    try:
+        if world < 2:
+            raise BadInput("--collectives: found one rank, expected two or more")
+        a_node = int(os.environ.get("LOCAL_WORLD_SIZE", world))
+        status = [""]
+        table = None
+        if rank == 0:
+            try:
+                table = Table(os.path.join(options.output, "collectives.csv"), COLLECTIVE_COLUMNS)
+            except BadInput as error:
+                status = [str(error)]
+        dist.broadcast_object_list(status)
+        if status[0]:
+            raise BadInput(status[0])
+        run_collectives(options, device, dist, table, rank, world, a_node)
+    finally:
+        dist.destroy_process_group()
+
+
+def run_collectives(options, device, dist, table, rank, world, a_node):
+    deadline = time.monotonic() + options.minutes * 60
+    progress, before = Progress(options.minutes * 60), len(table.rows) if table else 0
+    done = [{tuple(row[c] for c in COLLECTIVE_COLUMNS[:4]) for row in table.rows} if table else None]
+    dist.broadcast_object_list(done)
+    largest = 2 ** 14 if options.tiny else 2 ** 30
+    sizes, size = [], 1024 if options.tiny else 8192
+    while size <= largest:
+        sizes.append(size)
+        size *= 4
+    # Coarse first, then the sizes between, so that a short budget covers the range.
+    sizes = sizes[::3] + sizes[1::3] + sizes[2::3]
+    groups = [(dist.new_group(ranks), ranks) for ranks in collective_groups(world, a_node)]
+    unsupported = set()
+    for size in sizes:
+        for group, ranks in groups:
+            here = rank in ranks
+            per_node = max(sum(1 for r in ranks if r // a_node == ranks[0] // a_node), 1)
+            makers = collective_calls(dist, group, ranks, rank, device) if here else {}
+            for name in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_receive"):
+                size_here = size // (4 * len(ranks)) * 4 * len(ranks)
+                key = (name, str(size_here), str(len(ranks)), str(per_node))
+                over = torch.tensor([float(time.monotonic() > deadline)], device=device)
+                dist.all_reduce(over, op=dist.ReduceOp.MAX)
+                if over.item():
+                    return end_collectives(options, progress, table, before, unsupported)
+                if key in done[0] or name in unsupported or not size_here:
+                    continue
+                call, failed = None, 0.0
+                if here:
+                    try:
+                        call = makers[name](size_here)
+                        call()
+                    except (RuntimeError, NotImplementedError, MemoryError) as error:
+                        call, failed = None, 1.0
+                        if rank == 0:
+                            sys.stderr.write(f"{name}: left out: {str(error).splitlines()[0][:120]}\n")
+                flag = torch.tensor([failed], device=device)
+                dist.all_reduce(flag, op=dist.ReduceOp.MAX)
+                if flag.item():
+                    unsupported.add(name)
+                    continue
+                times = time_collective(call, dist, device, deadline)
+                if table:
+                    table.append([dict(zip(COLLECTIVE_COLUMNS, key), us=digits(median(times) * 1e6, 5),
+                                       spread=digits(relative_spread(times), 2),
+                                       source=f"foretrain_sample {dist.get_backend()}")])
+                    progress.show(len(table.rows) - before, f"{name} {size_here}")
+    end_collectives(options, progress, table, before, unsupported)
+
+
+def end_collectives(options, progress, table, before, unsupported):
+    if table:
+        progress.end()
+        left_out = f"; left out: {' '.join(sorted(unsupported))}" if unsupported else ""
+        print(f"{table.path}: {len(table.rows)} samples ({len(table.rows) - before} new){left_out}")
+
+
+# ---------------------------------------------------------------------------------------------------------
+# The command line
+# ---------------------------------------------------------------------------------------------------------
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        sys.stderr.write(f"foretrain_sample: error: {message}\n")
+        sys.exit(2)
+
+
+def parse(arguments):
+    parser = Parser(prog="foretrain_sample.py", description="Time the operators of LLM training on one GPU, for "
+                    "`foretrain fit`. A second run with the same folder goes on where the first ended.")
+    parser.add_argument("--minutes", type=float, default=10, metavar="N", help="time to spend (default 10)")
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="where the samples go (made if need be)")
+    parser.add_argument("--operators", metavar="A,B", help="only these operators (see --list)")
+    parser.add_argument("--dtype", choices=sorted(DTYPES), default="bf16", help="of operands (default bf16)")
+    parser.add_argument("--seed", type=int, default=1, help="of the order of shapes (default 1)")
+    parser.add_argument("--share", type=float, default=0.7, metavar="S",
+                        help="share of time in products around memory-bound operators (default 0.7)")
+    parser.add_argument("--resume", action=argparse.BooleanOptionalAction, default=True,
+                        help="go on with the samples of the folder (default); --no-resume refuses such a folder")
+    parser.add_argument("--compile", action="store_true", help="add kernels that torch.compile makes (slow start)")
+    parser.add_argument("--launches", action="store_true",
+                        help="only count the kernels of each operator on one shape, into launches.json")
+    parser.add_argument("--collectives", action="store_true", help="time collectives; start it with torchrun")
+    parser.add_argument("--list", action="store_true", help="say what would be sampled, and end")
+    parser.add_argument("--device", default="cuda", metavar="D", help="cuda, cuda:1, or cpu for a trial")
+    parser.add_argument("--tiny", action="store_true", help="shapes of a few elements, for tests")
+    options = parser.parse_args(arguments)
+    Options.compile = options.compile
+    if not options.list and not options.output:
+        raise BadInput("-o: found nothing, expected a folder for the samples")
+    if not 0 < options.minutes <= 10000:
+        raise BadInput(f"--minutes: found {options.minutes:g}, expected a number above 0, at most 10000")
+    if not 0.05 <= options.share <= 0.95:
+        raise BadInput(f"--share: found {options.share:g}, expected a number from 0.05 to 0.95")
+    if options.seed < 0:
+        raise BadInput(f"--seed: found {options.seed}, expected a whole number from 0")
+    return options
+
+
+def nearest(word, words):
+    import difflib
+    found = difflib.get_close_matches(word, words, 1)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
+def chosen_families(options):
+    if not options.operators:
+        return FAMILIES
+    known = sorted({family.operator for family in FAMILIES})
+    words = [word.strip() for word in options.operators.split(",")]
+    for word in words:
+        if word not in known:
+            raise BadInput(f"--operators: found '{word}', expected some of {' '.join(known)}{nearest(word, known)}")
+    return [family for family in FAMILIES if family.operator in words]
+
+
+def the_device(options):
+    try:
+        device = torch.device(options.device)
+    except RuntimeError:
+        raise BadInput(f"--device: found '{options.device}', expected cuda, cuda:1 or cpu") from None
+    if device.type == "cpu":
+        return device
+    if device.type != "cuda":
+        raise BadInput(f"--device: found '{options.device}', expected cuda, cuda:1 or cpu")
+    if not torch.cuda.is_available():
+        raise BadInput(f"no CUDA GPU: PyTorch {torch.__version__} sees none (--device cpu tries the sampler "
+                       "without one)")
+    index = device.index if device.index is not None else int(os.environ.get("LOCAL_RANK", 0))
+    if index >= torch.cuda.device_count():
+        raise BadInput(f"--device: found {options.device}, expected one of {torch.cuda.device_count()} GPUs")
+    torch.cuda.set_device(index)
+    return torch.device("cuda", index)
+
+
+def note_session(options, timer, sampler, seconds):
+    """Software and GPU of a run: what the samples are true of."""
+    about = {"torch": torch.__version__, "python": sys.version.split()[0],
+             "date": time.strftime("%Y-%m-%d", time.gmtime()), "seed": options.seed, "share": options.share,
+             "dtype": options.dtype, "new_samples": sampler.new, "skipped": sampler.skipped,
+             "seconds": round(seconds, 1), "samples_by_minute": list(sampler.by_minute.values()),
+             "seconds_by_operator": {name: round(s, 1) for name, s in sampler.seconds.items()}, **timer.describe()}
+    with open(os.path.join(options.output, "sessions.jsonl"), "a") as file:
+        file.write(json.dumps(about) + "\n")
+
+
+def list_families(families):
+    for family in families:
+        missing = family.missing()
+        print(f"{family.operator:<18}{family.impl:<12}{'left out: ' + missing if missing else 'sampled'}")
+
+
+def sample_operators(options, device):
+    families = [family for family in chosen_families(options) if not family.missing()]
+    if not families:
+        raise BadInput("--operators: none of these can run here; --list says why")
+    if not options.resume and os.path.exists(os.path.join(options.output, "operators.csv")):
+        raise BadInput(f"{options.output}: holds samples; leave --no-resume away, or take another folder")
+    began = time.monotonic()
+    Table(os.path.join(options.output, "operators.csv"), COLUMNS)  # a folder that cannot be used: known at once
+    if options.launches:
+        if device.type != "cuda":
+            raise BadInput("--launches: found no GPU, expected one: its profiler counts")
+        operands = Operands(device, DTYPES[options.dtype], 2 ** 34)
+        counts = count_launches(families, Limits(options.tiny), operands, options.seed)
+        with open(os.path.join(options.output, "launches.json"), "w") as file:
+            json.dump(counts, file, indent=1)
+        print(f"{options.output}: launches of {len(counts)} passes")
+        return
+    timer = CudaTimer(device) if device.type == "cuda" else CpuTimer()
+    sampler = Sampler(options, families, timer, device)
+    progress = Progress(options.minutes * 60)
+    try:
+        sampler.run(began + options.minutes * 60 - 0.5 * (device.type == "cuda"), progress)
+        stopped = ""
+    except KeyboardInterrupt:
+        stopped = "stopped: "
+    progress.end()
+    note_session(options, timer, sampler, time.monotonic() - began)
+    skipped = f"; {sampler.skipped} skipped (skipped.txt)" if sampler.skipped else ""
+    print(f"{stopped}{options.output}: {len(sampler.table.rows)} samples and {len(sampler.mixed.rows)} mixed ones "
+          f"({sampler.new} new) of {len(families)} operators{skipped}")
+
+
+def main(arguments=None):
+    try:
+        options = parse(arguments)
+        if options.list:
+            return list_families(chosen_families(options))
+        device = the_device(options)
+        torch.manual_seed(options.seed)
+        warnings.filterwarnings("ignore")  # of PyTorch, about its own insides
+        if options.collectives:
+            sample_collectives(options, device)
+        else:
+            sample_operators(options, device)
+    except BadInput as error:
+        sys.stderr.write(f"foretrain_sample: error: {error}\n")
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
