@@ -353,6 +353,13 @@ class Program(InFolder):
                                 "h200-141gb-sxm"], text=True, capture_output=True)
         self.assertEqual(mixed.returncode, 0, mixed.stderr)
 
+    def test_the_program_reads_our_samples_of_an_h200(self):
+        for table in ("operators.csv", "mixed/operators.csv"):
+            path = os.path.join(HERE, "..", "profiles", "h200-141gb-sxm", "samples", table)
+            read = subprocess.run([PROGRAM, "cost", path, "--profile", "h200-141gb-sxm"], text=True,
+                                  capture_output=True)
+            self.assertEqual(read.returncode, 0, read.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
