@@ -47,7 +47,9 @@ void add_predict(CLI::App& app, CommandLine& line) {
                "The run, or several to compare; without it and --model, a built-in example")
       ->type_name("");
   c.add_option("--model", o.model, "A name (foretrain list models) or a YAML file")->type_name("M");
-  c.add_option("--cluster", o.cluster, "A name (foretrain list clusters) or a YAML file")->type_name("C");
+  c.add_option("--cluster", o.cluster,
+               "A name (foretrain list clusters), a YAML file, or a folder of fit --cluster")
+      ->type_name("C");
   c.add_option("--gpus", o.gpus, "GPUs in all")->type_name("N");
   c.add_option("--plan", o.plan, "tp=4,pp=2,micro_batch=1,recompute=full,zero=1,...")->type_name("PLAN");
   c.add_option("--global-batch", o.global_batch, "Sequences a step")->type_name("B");

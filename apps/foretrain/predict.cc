@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -49,7 +50,7 @@ Result<std::int64_t> count_option(std::string_view option, const std::string& wo
   if (word.empty()) return 0;
   const std::optional<std::int64_t> count = parse_integer(word);
   if (!count || *count < 1)
-    return fail(fmt::format("{}: found {}, expected a whole number of at least 1", option, quoted(word)));
+    return fail(fmt::format("{}: found {}, expected a whole number of at least 1", option, foretrain::quoted(word)));
   return *count;
 }
 
@@ -70,7 +71,7 @@ Result<double> parse_tokens(std::string_view word) {
   const std::optional<double> number = parse_number(digits);
   if (!number || !(*number * scale >= 1) || *number * scale > kMostTokens)
     return fail(fmt::format("--tokens: found {}, expected a count from 1 to 1e18 such as 300e9, 300B or 1.5T",
-                            quoted(word)));
+                            foretrain::quoted(word)));
   return *number * scale;
 }
 
@@ -117,6 +118,14 @@ Result<Run> run_of(const PredictOptions& options, const std::string& file, const
   return parse_run(&node, given, catalog);
 }
 
+// However they are written: "a.json", "./a.json", a link.
+bool same_file(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return false;
+  std::error_code ignored;
+  return a == b || std::filesystem::equivalent(a, b, ignored) ||
+         std::filesystem::weakly_canonical(a, ignored) == std::filesystem::weakly_canonical(b, ignored);
+}
+
 // Everything that can be known to be wrong before the work begins.
 Result<void> check_options(const PredictOptions& options) {
   const std::size_t runs = options.run_files.size();
@@ -125,9 +134,12 @@ Result<void> check_options(const PredictOptions& options) {
   for (const auto& [option, path] : {std::pair{"--trace", &options.trace}, {"--html", &options.html}}) {
     if (path->empty()) continue;
     if (runs > 1) return fail(fmt::format("{}: found {} runs, expected one", option, runs));
+    for (const std::string& run : options.run_files)
+      if (same_file(*path, run))
+        return fail(fmt::format("{}: found the run's own file, expected another", option));
     TRY(check_writable(*path));
   }
-  if (!options.trace.empty() && options.trace == options.html)
+  if (same_file(options.trace, options.html))
     return fail("--html: found the file of --trace, expected another");
   if (!options.trace_stages.empty() && options.trace.empty())
     return fail("--trace-stages: found no --trace, expected the file that it is for");

@@ -97,22 +97,6 @@ void add_error(JsonWriter& w, std::string_view key, double error) {
 
 }  // namespace
 
-double bus_factor(CollectiveKind kind, std::int64_t ranks) {
-  const auto n = static_cast<double>(ranks);
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return 2 * (n - 1) / n;
-    case CollectiveKind::kAllGather:
-    case CollectiveKind::kReduceScatter:
-    case CollectiveKind::kAllToAll:
-      return (n - 1) / n;
-    case CollectiveKind::kBroadcast:
-    case CollectiveKind::kSendReceive:
-      return 1;
-  }
-  return 1;
-}
-
 std::string fitted_collectives_text(const std::vector<FittedCollective>& fitted) {
   Table table({kLeft, kLeft, kRight, kRight, kRight, kLeft, kRight, kRight, kLeft});
   table.add({"collective", "tier", "bandwidth", "latency", "unseen layout", "layout", "samples", "error",

@@ -44,7 +44,4 @@ std::string fitted_collectives_text(const std::vector<FittedCollective>& fitted)
 //   all_reduce  8 (1 node)  2.1 LL  ...
 std::string bus_bandwidth_text(const Cluster& cluster);
 
-// What a bus carries for each byte of the tensor: time * bus bandwidth = bytes * this.
-double bus_factor(CollectiveKind kind, std::int64_t ranks);
-
 }  // namespace foretrain

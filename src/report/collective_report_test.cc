@@ -25,12 +25,6 @@ FittedCollective fitted() {
           .layouts = {layout}};
 }
 
-TEST_CASE("bus bandwidth counts as nccl-tests does") {
-  CHECK(bus_factor(CollectiveKind::kAllReduce, 8) == 1.75);
-  CHECK(bus_factor(CollectiveKind::kAllGather, 8) == 0.875);
-  CHECK(bus_factor(CollectiveKind::kSendReceive, 2) == 1);
-}
-
 TEST_CASE("the table of bus bandwidth names layouts, sizes and what runs") {
   const std::string text = bus_bandwidth_text(cluster_of());
   CHECK(text.find("64 KiB") != std::string::npos);

@@ -113,4 +113,20 @@ std::string to_csv(const std::vector<CollectiveSample>& samples) {
   return text;
 }
 
+double bus_factor(CollectiveKind kind, std::int64_t ranks) {
+  const auto n = static_cast<double>(ranks);
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+      return 2 * (n - 1) / n;
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kAllToAll:
+      return (n - 1) / n;
+    case CollectiveKind::kBroadcast:
+    case CollectiveKind::kSendReceive:
+      break;
+  }
+  return 1;
+}
+
 }  // namespace foretrain

@@ -43,6 +43,9 @@ std::string to_csv(const std::vector<CollectiveSample>& samples);
 // "all_gather 4x2": nodes by ranks a node. Samples of equal labels are fitted and cleaned together.
 std::string layout_label(const CollectiveSample& sample);
 
+// What a bus carries for each byte of the tensor, as nccl-tests counts: time * bus bandwidth = bytes * this.
+double bus_factor(CollectiveKind kind, std::int64_t ranks);
+
 // A file's name as a source: what a table's cell cannot hold becomes '_'.
 std::string source_label(std::string_view file_name);
 

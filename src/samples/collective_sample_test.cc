@@ -105,3 +105,9 @@ TEST_CASE("a folder may hold operators and collectives: each reader takes its ow
   REQUIRE(operators);
   CHECK(operators->size() == 1);
 }
+
+TEST_CASE("bus bandwidth counts as nccl-tests does") {
+  CHECK(bus_factor(CollectiveKind::kAllReduce, 8) == 1.75);
+  CHECK(bus_factor(CollectiveKind::kAllGather, 8) == 0.875);
+  CHECK(bus_factor(CollectiveKind::kSendReceive, 2) == 1);
+}

@@ -67,22 +67,6 @@ std::optional<Columns> parse_header(const std::vector<NcclWord>& words) {
   return columns;
 }
 
-double bus_factor(CollectiveKind kind, std::int64_t ranks) {
-  const auto n = static_cast<double>(ranks);
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return 2 * (n - 1) / n;
-    case CollectiveKind::kAllGather:
-    case CollectiveKind::kReduceScatter:
-    case CollectiveKind::kAllToAll:
-      return (n - 1) / n;
-    case CollectiveKind::kBroadcast:
-    case CollectiveKind::kSendReceive:
-      break;
-  }
-  return 1;
-}
-
 struct Number {
   double value = 0;
   bool is_known = true;  // false: N/A

@@ -1,31 +1,21 @@
 // The collectives of four measured training runs, one by one, against the fitted clusters: what a tensor
 // all-reduce, the gradients' all-reduce, the gather of updated weights and a message between stages took.
-// FORETRAIN_SEED names the folder with measured_runs.json (tests/accuracy/check sets it).
+//
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "network/network.h"
+#include "seed_runs.h"
 #include "spec/catalog.h"
 #include "workload/workload.h"
 
 using namespace foretrain;
-using Json = nlohmann::json;
 
 namespace {
 
 constexpr double kHalf = 2;  // bytes of fp16
-
-Json measured_runs() {
-  const char* folder = std::getenv("FORETRAIN_SEED");
-  REQUIRE_MESSAGE(folder != nullptr, "start it by tests/accuracy/check");
-  std::ifstream file(std::string(folder) + "/measured_runs.json");
-  return Json::parse(file);
-}
 
 // Weights that one rank of a stage holds, as NeoX lays them out: the block's matrices split over tp.
 double stage_elements(const Json& a, double layers, double tp, bool first, bool last) {

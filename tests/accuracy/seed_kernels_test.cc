@@ -6,44 +6,17 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "cost/profile_store.h"
+#include "seed_runs.h"
 #include "workload/workload.h"
 
 using namespace foretrain;
-using Json = nlohmann::json;
 
 namespace {
-
-Json measured_runs() {
-  const char* folder = std::getenv("FORETRAIN_SEED");
-  REQUIRE_MESSAGE(folder != nullptr, "start it by tests/accuracy/check");
-  std::ifstream file(std::string(folder) + "/measured_runs.json");
-  return Json::parse(file);
-}
-
-Model model_of(const Json& a) {
-  Model model;
-  model.name = "seed";
-  model.hidden = a.at("hidden");
-  const std::int64_t heads = a.at("heads"), kv_heads = a.at("kv_heads"), ffn = a.at("ffn"), layers = 1;
-  model.blocks = {{layers, Block{heads, kv_heads, model.hidden / heads, ffn, MlpKind::kGelu}}};
-  model.norm = a.at("norm") == "layernorm" ? Norm::kLayernorm : Norm::kRmsnorm;
-  model.positions = Positions::kRope;
-  model.rotary_fraction = a.at("rotary_fraction");
-  model.vocab = a.at("vocab");
-  model.biases = model.qkv_bias = true;
-  model.norm_bias = model.norm == Norm::kLayernorm;
-  const std::string residual = a.at("residual");
-  model.residual = residual.starts_with("parallel") ? Residual::kParallel : Residual::kSequential;
-  return model;
-}
 
 // Kernels that belong together: the runs' names for them, and the operators that they are.
 std::string group_of_kernel(const std::string& kernel) {
@@ -130,16 +103,8 @@ TEST_CASE("a layer's compute kernels are within 5 % of those inside the measured
   for (const Json& run : measured_runs()) {
     const Json& kernels = run.at("in_situ_kernels_middle_stage");
     const std::string id = run.at("id"), site = run.at("site");
-    const Json& plan_of = run.at("plan");
     const Model model = model_of(run.at("architecture"));
-    Plan plan;
-    plan.tp = plan_of.at("tp");
-    plan.micro_batch = plan_of.at("micro_batch");
-    plan.recompute = Recompute::kFull;
-    plan.precision = Dtype::kFp16;
-    const std::string attention = run.at("architecture").at("attention");
-    plan.attention = attention.starts_with("unfused") ? AttentionKind::kUnfused : AttentionKind::kFlash;
-    plan.partition_activations = plan_of.at("partition_activations").get<bool>();
+    const Plan plan = plan_of(run);
     const Cluster cluster = catalog.cluster(site).value();
     const auto choice = store.costs_for(cluster, "");
     REQUIRE_MESSAGE(choice.has_value(), (choice ? "" : choice.error().text()));
