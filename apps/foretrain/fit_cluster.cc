@@ -1,6 +1,5 @@
 // foretrain fit --cluster: samples of a fabric's collectives become a cluster.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -21,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kClusterFile = "cluster.yaml";
 constexpr std::string_view kFittedNote = "# Fitted by foretrain fit --cluster; ";
 
 std::string without_slashes(std::string_view folder) {
@@ -92,21 +90,6 @@ Result<std::string> file_text(const Catalog& catalog, const FitCommandOptions& o
   return content;
 }
 
-Result<void> write_cluster(const std::string& folder, const std::string& content) {
-  if (is_folder(folder)) return write_file(fmt::format("{}/{}", folder, kClusterFile), content);
-  const std::string partial = fmt::format("{}.partial.{}", folder, ::getpid());
-  std::error_code error, ignored;
-  if (!fs::create_directory(partial, error))
-    return fail("cannot write: " + error.message(), Position{folder});
-  auto written = write_file(fmt::format("{}/{}", partial, kClusterFile), content);
-  if (written) {
-    fs::rename(partial, folder, error);
-    if (error) written = fail("cannot write: " + error.message(), Position{folder});
-  }
-  if (!written) fs::remove_all(partial, ignored);
-  return written;
-}
-
 LinkBounds bounds_of(const Cluster& cluster) {
   return {.of_rank = cluster.intra.bandwidth,
           .of_node = cluster.inter.bandwidth,
@@ -162,7 +145,7 @@ Result<CollectiveFitReport> fitted(const FitCommandOptions& options, const std::
   if (!options.out.empty()) {
     report.written = without_slashes(options.out);
     TRY_ASSIGN(const std::string text, file_text(catalog, options, *cluster, report.fitted));
-    TRY(write_cluster(report.written, text));
+    TRY(write_folder(report.written, {{"cluster.yaml", text}}));
   }
   return report;
 }

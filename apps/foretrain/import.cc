@@ -1,6 +1,5 @@
 // foretrain import: samples that others took, in our formats.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
 
@@ -18,35 +17,6 @@ namespace foretrain {
 namespace {
 
 namespace fs = std::filesystem;
-
-tl::unexpected<Error> cannot_write(const std::string& folder, const std::error_code& error) {
-  return fail("cannot write: " + error.message(), Position{folder});
-}
-
-struct OutputFile {
-  std::string name, content;
-};
-
-Result<void> write_files(const std::string& folder, const std::vector<OutputFile>& files) {
-  for (const OutputFile& file : files) TRY(write_file(folder + "/" + file.name, file.content));
-  return {};
-}
-
-// A folder that is not there yet appears with its files in it or not at all; in one that is there (--force)
-// the files are replaced, what else lies in it stays.
-Result<void> write_into_folder(const std::string& folder, const std::vector<OutputFile>& files) {
-  if (is_folder(folder)) return write_files(folder, files);
-  const std::string partial = fmt::format("{}.partial.{}", folder, ::getpid());
-  std::error_code error, ignored;
-  if (!fs::create_directory(partial, error)) return cannot_write(folder, error);
-  auto written = write_files(partial, files);
-  if (written) {
-    fs::rename(partial, folder, error);
-    if (error) written = cannot_write(folder, error);
-  }
-  if (!written) fs::remove_all(partial, ignored);
-  return written;
-}
 
 Result<std::string> without_slashes(std::string_view folder) {
   while (folder.size() > 1 && folder.ends_with('/')) folder.remove_suffix(1);
@@ -106,7 +76,7 @@ Result<std::string> imported(const ImportOptions& options) {
       return fail("-o: " + foretrain::quoted(out) + " exists; give --force to replace its samples");
   }
   TRY_ASSIGN(Imported result, is_tests ? nccl_tests(options) : published_samples(options));
-  TRY(write_into_folder(out, result.files));
+  TRY(write_folder(out, result.files));
   for (const OutputFile& file : result.files) result.text += fmt::format("written: {}/{}\n", out, file.name);
   return result.text;
 }

@@ -122,6 +122,24 @@ Result<void> check_writable(const std::string& path) {
   return {};
 }
 
+Result<void> write_folder(const std::string& folder, const std::vector<OutputFile>& files) {
+  const auto write_into = [&](const std::string& place) -> Result<void> {
+    for (const OutputFile& file : files) TRY(write_file(place + "/" + file.name, file.content));
+    return {};
+  };
+  if (is_folder(folder)) return write_into(folder);
+  const std::string partial = folder + ".partial." + std::to_string(::getpid());
+  std::error_code error, ignored;
+  if (!std::filesystem::create_directory(partial, error)) return failed("write", folder, error.value());
+  auto written = write_into(partial);
+  if (written) {
+    std::filesystem::rename(partial, folder, error);
+    if (error) written = failed("write", folder, error.value());
+  }
+  if (!written) std::filesystem::remove_all(partial, ignored);
+  return written;
+}
+
 bool is_folder(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_directory(path, ignored);

@@ -20,6 +20,13 @@ Result<void> write_file(const std::string& path, std::string_view content);
 // What write_file would refuse, as far as it can be known beforehand: for work that ends in a file.
 Result<void> check_writable(const std::string& path);
 
+struct OutputFile {
+  std::string name, content;
+};
+// A folder that is not there yet appears with its files in it or not at all; in one that is there each file
+// is replaced, and what else lies in it stays.
+Result<void> write_folder(const std::string& folder, const std::vector<OutputFile>& files);
+
 bool is_folder(const std::string& path);
 bool is_file(const std::string& path);
 

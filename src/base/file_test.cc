@@ -141,5 +141,19 @@ TEST_CASE("a folder lists its plain files by suffix, sorted") {
   CHECK(list_folder(folder / "a.yaml", "").error().message == "cannot list the folder: not a directory");
 }
 
+TEST_CASE("a new folder appears whole or not at all; in one that is there other files stay") {
+  const Scratch folder;
+  const std::string made = folder / "made";
+  REQUIRE(write_folder(made, {{"a", "1"}, {"b", "2"}}));
+  CHECK(read_file(made + "/b", 10).value() == "2");
+  REQUIRE(write_folder(made, {{"b", "3"}}));
+  CHECK(read_file(made + "/a", 10).value() == "1");
+  CHECK(read_file(made + "/b", 10).value() == "3");
+  // The second file cannot be written: nothing is left, nor of the first.
+  CHECK_FALSE(write_folder(folder / "none", {{"a", "1"}, {"no/such/place", "2"}}));
+  CHECK_FALSE(write_folder(folder / "missing/none", {{"a", "1"}}));
+  CHECK(folder.entries() == 1);
+}
+
 }  // namespace
 }  // namespace foretrain

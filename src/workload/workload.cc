@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "workload/block.h"
+#include "workload/units.h"
 
 namespace foretrain {
 namespace {
@@ -214,101 +215,6 @@ void spread_syncs(std::vector<Task>& tasks, std::int64_t syncs, bool recompute) 
 void set_saved(std::vector<Task>& tasks, Bytes kept) {
   for (Task& task : tasks) task.saved = Bytes(0);
   if (!tasks.empty()) tasks.front().saved = kept;
-}
-
-// Gathers and scatters around the work of one unit.
-class UnitWriter {
- public:
-  UnitWriter(const Model& model, const Stack& stack, const Choices& choices, ChunkWork& work)
-      : model_(model), stack_(stack), choices_(choices), work_(work) {}
-
-  // The weights of this many parameters, before a pass of the unit.
-  void gather(std::vector<Task>& tasks, std::int64_t elements, Direction direction) const {
-    Task task = collective(CollectiveKind::kAllGather, GroupKind::kShard, weight_bytes(elements), direction);
-    task.prefetch = stack_.prefetch[direction == Direction::kForward ? 0 : 1];
-    tasks.insert(tasks.begin(), task);
-  }
-
-  // Their gradients, after its backward: to shards, which copies of the model then sum.
-  void scatter(std::vector<Task>& tasks, std::int64_t elements) {
-    const Bytes whole(static_cast<double>(elements) * bytes_of(choices_.units.reduce_dtype));
-    copy(tasks, elements);
-    tasks.push_back(collective(CollectiveKind::kReduceScatter, GroupKind::kShard, whole, Direction::kWeight));
-    if (choices_.units.replicated)
-      tasks.push_back(collective(CollectiveKind::kAllReduce, GroupKind::kReplica,
-                                 whole / static_cast<double>(choices_.units.shards), Direction::kWeight));
-    // As autograd made them, and once more in the format of the reduction, where that is wider.
-    const bool wider = bytes_of(choices_.units.reduce_dtype) > bytes_of(choices_.precision);
-    const Bytes gradients = weight_bytes(elements) + (wider ? whole : Bytes(0));
-    work_.unit_gradients = std::max(work_.unit_gradients, gradients);
-  }
-
-  // A whole unit. An end of the model keeps its weights from forward to backward: the head's backward follows
-  // at once, and the embedding's does not need them.
-  void unit(Repeat& forward, Repeat& backward, std::int64_t elements, bool is_block) {
-    const UnitSharding& units = choices_.units;
-    if (elements == 0) return;
-    if (units.gathers_forward) gather(forward.tasks, elements, Direction::kForward);
-    if (units.gathers_backward && is_block) gather(backward.tasks, elements, Direction::kBackward);
-    if (units.scatters) scatter(backward.tasks, elements);
-    if (units.keeps_gathered) work_.gathered += weight_bytes(elements) * static_cast<double>(backward.count);
-    if (!units.gathers_backward) return;
-    // A block at work and the next one on its way.
-    const bool ahead = stack_.prefetch[0] != Prefetch::kNone || stack_.prefetch[1] != Prefetch::kNone;
-    const std::int64_t blocks = std::min<std::int64_t>(backward.count, ahead ? 2 : 1);
-    work_.gathered += weight_bytes(elements) * static_cast<double>(is_block ? blocks : 1);
-  }
-
-  std::int64_t elements(const Chunk& part, bool ends_together) const {
-    return parameter_share(model_, stack_, choices_.tp, part, ends_together).elements;
-  }
-
- private:
-  Bytes weight_bytes(std::int64_t elements) const {
-    return Bytes(static_cast<double>(elements) * bytes_of(choices_.precision));
-  }
-
-  void copy(std::vector<Task>& tasks, std::int64_t elements) const {
-    if (stack_.gradient_copies == 0) return;
-    Task task;
-    task.op.kind = OperatorKind::kCopy;
-    task.op.pass = PassKind::kForward;
-    task.op.dtype = choices_.precision;
-    task.op.sizes = {(elements + model_.hidden - 1) / model_.hidden, model_.hidden};
-    task.times = stack_.gradient_copies;
-    task.direction = Direction::kWeight;
-    tasks.push_back(task);
-  }
-
-  // Into or out of a buffer of its own, so not in place.
-  Task collective(CollectiveKind kind, GroupKind group, Bytes bytes, Direction direction) const {
-    Task task;
-    task.kind = Task::Kind::kCollective;
-    task.collective = {kind, group, bytes};
-    task.direction = direction;
-    task.blocking = direction == Direction::kWeight && !choices_.units.beside;
-    task.calls = group == GroupKind::kShard ? stack_.calls_per_unit : 0;
-    return task;
-  }
-
-  const Model& model_;
-  const Stack& stack_;
-  const Choices& choices_;
-  ChunkWork& work_;
-};
-
-UnitSharding unit_sharding(const Plan& plan, const Stack& stack) {
-  UnitSharding units;
-  if (plan.zero < 2 || plan.dp * plan.cp == 1) return units;
-  units.gathers_forward = plan.zero == 3 || stack.zero2_gather == Zero2Gather::kForward;
-  units.gathers_backward = plan.zero == 3 && stack.reshard_after_forward;
-  units.keeps_gathered = plan.zero == 3 && !stack.reshard_after_forward;
-  units.scatters = true;
-  units.beside = plan.overlap_grad_reduce.value_or(stack.overlap_grad_reduce);
-  units.shards = plan.shards();
-  units.replicated = plan.dp * plan.cp > units.shards;
-  units.reduce_dtype = reduction_dtype(plan, stack);
-  return units;
 }
 
 }  // namespace

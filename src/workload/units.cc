@@ -1,0 +1,85 @@
+#include "workload/units.h"
+
+#include <algorithm>
+
+namespace foretrain {
+
+UnitSharding unit_sharding(const Plan& plan, const Stack& stack) {
+  UnitSharding units;
+  if (plan.zero < 2 || plan.dp * plan.cp == 1) return units;
+  units.gathers_forward = plan.zero == 3 || stack.zero2_gather == Zero2Gather::kForward;
+  units.gathers_backward = plan.zero == 3 && stack.reshard_after_forward;
+  units.keeps_gathered = plan.zero == 3 && !stack.reshard_after_forward;
+  units.scatters = true;
+  units.beside = plan.overlap_grad_reduce.value_or(stack.overlap_grad_reduce);
+  units.shards = plan.shards();
+  units.replicated = plan.dp * plan.cp > units.shards;
+  units.reduce_dtype = reduction_dtype(plan, stack);
+  return units;
+}
+
+void UnitWriter::gather(std::vector<Task>& tasks, std::int64_t elements, Direction direction) const {
+  Task task = collective(CollectiveKind::kAllGather, GroupKind::kShard, weight_bytes(elements), direction);
+  task.prefetch = stack_.prefetch[direction == Direction::kForward ? 0 : 1];
+  tasks.insert(tasks.begin(), task);
+}
+
+void UnitWriter::scatter(std::vector<Task>& tasks, std::int64_t elements) {
+  const Bytes whole(static_cast<double>(elements) * bytes_of(choices_.units.reduce_dtype));
+  copy(tasks, elements);
+  tasks.push_back(collective(CollectiveKind::kReduceScatter, GroupKind::kShard, whole, Direction::kWeight));
+  if (choices_.units.replicated)
+    tasks.push_back(collective(CollectiveKind::kAllReduce, GroupKind::kReplica,
+                               whole / static_cast<double>(choices_.units.shards), Direction::kWeight));
+  // As autograd made them, and once more in the format of the reduction, where that is wider.
+  const bool wider = bytes_of(choices_.units.reduce_dtype) > bytes_of(choices_.precision);
+  const Bytes gradients = weight_bytes(elements) + (wider ? whole : Bytes(0));
+  work_.unit_gradients = std::max(work_.unit_gradients, gradients);
+}
+
+void UnitWriter::unit(Repeat& forward, Repeat& backward, std::int64_t elements, bool is_block) {
+  const UnitSharding& units = choices_.units;
+  if (elements == 0) return;
+  if (units.gathers_forward) gather(forward.tasks, elements, Direction::kForward);
+  if (units.gathers_backward && is_block) gather(backward.tasks, elements, Direction::kBackward);
+  if (units.scatters) scatter(backward.tasks, elements);
+  if (units.keeps_gathered) work_.gathered += weight_bytes(elements) * static_cast<double>(backward.count);
+  if (!units.gathers_backward) return;
+  // A block at work and the next one on its way.
+  const bool ahead = stack_.prefetch[0] != Prefetch::kNone || stack_.prefetch[1] != Prefetch::kNone;
+  const std::int64_t blocks = std::min<std::int64_t>(backward.count, ahead ? 2 : 1);
+  work_.gathered += weight_bytes(elements) * static_cast<double>(is_block ? blocks : 1);
+}
+
+std::int64_t UnitWriter::elements(const Chunk& part, bool ends_together) const {
+  return parameter_share(model_, stack_, choices_.tp, part, ends_together).elements;
+}
+
+Bytes UnitWriter::weight_bytes(std::int64_t elements) const {
+  return Bytes(static_cast<double>(elements) * bytes_of(choices_.precision));
+}
+
+void UnitWriter::copy(std::vector<Task>& tasks, std::int64_t elements) const {
+  if (stack_.gradient_copies == 0) return;
+  Task task;
+  task.op.kind = OperatorKind::kCopy;
+  task.op.pass = PassKind::kForward;
+  task.op.dtype = choices_.precision;
+  task.op.sizes = {(elements + model_.hidden - 1) / model_.hidden, model_.hidden};
+  task.times = stack_.gradient_copies;
+  task.direction = Direction::kWeight;
+  tasks.push_back(task);
+}
+
+// Into or out of a buffer of its own, so not in place.
+Task UnitWriter::collective(CollectiveKind kind, GroupKind group, Bytes bytes, Direction direction) const {
+  Task task;
+  task.kind = Task::Kind::kCollective;
+  task.collective = {kind, group, bytes};
+  task.direction = direction;
+  task.blocking = direction == Direction::kWeight && !choices_.units.beside;
+  task.calls = group == GroupKind::kShard ? stack_.calls_per_unit : 0;
+  return task;
+}
+
+}  // namespace foretrain

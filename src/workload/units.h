@@ -1,0 +1,40 @@
+// ZeRO 2 and 3 inside passes: a block, the embedding or the head is a unit, whose weights are gathered before
+// its passes and whose gradients are scattered after its backward (Rajbhandari et al. 2020, arXiv 1910.02054;
+// Zhao et al. 2023, arXiv 2304.11277).
+#pragma once
+
+#include "workload/workload.h"
+
+namespace foretrain {
+
+// What a plan's ZeRO does around units; nothing below ZeRO 2.
+UnitSharding unit_sharding(const Plan& plan, const Stack& stack);
+
+// Writes gathers and scatters around the work of units.
+class UnitWriter {
+ public:
+  UnitWriter(const Model& model, const Stack& stack, const Choices& choices, ChunkWork& work)
+      : model_(model), stack_(stack), choices_(choices), work_(work) {}
+
+  // A whole unit. An end of the model keeps its weights from forward to backward: the head's backward follows
+  // at once, and the embedding's does not need them.
+  void unit(Repeat& forward, Repeat& backward, std::int64_t elements, bool is_block);
+
+  std::int64_t elements(const Chunk& part, bool ends_together) const;
+
+ private:
+  // The weights of this many parameters, before a pass of the unit.
+  void gather(std::vector<Task>& tasks, std::int64_t elements, Direction direction) const;
+  // Their gradients, after its backward: to shards, which copies of the model then sum.
+  void scatter(std::vector<Task>& tasks, std::int64_t elements);
+  Bytes weight_bytes(std::int64_t elements) const;
+  void copy(std::vector<Task>& tasks, std::int64_t elements) const;
+  Task collective(CollectiveKind kind, GroupKind group, Bytes bytes, Direction direction) const;
+
+  const Model& model_;
+  const Stack& stack_;
+  const Choices& choices_;
+  ChunkWork& work_;
+};
+
+}  // namespace foretrain
