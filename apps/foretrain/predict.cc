@@ -50,7 +50,8 @@ Result<std::int64_t> count_option(std::string_view option, const std::string& wo
   if (word.empty()) return 0;
   const std::optional<std::int64_t> count = parse_integer(word);
   if (!count || *count < 1)
-    return fail(fmt::format("{}: found {}, expected a whole number of at least 1", option, foretrain::quoted(word)));
+    return fail(
+        fmt::format("{}: found {}, expected a whole number of at least 1", option, foretrain::quoted(word)));
   return *count;
 }
 
