@@ -120,6 +120,7 @@ Result<FitReport> fitted(const FitCommandOptions& options, const std::string& pr
   const CleanResult cleaned = clean(std::move(samples), *gpu);
   report.used = cleaned.kept.size();
   report.rejections = cleaned.rejections;
+  report.host_shares = cleaned.host_shares;
   FittedProfile profile;
   if (!options.out.empty() || !options.html.empty()) {
     ProgressBar bar("fitting", "samples");

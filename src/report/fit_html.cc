@@ -224,6 +224,9 @@ std::string fit_html(const FitReport& report) {
         "<h2>Rejected</h2>\n<div class=\"wide\"><table><tr><th>operator</th><th class=\"n\">samples</th>"
         "<th>reason</th><th>example</th></tr>\n" +
         rejection_rows(report) + "</table></div>\n";
+  if (!report.host_shares.empty())
+    html += "<h2>Taken off spans as the host's work</h2>\n<pre>" +
+            html_escaped(host_shares_text(report.host_shares)) + "</pre>\n";
   for (const Scatter& scatter : report.scatters)
     if (!scatter.points.empty()) html += section(scatter);
   return html_page("Operators of " + report.gpu, kStyle, html);

@@ -169,6 +169,8 @@ std::string fit_text(const FitReport& report) {
   std::string text = fmt::format("samples   {} read, {} used, {} rejected\n", count_text(report.read),
                                  count_text(report.used), count_text(report.read - report.used));
   if (!report.rejections.empty()) text += "\nrejected\n" + indented(rejections_text(report.rejections));
+  if (!report.host_shares.empty())
+    text += "\ntaken off spans as the host's work\n" + indented(host_shares_text(report.host_shares));
   if (!report.models.empty())
     text += "\nfitted (error: mean absolute, on shapes a model has not seen)\n" + models_text(report.models);
   if (!report.too_few.empty()) {
@@ -202,6 +204,17 @@ std::string fit_json(const FitReport& report) {
         .value(r.group)
         .key("example")
         .value(r.example)
+        .end_object();
+  w.end_array();
+  w.key("host_shares").begin_array();
+  for (const HostShare& share : report.host_shares)
+    w.begin_object()
+        .key("operator")
+        .value(share.operator_name)
+        .key("us_per_tensor")
+        .value(share.us_per_tensor)
+        .key("count")
+        .value(share.count)
         .end_object();
   w.end_array();
   w.key("operators").begin_array();

@@ -42,6 +42,7 @@ struct FitReport {
   std::string samples_name;  // file or folder
   std::size_t read = 0, used = 0;
   std::vector<Rejection> rejections;
+  std::vector<HostShare> host_shares;
   std::vector<OperatorModelView> models;  // of which only key and facts are told
   std::vector<std::string> too_few;       // groups left to physics
   std::vector<StudyReportRow> study;

@@ -13,6 +13,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "samples/host_share.h"
 #include "workload/operator_text.h"
 
 namespace foretrain {
@@ -365,6 +366,11 @@ CleanResult clean(std::vector<Sample> samples, const Gpu& gpu) {
   CleanResult result;
   std::vector<bool> rejected(samples.size());
   for (const auto& [label, members] : groups) {
+    std::vector<Sample*> group;
+    group.reserve(members.size());
+    for (const std::size_t i : members) group.push_back(&samples[i]);
+    if (const double us = take_off_host_share(group, gpu); us > 0)
+      result.host_shares.push_back({label, us, group.size()});
     std::vector<Row> rows;
     rows.reserve(members.size());
     for (const std::size_t i : members) rows.push_back(make_row(samples[i], gpu));
@@ -385,6 +391,14 @@ std::string rejections_text(const std::vector<Rejection>& rejections) {
     text += fmt::format("{:<{}}  {:>6} of {:>6}  {:<10}  {}\n", r.operator_name, width,
                         with_commas(static_cast<std::int64_t>(r.count)),
                         with_commas(static_cast<std::int64_t>(r.group)), r.reason, r.example);
+  return text;
+}
+
+std::string host_shares_text(const std::vector<HostShare>& shares) {
+  std::string text;
+  for (const HostShare& share : shares)
+    text += fmt::format("{}  {:.1f} us a tensor, {} samples\n", share.operator_name, share.us_per_tensor,
+                        with_commas(static_cast<std::int64_t>(share.count)));
   return text;
 }
 

@@ -40,15 +40,25 @@ struct Rejection {
   std::string example;    // the first rejected row in words: "m=8192 k=4096 n=4096: 3.2 us"
 };
 
+// Spans from which the host's work was taken off (host_share.h) before they were judged.
+struct HostShare {
+  std::string operator_name;
+  double us_per_tensor = 0;
+  std::size_t count = 0;
+};
+
 struct CleanResult {
   std::vector<Sample> kept;           // in their order
   std::vector<Sample> rejected;       // likewise
   std::vector<Rejection> rejections;  // by operator in order of appearance, then by reason as above
+  std::vector<HostShare> host_shares;
 };
 
 CleanResult clean(std::vector<Sample> samples, const Gpu& gpu);
 
 // A table for people: operator, how many of how many, reason, example; empty where nothing was rejected.
 std::string rejections_text(const std::vector<Rejection>& rejections);
+// A line each; empty where there was none.
+std::string host_shares_text(const std::vector<HostShare>& shares);
 
 }  // namespace foretrain

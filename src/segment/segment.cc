@@ -109,9 +109,9 @@ class Streams {
 
   void step(const Priced& item) {
     const Task& task = *item.task;
-    if (task.kind == Task::Kind::kSync) {
+    if (task.kind == Task::Kind::kHost) {
       host_ += item.host;
-      host_ = std::max({host_, compute_, comm_});
+      if (task.blocking) host_ = std::max({host_, compute_, comm_});
       return;
     }
     if (on_data_stream(task)) {

@@ -50,7 +50,7 @@ Task gather(double us, bool blocking) {
 
 Task host_sync() {
   Task task;
-  task.kind = Task::Kind::kSync;
+  task.kind = Task::Kind::kHost;
   return task;
 }
 
@@ -101,6 +101,22 @@ TEST_CASE("A synchronisation drains the lead: every layer pays its first launch"
   const Segment segment = run({op(100, 5), host_sync()}, 4);
   CHECK(us(segment.duration) == doctest::Approx(4 * 105));
   CHECK(us(segment, Cause::kLaunch) == doctest::Approx(20));
+}
+
+TEST_CASE("A lead hides the host's own work, unless the pass before ended with a wait") {
+  Task calls = host_sync();
+  calls.blocking = false;
+  calls.calls = 4;
+  const Pass pass{{Repeat{1, false, {calls}}, Repeat{4, true, {op(100, 5)}}}};
+  const auto with_lead = [&](double lead) {
+    return lay_out(pass, Priced(), two_ranks(), microseconds(10), microseconds(lead));
+  };
+  CHECK(us(with_lead(0).duration) == doctest::Approx(40 + 5 + 400));
+  CHECK(us(with_lead(1000).duration) == doctest::Approx(400));
+  CHECK(us(with_lead(0).lead) == doctest::Approx(445 - 60));
+  Pass timed = pass;
+  timed.repeats.push_back(Repeat{1, false, {host_sync()}});
+  CHECK(us(lay_out(timed, Priced(), two_ranks(), microseconds(10), Seconds(0)).lead) == 0);
 }
 
 TEST_CASE("A blocking collective stops compute, one that does not runs beside weight gradients only") {

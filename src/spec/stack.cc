@@ -220,6 +220,18 @@ Result<void> read_pipeline_and_data_parallel(const Node& node, Stack& stack) {
   return read_optional(*data, "gradient_copies", stack.gradient_copies, 0, kMaxTimes);
 }
 
+// A count forward and one backward.
+Result<void> read_both_ways(const Node& map, std::string_view key, std::array<std::int64_t, 2>& out) {
+  const Node* counts = map.find(key);
+  if (counts == nullptr) return {};
+  if (!counts->is_list() || counts->items.size() != 2)
+    return fail(fmt::format("{}: expected a list of two counts, [forward, backward]", key), counts->at);
+  for (std::size_t i = 0; i < 2; ++i)
+    if (auto read = read_value(counts->items[i], out[i], 0, kMaxLaunches); !read)
+      return named(key, std::move(read).error());
+  return {};
+}
+
 }  // namespace
 
 bool has_dropout(const Stack& stack) {
@@ -247,17 +259,17 @@ Result<Stack> parse_stack(const Node& node) {
   TRY(read_pipeline_and_data_parallel(node, stack));
   TRY_ASSIGN(const Node* host, optional_section(node, "host",
                                                 {"syncs_per_layer", "calls_per_layer", "calls_per_recompute",
-                                                 "calls_per_unit"}));
+                                                 "calls_per_unit", "calls_per_pass", "sync_after_pass",
+                                                 "calls_per_batch", "copies_per_batch", "calls_per_step"}));
   TRY(read_optional(*host, "syncs_per_layer", stack.syncs_per_layer, 0, 1'000));
-  if (const Node* calls = host->find("calls_per_layer")) {
-    if (!calls->is_list() || calls->items.size() != 2)
-      return fail("calls_per_layer: expected a list of two counts, [forward, backward]", calls->at);
-    for (std::size_t i = 0; i < 2; ++i)
-      if (auto read = read_value(calls->items[i], stack.calls_per_layer[i], 0, kMaxLaunches); !read)
-        return named("calls_per_layer", std::move(read).error());
-  }
+  TRY(read_both_ways(*host, "calls_per_layer", stack.calls_per_layer));
+  TRY(read_both_ways(*host, "calls_per_pass", stack.calls_per_pass));
+  TRY(read_optional(*host, "sync_after_pass", stack.sync_after_pass));
   TRY(read_optional(*host, "calls_per_recompute", stack.calls_per_recompute, 0, kMaxLaunches));
   TRY(read_optional(*host, "calls_per_unit", stack.calls_per_unit, 0, kMaxLaunches));
+  TRY(read_optional(*host, "calls_per_batch", stack.calls_per_batch, 0, kMaxLaunches));
+  TRY(read_optional(*host, "copies_per_batch", stack.copies_per_batch, 0, kMaxLaunches));
+  TRY(read_optional(*host, "calls_per_step", stack.calls_per_step, 0, kMaxLaunches));
   return stack;
 }
 

@@ -122,6 +122,13 @@ struct Stack {
   std::array<std::int64_t, 2> calls_per_layer = {0, 0};  // forward, backward
   std::int64_t calls_per_recompute = 0;                  // on top of the forward that is run again
   std::int64_t calls_per_unit = 0;  // likewise around each gather or scatter of a block under ZeRO 2 and 3
+  std::array<std::int64_t, 2> calls_per_pass = {0, 0};  // likewise before a forward or backward begins
+  bool sync_after_pass = false;                         // a timer waits for the GPU
+  // On the first and the last stage, before the forward of each micro-batch: loading it, and copies to the
+  // GPU for which the host waits.
+  std::int64_t calls_per_batch = 0;
+  std::int64_t copies_per_batch = 0;
+  std::int64_t calls_per_step = 0;  // likewise before the update: the loss is read and logged
 
   bool operator==(const Stack&) const = default;
 };

@@ -71,7 +71,9 @@ TEST_CASE("a stack's choices are read, and keep their defaults where nothing is 
       "data_parallel: {overlap: true, bucket_elements: 40000000, zero_reduce_scatter: false, "
       "overlap_param_gather: true, prefetch: [none, after], reshard_after_forward: false, "
       "zero2_gather: forward, gradient_copies: 2}\n"
-      "host: {syncs_per_layer: 2, calls_per_layer: [7, 9], calls_per_recompute: 3, calls_per_unit: 4}\n");
+      "host: {syncs_per_layer: 2, calls_per_layer: [7, 9], calls_per_recompute: 3, calls_per_unit: 4, "
+      "calls_per_pass: [5, 6], sync_after_pass: true, calls_per_batch: 8, copies_per_batch: 10, "
+      "calls_per_step: 11}\n");
   REQUIRE(stack.has_value());
   wanted.name = "x";
   wanted.source = "y";
@@ -104,6 +106,11 @@ TEST_CASE("a stack's choices are read, and keep their defaults where nothing is 
   wanted.calls_per_layer = {7, 9};
   wanted.calls_per_recompute = 3;
   wanted.calls_per_unit = 4;
+  wanted.calls_per_pass = {5, 6};
+  wanted.sync_after_pass = true;
+  wanted.calls_per_batch = 8;
+  wanted.copies_per_batch = 10;
+  wanted.calls_per_step = 11;
   CHECK(*stack == wanted);
 }
 

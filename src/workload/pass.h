@@ -16,12 +16,12 @@ namespace foretrain {
 enum class Direction : unsigned char { kForward, kBackward, kWeight };
 
 struct Task {
-  enum class Kind : unsigned char { kOperator, kCollective, kSync };  // a sync: the host waits for the GPU
+  enum class Kind : unsigned char { kOperator, kCollective, kHost };
 
   Kind kind = Kind::kOperator;
   Direction direction = Direction::kForward;
-  bool recompute = false;               // a forward that runs again inside a backward
-  bool blocking = true;                 // of a collective: compute waits for it
+  bool recompute = false;  // a forward that runs again inside a backward
+  bool blocking = true;    // compute waits for the collective; the host, after its calls, for the GPU
   Prefetch prefetch = Prefetch::kNone;  // of a unit's gather: when it may start
   Operator op;
   Collective collective;

@@ -190,10 +190,19 @@ void add_calls(std::vector<Task>& tasks, std::int64_t calls, bool recompute) {
   }
 }
 
+Task host_task(Direction direction, std::int64_t calls, bool waits) {
+  Task task;
+  task.kind = Task::Kind::kHost;
+  task.direction = direction;
+  task.blocking = waits;
+  task.calls = calls;
+  return task;
+}
+
 // Points at which the host waits for the GPU, evenly among those tasks, the last of them after the last task.
 void spread_syncs(std::vector<Task>& tasks, std::int64_t syncs, bool recompute) {
   const auto counts = [&](const Task& task) {
-    return task.kind != Task::Kind::kSync && task.recompute == recompute;
+    return task.kind != Task::Kind::kHost && task.recompute == recompute;
   };
   const std::int64_t n = std::count_if(tasks.begin(), tasks.end(), counts);
   std::vector<Task> out;
@@ -201,14 +210,37 @@ void spread_syncs(std::vector<Task>& tasks, std::int64_t syncs, bool recompute) 
   for (const Task& task : tasks) {
     out.push_back(task);
     if (!counts(task)) continue;
-    Task sync;
-    sync.kind = Task::Kind::kSync;
-    sync.direction = task.direction;
+    Task sync = host_task(task.direction, 0, true);
     sync.recompute = recompute;
     for (std::int64_t k = (i + 1) * syncs / n - i * syncs / n; k > 0; --k) out.push_back(sync);
     ++i;
   }
   tasks = std::move(out);
+}
+
+// What the host does around the passes of a chunk. A backward may be cut into B and W, each of which ends
+// with a wait where the whole does.
+void add_host_work(const Stack& stack, const Chunk& chunk, ChunkWork& work) {
+  Repeat forward, backward;
+  if (stack.calls_per_pass[0] > 0)
+    forward.tasks.push_back(host_task(Direction::kForward, stack.calls_per_pass[0], false));
+  if (chunk.first || chunk.last) {
+    if (stack.calls_per_batch > 0)
+      forward.tasks.push_back(host_task(Direction::kForward, stack.calls_per_batch, false));
+    for (std::int64_t i = 0; i < stack.copies_per_batch; ++i)
+      forward.tasks.push_back(host_task(Direction::kForward, 1, true));
+  }
+  if (stack.calls_per_pass[1] > 0)
+    backward.tasks.push_back(host_task(Direction::kBackward, stack.calls_per_pass[1], false));
+  const auto put_before = [](Repeat& repeat, Pass& pass) {
+    if (!repeat.tasks.empty()) pass.repeats.insert(pass.repeats.begin(), std::move(repeat));
+  };
+  put_before(forward, work.forward);
+  put_before(backward, work.backward);
+  if (!stack.sync_after_pass) return;
+  work.forward.repeats.push_back({1, false, {host_task(Direction::kForward, 0, true)}});
+  work.backward.repeats.push_back(
+      {1, false, {host_task(Direction::kBackward, 0, true), host_task(Direction::kWeight, 0, true)}});
 }
 
 // Under recomputation a forward keeps less than its steps say: put what it keeps on the first task.
@@ -325,6 +357,7 @@ ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& cho
 
   for (Repeat* repeat : {&head_backward, &layer_backward, &embedding_backward})
     if (!repeat->tasks.empty()) work.backward.repeats.push_back(std::move(*repeat));
+  add_host_work(stack, chunk, work);
   return work;
 }
 
@@ -371,6 +404,8 @@ Pass build_optimizer(const Stack& stack, Dtype precision, Dtype grad_dtype, std:
   const auto size = [](Dtype dtype) { return static_cast<std::int64_t>(bytes_of(dtype)); };
   const bool master = stack.master_weights && precision != Dtype::kFp32;
   Repeat repeat;
+  if (stack.calls_per_step > 0)
+    repeat.tasks.push_back(host_task(Direction::kForward, stack.calls_per_step, true));
   for (const PartOperator& entry : stack.optimizer) {
     Task task;
     task.op.kind = entry.kind;

@@ -1,0 +1,78 @@
+// The host's work at the scale of passes, micro-batches and steps.
+#include <doctest/doctest.h>
+
+#include "workload/workload.h"
+
+#include "spec/catalog.h"
+
+using namespace foretrain;
+
+namespace {
+
+Model small() {
+  Model model;
+  model.hidden = 512;
+  model.blocks = {{4, Block{8, 8, 64, 2048, MlpKind::kGelu}}};
+  model.vocab = 1024;
+  model.max_positions = 1024;
+  return model;
+}
+
+Stack stack() {
+  Stack stack = *Catalog().stack("generic");
+  stack.calls_per_pass = {3, 5};
+  stack.sync_after_pass = true;
+  stack.calls_per_batch = 7;
+  stack.copies_per_batch = 2;
+  stack.calls_per_step = 11;
+  return stack;
+}
+
+ChunkWork chunk(const Stack& stack, bool first, bool last) {
+  const Model model = small();
+  return build_chunk(model, stack, choices_of(model, Plan{}, stack, 1024, true), Chunk{2, first, last});
+}
+
+struct HostWork {
+  std::int64_t calls = 0, waits = 0;
+  bool operator==(const HostWork&) const = default;
+};
+HostWork host_work(const Repeat& repeat) {
+  HostWork sum;
+  for (const Task& task : repeat.tasks) {
+    CHECK(task.kind == Task::Kind::kHost);
+    sum.calls += task.calls;
+    sum.waits += task.blocking;
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("The ends of the model load data, every chunk starts and times its passes") {
+  for (const bool first : {true, false})
+    for (const bool last : {true, false}) {
+      const ChunkWork work = chunk(stack(), first, last);
+      const bool loads = first || last;
+      CHECK(host_work(work.forward.repeats.front()) == HostWork{loads ? 3 + 7 + 2 : 3, loads ? 2 : 0});
+      CHECK(host_work(work.forward.repeats.back()) == HostWork{0, 1});
+      CHECK(host_work(work.backward.repeats.front()) == HostWork{5, 0});
+      CHECK(host_work(work.backward.repeats.back()) == HostWork{0, 2});
+      // B and W each end with a wait of their own.
+      for (const Direction direction : {Direction::kBackward, Direction::kWeight})
+        CHECK(host_work(only(work.backward, direction).repeats.back()) == HostWork{0, 1});
+    }
+}
+
+TEST_CASE("A stack without such counts adds no task") {
+  const ChunkWork work = chunk(*Catalog().stack("generic"), true, true);
+  for (const Pass* pass : {&work.forward, &work.backward})
+    for (const Repeat& repeat : pass->repeats)
+      for (const Task& task : repeat.tasks) CHECK(task.kind != Task::Kind::kHost);
+}
+
+TEST_CASE("A step's logging stands before its update") {
+  const Pass pass = build_optimizer(stack(), Dtype::kBf16, Dtype::kFp32, 1000, 1000, 10);
+  CHECK(pass.repeats.front().tasks.front().calls == 11);
+  CHECK(pass.repeats.front().tasks.front().kind == Task::Kind::kHost);
+}
