@@ -77,7 +77,8 @@ class Streams {
       };
       const Lags now = this->lags();
       const bool settled = i > 0 && same(gpu_step, period) && same(host_step, host_period) &&
-                           same(now.comm, lags.comm) && same(now.data, lags.data) &&
+                           same(now.comm, lags.comm) && same(now.input, lags.input) &&
+                           same(now.weight, lags.weight) && same(now.data, lags.data) &&
                            same(now.replica, lags.replica) && same(now.gather, lags.gather) &&
                            host_step <= gpu_step * (1 + 1e-9);
       // The last unit is followed by another than the rest.
@@ -125,17 +126,18 @@ class Streams {
     if (task.kind == Task::Kind::kCollective) {
       collective(item);
     } else {
-      if (task.direction != Direction::kWeight && comm_ > compute_) {
-        add_wait(comm_ - compute_, Cause::kTensorParallel);
-        compute_ = comm_;
+      if (const Seconds needed = needed_by(task); needed > compute_) {
+        add_wait(needed - compute_, Cause::kTensorParallel);
+        compute_ = needed;
       }
       // n kernels of equal length: the first waits for its own launch, the last for all launches.
       const double n = static_cast<double>(std::max<std::int64_t>(item.launches, 1));
       const Seconds start = std::max(issue + item.host / n, compute_);
-      const Seconds gpu = run_beside_data(item.gpu, start);
+      const Cause other = comm_ > start ? Cause::kTensorParallel : Cause::kDataParallel;
+      const Seconds gpu = run_beside_collectives(item.gpu, start);
       const Seconds end = std::max(start + gpu, host_ + gpu / n);
       add_wait(end - compute_ - gpu, Cause::kLaunch);
-      add_wait(gpu - item.gpu, Cause::kDataParallel);
+      add_wait(gpu - item.gpu, other);
       compute_ = end;
       const Cause cause = task.recompute                          ? Cause::kRecompute
                           : task.direction == Direction::kForward ? Cause::kForward
@@ -159,8 +161,14 @@ class Streams {
       add_wait(ready - compute_ + item.gpu, Cause::kTensorParallel);
       compute_ = comm_ = start + item.gpu;
     } else {
-      comm_ = start + item.gpu;
+      needed_by(*item.task) = comm_ = start + item.gpu;
     }
+  }
+
+  // When the collectives are over that the work of a task's direction is for: a gather for W runs beside B, a
+  // sum of what B made beside W.
+  Seconds& needed_by(const Task& task) {
+    return task.direction == Direction::kWeight ? needed_by_weight_ : needed_by_input_;
   }
 
   // The work of a unit begins: its weights must be there, and the next unit's may be sent for.
@@ -205,19 +213,21 @@ class Streams {
     compute_ = until;
   }
 
-  Seconds run_beside_data(Seconds gpu, Seconds start) {
-    const Beside run = beside(gpu, std::max(data_, replica_) - start);
-    for (Seconds* end : {&gather_end_, &data_, &replica_}) *end += collective_delay(*end - start, run.both);
+  Seconds run_beside_collectives(Seconds gpu, Seconds start) {
+    const Beside run = beside(gpu, std::max({data_, replica_, comm_}) - start);
+    for (Seconds* end : {&gather_end_, &data_, &replica_, &comm_, &needed_by_input_, &needed_by_weight_})
+      *end += collective_delay(*end - start, run.both);
     return run.compute;
   }
 
   // How far the other streams are ahead of compute; one that has fallen behind does not matter.
   struct Lags {
-    Seconds comm, data, replica, gather;
+    Seconds comm, input, weight, data, replica, gather;
   };
   Lags lags() const {
     const auto ahead = [&](Seconds end) { return std::max(end - compute_, Seconds(0)); };
-    return {ahead(comm_), ahead(data_), ahead(replica_), ahead(gather_end_)};
+    return {ahead(comm_), ahead(needed_by_input_), ahead(needed_by_weight_),
+            ahead(data_), ahead(replica_),         ahead(gather_end_)};
   }
 
   void wait_for_queue(std::int64_t launches) {
@@ -259,6 +269,8 @@ class Streams {
         out_.ready_before_end.push_back(std::max(compute_, comm_) + gpu_step * static_cast<double>(i));
     compute_ += gpu_step * n;
     comm_ += gpu_step * n;
+    needed_by_input_ += gpu_step * n;
+    needed_by_weight_ += gpu_step * n;
     data_ += gpu_step * n;
     replica_ += gpu_step * n;
     gather_end_ += gpu_step * n;
@@ -276,7 +288,8 @@ class Streams {
   Segment out_;
   Seconds host_;
   Seconds compute_;
-  Seconds comm_;
+  Seconds comm_;  // when the tensor-parallel stream is empty
+  Seconds needed_by_input_, needed_by_weight_;
   Seconds data_;        // when the data-parallel stream is empty
   Seconds replica_;     // when replicas have summed their shards, where they use other links
   Seconds gather_end_;  // of the gather sent for last

@@ -5,8 +5,9 @@
 // so a host that runs ahead leaves no gaps, and a slow one shows as idle GPU. The lead is carried from
 // operator to operator and from layer to layer (and, unless something drains it, from pass to pass); a
 // synchronisation sets the host back to the GPU. The launch queue holds kQueueDepth kernels: the host cannot
-// run further ahead. A collective that does not block runs on a stream of its own; work on weight gradients
-// goes on beside it, anything else waits.
+// run further ahead. A collective that does not block runs on a stream of its own, beside the work of the
+// other direction (a gather for W beside B, a sum of what B made beside W), and both slow down; its own waits
+// for it.
 //
 // Under ZeRO 2 and 3 a pass is a row of units (blocks, the ends of the model), each with a gather of its
 // weights before its work or a scatter of its gradients after it. These have a stream of their own, first

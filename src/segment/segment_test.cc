@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include "segment/contention.h"
+
 using namespace foretrain;
 
 namespace {
@@ -119,12 +121,19 @@ TEST_CASE("A lead hides the host's own work, unless the pass before ended with a
   CHECK(us(lay_out(timed, Priced(), two_ranks(), microseconds(10), Seconds(0)).lead) == 0);
 }
 
-TEST_CASE("A blocking collective stops compute, one that does not runs beside weight gradients only") {
+TEST_CASE("A blocking collective stops compute, another runs beside work that does not need it") {
   const Task b = op(10, 0, Direction::kBackward), w = op(10, 0, Direction::kWeight);
   CHECK(us(run({b, gather(15, true), w, b}).duration) == doctest::Approx(45));
+  // W takes longer beside the gather, and the gather beside W; the rest of it is alone, and B waits.
   const Segment beside = run({b, gather(15, false), w, b});
-  CHECK(us(beside.duration) == doctest::Approx(10 + 15 + 10));
-  CHECK(us(beside, Cause::kTensorParallel) == doctest::Approx(5));  // what W does not cover
+  const double both = 10 * kComputeBeside, rest = 15 - both / kCollectiveBeside;
+  CHECK(us(beside.duration) == doctest::Approx(10 + both + rest + 10));
+  CHECK(us(beside, Cause::kTensorParallel) == doctest::Approx(both - 10 + rest));
+  // A gather for W: B goes on beside it, W waits.
+  Task for_weight = gather(15, false);
+  for_weight.direction = Direction::kWeight;
+  CHECK(us(run({for_weight, b, w}).duration) == doctest::Approx(both + rest + 10));
+  CHECK(us(run({for_weight, w, b}).duration) == doctest::Approx(15 + 10 + 10));
 }
 
 TEST_CASE("The launch queue is bounded: the host is never further ahead than it holds") {
@@ -151,6 +160,7 @@ TEST_CASE("Causes sum to the duration, which is at least the work of each queue"
         tasks.push_back(host_sync());
       } else if (what == 1) {
         tasks.push_back(gather(*rc::gen::inRange(1, 50), *rc::gen::arbitrary<bool>()));
+        if (*rc::gen::arbitrary<bool>()) tasks.back().direction = Direction::kWeight;
       } else {
         const int g = *rc::gen::inRange(0, 100), h = *rc::gen::inRange(0, 40);
         tasks.push_back(op(g, h, what == 2 ? Direction::kWeight : Direction::kForward));
