@@ -237,6 +237,8 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
 
   ChunkKey key;
   key.choices = choices_of(model_, plan, stack_, seq_, out.micro_batches > 1);
+  if (plan.pp > 1 && network.placed(GroupKind::kPipeline).crosses_nodes())
+    key.choices.calls_beside_messages = stack_.calls_beside_messages * plan.tp;
   key.tensor = network.placed(GroupKind::kTensor);
   if (key.choices.units.scatters) {
     key.shard = network.placed(GroupKind::kShard);

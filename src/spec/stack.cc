@@ -257,15 +257,17 @@ Result<Stack> parse_stack(const Node& node) {
   TRY(read_numbers(node, stack));
   TRY(read_tensor_parallel(node, stack));
   TRY(read_pipeline_and_data_parallel(node, stack));
-  TRY_ASSIGN(const Node* host, optional_section(node, "host",
-                                                {"syncs_per_layer", "calls_per_layer", "calls_per_recompute",
-                                                 "calls_per_unit", "calls_per_pass", "sync_after_pass",
-                                                 "calls_per_batch", "copies_per_batch", "calls_per_step"}));
+  TRY_ASSIGN(const Node* host,
+             optional_section(node, "host",
+                              {"syncs_per_layer", "calls_per_layer", "calls_per_recompute",
+                               "calls_beside_messages", "calls_per_unit", "calls_per_pass", "sync_after_pass",
+                               "calls_per_batch", "copies_per_batch", "calls_per_step"}));
   TRY(read_optional(*host, "syncs_per_layer", stack.syncs_per_layer, 0, 1'000));
   TRY(read_both_ways(*host, "calls_per_layer", stack.calls_per_layer));
   TRY(read_both_ways(*host, "calls_per_pass", stack.calls_per_pass));
   TRY(read_optional(*host, "sync_after_pass", stack.sync_after_pass));
   TRY(read_optional(*host, "calls_per_recompute", stack.calls_per_recompute, 0, kMaxLaunches));
+  TRY(read_optional(*host, "calls_beside_messages", stack.calls_beside_messages, 0, kMaxLaunches));
   TRY(read_optional(*host, "calls_per_unit", stack.calls_per_unit, 0, kMaxLaunches));
   TRY(read_optional(*host, "calls_per_batch", stack.calls_per_batch, 0, kMaxLaunches));
   TRY(read_optional(*host, "copies_per_batch", stack.copies_per_batch, 0, kMaxLaunches));

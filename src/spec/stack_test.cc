@@ -60,20 +60,21 @@ TEST_CASE("a stack's choices are read, and keep their defaults where nothing is 
   Stack wanted = *stack_of(kParts);
   CHECK(wanted.default_attention == AttentionKind::kFlash);
   CHECK(wanted.calls_per_recompute == 0);
-  const auto stack = stack_of(
-      kParts +
-      "name: x\nsource: y\ndefault_attention: unfused\ndefault_dropout: 0.1\n"
-      "gradients: {dtype: bf16, reduce_dtype: fp16, fp16_stays: true, fused_accumulation: false}\n"
-      "states: {master_weights: false, moments: bf16, lazy_gradients: true}\n"
-      "tensor_parallel: {blocking: false, parallel_all_reduces: [1, 2], sp_gather_again: true, "
-      "vocab_multiple: 128}\n"
-      "pipeline: {split: pipeline_layers, blocking: false, sends_mask: true, scatter_gather: true}\n"
-      "data_parallel: {overlap: true, bucket_elements: 40000000, zero_reduce_scatter: false, "
-      "overlap_param_gather: true, prefetch: [none, after], reshard_after_forward: false, "
-      "zero2_gather: forward, gradient_copies: 2}\n"
-      "host: {syncs_per_layer: 2, calls_per_layer: [7, 9], calls_per_recompute: 3, calls_per_unit: 4, "
-      "calls_per_pass: [5, 6], sync_after_pass: true, calls_per_batch: 8, copies_per_batch: 10, "
-      "calls_per_step: 11}\n");
+  const auto stack =
+      stack_of(kParts +
+               "name: x\nsource: y\ndefault_attention: unfused\ndefault_dropout: 0.1\n"
+               "gradients: {dtype: bf16, reduce_dtype: fp16, fp16_stays: true, fused_accumulation: false}\n"
+               "states: {master_weights: false, moments: bf16, lazy_gradients: true}\n"
+               "tensor_parallel: {blocking: false, parallel_all_reduces: [1, 2], sp_gather_again: true, "
+               "vocab_multiple: 128}\n"
+               "pipeline: {split: pipeline_layers, blocking: false, sends_mask: true, scatter_gather: true}\n"
+               "data_parallel: {overlap: true, bucket_elements: 40000000, zero_reduce_scatter: false, "
+               "overlap_param_gather: true, prefetch: [none, after], reshard_after_forward: false, "
+               "zero2_gather: forward, gradient_copies: 2}\n"
+               "host: {syncs_per_layer: 2, calls_per_layer: [7, 9], calls_per_recompute: 3, "
+               "calls_beside_messages: 12, calls_per_unit: 4, "
+               "calls_per_pass: [5, 6], sync_after_pass: true, calls_per_batch: 8, copies_per_batch: 10, "
+               "calls_per_step: 11}\n");
   REQUIRE(stack.has_value());
   wanted.name = "x";
   wanted.source = "y";
@@ -105,6 +106,7 @@ TEST_CASE("a stack's choices are read, and keep their defaults where nothing is 
   wanted.syncs_per_layer = 2;
   wanted.calls_per_layer = {7, 9};
   wanted.calls_per_recompute = 3;
+  wanted.calls_beside_messages = 12;
   wanted.calls_per_unit = 4;
   wanted.calls_per_pass = {5, 6};
   wanted.sync_after_pass = true;

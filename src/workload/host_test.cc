@@ -76,3 +76,22 @@ TEST_CASE("A step's logging stands before its update") {
   CHECK(pass.repeats.front().tasks.front().calls == 11);
   CHECK(pass.repeats.front().tasks.front().kind == Task::Kind::kHost);
 }
+
+TEST_CASE("Calls beside messages are spread over each layer, whatever direction it runs in") {
+  const Model model = small();
+  const Stack generic = *Catalog().stack("generic");
+  Plan plan;
+  plan.recompute = Recompute::kFull;
+  Choices choices = choices_of(model, plan, generic, 1024, true);
+  const auto calls = [&] {
+    const ChunkWork work = build_chunk(model, generic, choices, Chunk{2, true, true});
+    std::int64_t sum = 0;
+    for (const Pass* pass : {&work.forward, &work.backward})
+      for (const Repeat& repeat : pass->repeats)
+        for (const Task& task : repeat.tasks) sum += task.calls * repeat.count;
+    return sum;
+  };
+  const std::int64_t without = calls();
+  choices.calls_beside_messages = 40;
+  CHECK(calls() - without == 2 * 3 * 40);  // forward, forward again, backward
+}

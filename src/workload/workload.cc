@@ -310,7 +310,7 @@ ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& cho
     TaskWriter forward(model, stack, choices);
     forward.forward(steps, 0, steps.size(), false);
     Repeat f{chunk.layers, true, forward.take()};
-    add_calls(f.tasks, stack.calls_per_layer[0], false);
+    add_calls(f.tasks, stack.calls_per_layer[0] + choices.calls_beside_messages, false);
     spread_syncs(f.tasks, stack.syncs_per_layer, false);
     if (full) {
       const double share =
@@ -332,9 +332,10 @@ ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& cho
     }
     backward.backward(steps, selective);
     layer_backward = Repeat{chunk.layers, true, backward.take()};
-    add_calls(layer_backward.tasks, stack.calls_per_layer[1], false);
+    add_calls(layer_backward.tasks, stack.calls_per_layer[1] + choices.calls_beside_messages, false);
     if (full) {
-      add_calls(layer_backward.tasks, stack.calls_per_layer[0] + stack.calls_per_recompute, true);
+      add_calls(layer_backward.tasks,
+                stack.calls_per_layer[0] + stack.calls_per_recompute + choices.calls_beside_messages, true);
       spread_syncs(layer_backward.tasks, stack.syncs_per_layer, true);
     }
     spread_syncs(layer_backward.tasks, stack.syncs_per_layer, false);

@@ -57,6 +57,7 @@ struct Choices {
   bool accumulates = false;  // several micro-batches a step: gradients are added up
   Dtype grad_dtype = Dtype::kFp32;
   UnitSharding units;
+  std::int64_t calls_beside_messages = 0;  // of a layer and direction, all tensor-parallel ranks together
 
   bool operator==(const Choices&) const = default;
 };
