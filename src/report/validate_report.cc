@@ -75,22 +75,59 @@ std::string fits_lines(const FitSummary& fits) {
 
 std::string seconds(double value) { return fmt::format("{:.4g}", value); }
 
-std::string row_table(const std::vector<RowScore>& rows) {
+std::vector<const RowScore*> worst_first(const std::vector<RowScore>& rows) {
   std::vector<const RowScore*> scored;
   for (const RowScore& row : rows)
     if (row.error()) scored.push_back(&row);
   std::stable_sort(scored.begin(), scored.end(), [](const RowScore* a, const RowScore* b) {
     return std::abs(*a->error()) > std::abs(*b->error());
   });
+  return scored;
+}
+
+std::string row_table(const std::vector<RowScore>& rows) {
   Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kRight,
                Align::kLeft});
   table.add({"row", "measured s", "predicted s", "low", "high", "error", "assumed"});
-  for (const RowScore* row : scored)
+  for (const RowScore* row : worst_first(rows))
     table.add({printable(row->id), seconds(row->measured->value), seconds(row->predicted.value),
                seconds(row->predicted.low()), seconds(row->predicted.high()), signed_percent(*row->error()),
                printable(join(row->assumed, "; "))});
   return "\n" + table.text("");
 }
+
+bool in_parts(const Summary& summary) {
+  return std::any_of(summary.parts.begin(), summary.parts.end(),
+                     [](const PartSummary& part) { return part.count > 0; });
+}
+
+// Forward, backward and optimizer of the rows that were measured in parts, in the order of the rows above,
+// then the mean absolute errors.
+std::string part_table(const std::vector<RowScore>& rows, const Summary& all) {
+  if (!in_parts(all)) return {};
+  Table table = table_of(8);
+  table.add({"row in parts", "forward s", "error", "backward s", "error", "optimizer s", "error", "memory"});
+  for (const RowScore* row : worst_first(rows)) {
+    if (!row->parts[0] && !row->parts[1] && !row->parts[2]) continue;
+    std::vector<std::string> cells = {printable(row->id)};
+    for (const auto& part : row->parts) {
+      cells.push_back(part ? seconds(part->measured.value) : "-");
+      cells.push_back(part ? signed_percent(part->error()) : "-");
+    }
+    cells.push_back(row->memory_error() ? signed_percent(*row->memory_error()) : "-");
+    table.add(std::move(cells));
+  }
+  std::vector<std::string> mean = {"mean absolute error"};
+  for (const PartSummary& part : all.parts) {
+    mean.emplace_back();
+    mean.push_back(percent(part.mape));
+  }
+  mean.push_back(percent(all.memory.mape));
+  table.add(std::move(mean));
+  return "\n" + table.text("");
+}
+
+constexpr std::array<std::string_view, 3> kPartKeys = {"fwd", "bwd", "opt"};
 
 void write(JsonWriter& w, const Summary& summary) {
   w.begin_object();
@@ -109,6 +146,17 @@ void write(JsonWriter& w, const Summary& summary) {
   w.key("mape").value(summary.memory.mape);
   w.key("bias").value(summary.memory.bias);
   w.end_object();
+  if (in_parts(summary)) {
+    w.key("parts").begin_object();
+    for (std::size_t i = 0; i < kPartKeys.size(); ++i) {
+      w.key(kPartKeys[i]).begin_object();
+      w.key("count").value(summary.parts[i].count);
+      w.key("mape").value(summary.parts[i].mape);
+      w.key("bias").value(summary.parts[i].bias);
+      w.end_object();
+    }
+    w.end_object();
+  }
   w.key("fits").begin_object();
   w.key("oom_rows").value(summary.fits.oom_rows);
   w.key("oom_caught").value(summary.fits.oom_caught);
@@ -138,6 +186,12 @@ void write(JsonWriter& w, const RowScore& row) {
                  row.measured_memory ? std::optional(row.measured_memory->value / kGib) : std::nullopt);
   w.key("predicted_gib").value(row.predicted_memory.value / kGib);
   w.key("params").value(row.params);
+  for (std::size_t i = 0; i < row.parts.size(); ++i)
+    if (const auto& part = row.parts[i]) {
+      w.key(fmt::format("measured_{}_s", kPartKeys[i])).value(part->measured.value);
+      w.key(fmt::format("{}_s", kPartKeys[i])).value(part->predicted.value);
+      w.key(fmt::format("{}_error", kPartKeys[i])).value(part->error());
+    }
   w.key("assumed").begin_array();
   for (const std::string& item : row.assumed) w.value(item);
   w.end_array();
@@ -149,7 +203,7 @@ void write(JsonWriter& w, const RowScore& row) {
 std::string validate_text(const std::vector<RowScore>& rows, const ValidateReport& report) {
   const Summary all = summarise(rows);
   std::string out = group_table(rows, report.by, all) + skipped_table(all) + fits_lines(all.fits);
-  if (report.rows) out += row_table(rows);
+  if (report.rows) out += row_table(rows) + part_table(rows, all);
   return out;
 }
 

@@ -107,6 +107,27 @@ TEST_CASE("JSON: summary, groups and the predicted rows in their order") {
   CHECK(rows.find("expert") == std::string::npos);
 }
 
+TEST_CASE("rows that were measured in parts are shown in parts") {
+  std::vector<RowScore> rows = example();
+  CHECK(validate_text(rows, {GroupBy::kSource, true}).find("in parts") == std::string::npos);
+  CHECK(validate_json(rows, {GroupBy::kSource, true}).find("\"parts\"") == std::string::npos);
+  rows[1].parts = {PartScore{Seconds(0.25), Seconds(0.3125)}, PartScore{Seconds(0.5), Seconds(0.4)}, {}};
+  const std::string text = validate_text(rows, {GroupBy::kSource, true});
+  CHECK(text.substr(text.find("row in parts")) ==
+        R"(row in parts         forward s   error  backward s   error  optimizer s  error  memory
+over                      0.25  +25.0%         0.5  -20.0%            -      -  -20.0%
+mean absolute error              25.0%               20.0%                   -   20.0%
+)");
+  const std::string json = validate_json(rows, {GroupBy::kSource, true});
+  CHECK(json.find(R"("parts": {
+      "fwd": {
+        "count": 1,)") != std::string::npos);
+  CHECK(json.find(R"("measured_fwd_s": 0.25,
+      "fwd_s": 0.3125,
+      "fwd_error": 0.25)") != std::string::npos);
+  CHECK(json.find("opt_s") == std::string::npos);
+}
+
 TEST_CASE("rows only where they are asked for; the group's name is the key") {
   const std::string json = validate_json(example(), {GroupBy::kGpu, false});
   CHECK(json.find("\"rows\"") == std::string::npos);

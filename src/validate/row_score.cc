@@ -24,6 +24,30 @@ Result<std::optional<Seconds>> measured_time(const MeasuredRow& row, Against aga
   return Seconds(*seconds);
 }
 
+// Milliseconds of a note that is there and above 0.
+std::optional<Seconds> noted_ms(const Notes& notes, std::string_view key) {
+  const auto note = notes.find(key);
+  const auto number = note ? parse_number(*note) : std::nullopt;
+  if (!number || *number <= 0) return std::nullopt;
+  return Seconds(*number * 1e-3);
+}
+
+// Only of a run without a pipeline: there a stage's passes follow each other and make up the step.
+std::array<std::optional<PartScore>, 3> score_parts(const MeasuredRow& row, const Run& run,
+                                                    const Prediction& prediction) {
+  std::array<std::optional<PartScore>, 3> parts;
+  if (run.plan.pp > 1) return parts;
+  const auto batches = static_cast<double>(run.global_batch / (run.plan.dp * run.plan.micro_batch));
+  const StagePrediction& stage = prediction.stages.front();
+  const std::pair<std::string_view, Seconds> known[] = {
+      {"fwd_ms", stage.forward * batches},
+      {"bwd_ms", stage.backward * batches},
+      {"opt_ms", prediction.breakdown[static_cast<std::size_t>(StepCause::kOptimizer)]}};
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (const auto measured = noted_ms(row.notes, known[i].first)) parts[i] = {*measured, known[i].second};
+  return parts;
+}
+
 Bytes counted(const Prediction& prediction, std::optional<MemoryCounter> counter) {
   switch (counter.value_or(MemoryCounter::kUnknown)) {
     case MemoryCounter::kAllocated:
@@ -132,6 +156,7 @@ Result<RowScore> RowScorer::score(const MeasuredRow& row) {
   out.predicted = prediction.step;
   if (against_ == Against::kMedian) out.predicted.value = prediction.typical.value;
   if (open) out.predicted.spread *= kOpenChoiceWidening;
+  out.parts = score_parts(row, row_run.run, prediction);
   out.measured_memory = row.peak_memory;
   out.predicted_memory = counted(prediction, row.memory_counter);
   out.fits = prediction.fits;

@@ -21,11 +21,20 @@ namespace foretrain {
 enum class Against : unsigned char { kMedian, kFastest };
 inline constexpr std::array<std::string_view, 2> kAgainstNames = {"median", "fastest"};
 
+// A part of a step on one GPU, as CUDA events in the training loop see it.
+struct PartScore {
+  Seconds measured, predicted;
+
+  double error() const { return (predicted - measured) / measured; }
+};
+
 struct RowScore {
   std::string id, source, gpu, stack, cluster;
   std::string skipped;              // the reason; then nothing below is set
   std::optional<Seconds> measured;  // absent: the run failed for memory
   Estimate predicted;               // seconds
+  // All forwards, all backwards, the optimizer's step; where the row's notes have them.
+  std::array<std::optional<PartScore>, 3> parts;
   std::optional<Bytes> measured_memory;
   Bytes predicted_memory;  // by the counter that the row used
   bool fits = false;

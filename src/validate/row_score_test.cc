@@ -48,6 +48,20 @@ TEST_CASE("predicted memory follows the row's counter") {
   CHECK(score_of({{"mem_counter", ""}}).predicted_memory == prediction.peak_reserved);
 }
 
+TEST_CASE("forward, backward and optimizer are held against the notes that have them") {
+  // Without a pipeline a stage's passes, as often as there are micro-batches, make up a step.
+  const std::string notes = "biases=1; fwd_ms=100; opt_ms=5";
+  const RowScore score = score_of({{"pp", "1"}, {"tp", "1"}, {"dp", "1"}, {"gpus", "1"}, {"notes", notes}});
+  REQUIRE(score.skipped == "");
+  REQUIRE(score.parts[0]);
+  CHECK_FALSE(score.parts[1]);
+  REQUIRE(score.parts[2]);
+  CHECK(score.parts[0]->measured == Seconds(0.1));
+  CHECK(score.parts[0]->error() == doctest::Approx(score.parts[0]->predicted.value / 0.1 - 1));
+  CHECK(score.parts[0]->predicted.value + score.parts[2]->predicted.value < score.predicted.value);
+  CHECK_FALSE(score_of({{"notes", "biases=1; fwd_ms=100"}}).parts[0]);  // of two stages
+}
+
 TEST_CASE("the fastest step is held against the undisturbed one") {
   const RowScore score = score_of({{"notes", "biases=1; fastest_s=0.4"}}, Against::kFastest);
   CHECK(score.measured == Seconds(0.4));

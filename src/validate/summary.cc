@@ -49,6 +49,7 @@ double quantile(std::vector<double> values, double q) {
 Summary summarise(const std::vector<const RowScore*>& rows) {
   Summary summary;
   std::vector<double> errors, memory_errors;
+  std::array<std::vector<double>, 3> part_errors;
   std::size_t covered = 0;
   for (const RowScore* row : rows) {
     if (!row->skipped.empty()) {
@@ -57,6 +58,8 @@ Summary summarise(const std::vector<const RowScore*>& rows) {
     } else if (const auto error = row->error()) {
       errors.push_back(*error);
       if (const auto memory_error = row->memory_error()) memory_errors.push_back(*memory_error);
+      for (std::size_t i = 0; i < part_errors.size(); ++i)
+        if (row->parts[i]) part_errors[i].push_back(row->parts[i]->error());
       if (row->covered()) ++covered;
       ++summary.fits.measured_rows;
       if (!row->fits) ++summary.fits.false_oom;
@@ -73,6 +76,8 @@ Summary summarise(const std::vector<const RowScore*>& rows) {
   summary.bias = mean(errors);
   if (!errors.empty()) summary.coverage80 = static_cast<double>(covered) / static_cast<double>(errors.size());
   summary.memory = {memory_errors.size(), mean(magnitudes(memory_errors)), mean(memory_errors)};
+  for (std::size_t i = 0; i < part_errors.size(); ++i)
+    summary.parts[i] = {part_errors[i].size(), mean(magnitudes(part_errors[i])), mean(part_errors[i])};
   return summary;
 }
 

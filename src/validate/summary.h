@@ -25,6 +25,12 @@ struct MemorySummary {
   double bias = kNoFigure;
 };
 
+struct PartSummary {
+  std::size_t count = 0;  // rows scored on time that state this part
+  double mape = kNoFigure;
+  double bias = kNoFigure;
+};
+
 struct FitSummary {
   std::size_t oom_rows = 0;       // failed for memory
   std::size_t oom_caught = 0;     // of these, predicted not to fit
@@ -42,6 +48,7 @@ struct Summary {
   double bias = kNoFigure;
   double coverage80 = kNoFigure;
   MemorySummary memory;
+  std::array<PartSummary, 3> parts;  // forward, backward, optimizer
   FitSummary fits;
 };
 

@@ -62,6 +62,19 @@ TEST_CASE("coverage counts the measured times inside the 80 % interval") {
   CHECK(summary.coverage80 == 0.5);
 }
 
+TEST_CASE("parts count rows scored on time that state them") {
+  RowScore over, under, failed;
+  over.measured = under.measured = Seconds(1);
+  over.parts[1] = {Seconds(2), Seconds(2.2)};
+  under.parts[1] = {Seconds(2), Seconds(1.4)};
+  failed.parts[1] = {Seconds(2), Seconds(9)};
+  const Summary summary = summarise(std::vector{over, under, failed});
+  CHECK(summary.parts[0].count == 0);
+  CHECK(summary.parts[1].count == 2);
+  CHECK(summary.parts[1].mape == Approx(0.2));
+  CHECK(summary.parts[1].bias == Approx(-0.1));
+}
+
 TEST_CASE("memory counts rows scored on time that state their peak") {
   RowScore over = row(1, 1), under = row(1, 1), silent = row(1, 1), skipped = left_out("moe");
   over.measured_memory = gib(10);
