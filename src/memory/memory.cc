@@ -38,11 +38,15 @@ Bytes working_bytes(const Operator& op) {
   }
 }
 
-Bytes largest(const Pass& pass) {
+// Most that a pass holds at once beside what is saved. A block that is run again is there only while its own
+// backward is.
+Bytes largest(const Pass& pass, Bytes recomputed = Bytes(0)) {
   Bytes most;
   for (const Repeat& repeat : pass.repeats)
     for (const Task& task : repeat.tasks)
-      if (task.kind == Task::Kind::kOperator) most = std::max(most, working_bytes(task.op));
+      if (task.kind == Task::Kind::kOperator)
+        most = std::max(
+            most, task.extra.value_or(working_bytes(task.op)) + (repeat.is_layer ? recomputed : Bytes(0)));
   return most;
 }
 
@@ -63,8 +67,8 @@ StateBytes state_bytes(const ParameterShare& share, const Stack& stack, Dtype pr
 
 PassBytes pass_bytes(const ChunkWork& work) {
   return {saved_bytes(work.forward), largest(work.forward) + work.gathered,
-          work.recomputed + largest(work.backward) + work.gathered + work.unit_gradients,
-          work.held_for_weight, largest(only(work.backward, Direction::kWeight)) + work.unit_gradients};
+          largest(work.backward, work.recomputed) + work.gathered + work.unit_gradients, work.held_for_weight,
+          largest(only(work.backward, Direction::kWeight)) + work.unit_gradients};
 }
 
 Bytes allocated_bytes(const StateBytes& states, Bytes passes, const Stack& stack,

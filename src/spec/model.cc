@@ -62,6 +62,15 @@ Result<void> read_biases(const Node& node, Model& model) {
   return {};
 }
 
+// Defaults: models with layer norms (GPT-2, GPT-NeoX, BLOOM, Falcon) store one matrix, those with rms norms
+// (Llama, Mistral, Qwen, Gemma) three; GPT-2 and its kin with learned positions approximate gelu by tanh.
+Result<void> read_forms(const Node& node, Model& model) {
+  model.fused_qkv = model.norm == Norm::kLayernorm;
+  TRY(read_optional(node, "fused_qkv", model.fused_qkv));
+  model.gelu = model.positions == Positions::kLearned ? Gelu::kTanh : Gelu::kErf;
+  return read_optional(node, "gelu", model.gelu, kGeluNames);
+}
+
 Result<void> check_parameters(const Node& node, const Model& model) {
   const std::int64_t count = parameters(model);
   if (count > kMaxParameters)
@@ -110,7 +119,8 @@ Result<Model> parse_model(const Node& node) {
                   {"name",     "hidden",  "layers", "heads",     "kv_heads",        "head_dim",
                    "ffn",      "mlp",     "norm",   "positions", "rotary_fraction", "max_positions",
                    "vocab",    "tied",    "biases", "qkv_bias",  "norm_bias",       "embedding_norm",
-                   "residual", "dropout", "params", "seq",       "source"}));
+                   "residual", "dropout", "params", "seq",       "source",          "fused_qkv",
+                   "gelu"}));
   Model model;
   model.name = "inline";
   TRY(read_optional(node, "name", model.name));
@@ -129,6 +139,7 @@ Result<Model> parse_model(const Node& node) {
   TRY(read_optional(node, "seq", model.default_seq, 1, kMaxSeq));
   TRY(read_positions(node, model));
   TRY(read_biases(node, model));
+  TRY(read_forms(node, model));
   TRY(read_optional(node, "params", model.stated_params, 1, kMaxParameters));
   TRY(check_parameters(node, model));
   return model;
@@ -158,6 +169,8 @@ std::string to_yaml(const Model& model) {
   line("biases", model.biases);
   line("qkv_bias", model.qkv_bias);
   line("norm_bias", model.norm_bias);
+  line("fused_qkv", model.fused_qkv);
+  line("gelu", kGeluNames[static_cast<std::size_t>(model.gelu)]);
   line("embedding_norm", model.embedding_norm);
   line("residual", kResidualNames[static_cast<std::size_t>(model.residual)]);
   if (model.dropout) line("dropout", *model.dropout);

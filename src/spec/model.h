@@ -21,6 +21,10 @@ inline constexpr std::array<std::string_view, 4> kPositionsNames = {"learned", "
 enum class Residual : unsigned char { kSequential, kParallel };
 inline constexpr std::array<std::string_view, 2> kResidualNames = {"sequential", "parallel"};
 
+// By the error function, or its tanh approximation (GPT-2's).
+enum class Gelu : unsigned char { kErf, kTanh };
+inline constexpr std::array<std::string_view, 2> kGeluNames = {"erf", "tanh"};
+
 constexpr bool is_gated(MlpKind kind) { return kind == MlpKind::kSwiglu || kind == MlpKind::kGeglu; }
 
 struct Block {
@@ -53,6 +57,8 @@ struct Model {
   bool tied = false;
   bool biases = false;
   bool qkv_bias = false;
+  bool fused_qkv = false;  // query, key and value are stored as one matrix
+  Gelu gelu = Gelu::kErf;
   bool norm_bias = false;
   bool embedding_norm = false;
   Residual residual = Residual::kSequential;

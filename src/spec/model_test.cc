@@ -60,6 +60,12 @@ TEST_CASE("what a model leaves out follows from the rest") {
   CHECK(gpt2.qkv_bias);
   CHECK(gpt2.norm_bias);
   CHECK_FALSE(gpt2.dropout.has_value());
+  CHECK(gpt2.fused_qkv);
+  CHECK(gpt2.gelu == Gelu::kTanh);
+  CHECK(model_of(kGpt2 + std::string("gelu: erf\nfused_qkv: false\n"))->gelu == Gelu::kErf);
+  CHECK_FALSE(model_of(kGpt2 + std::string("fused_qkv: false\n"))->fused_qkv);
+  CHECK_FALSE(model_of(kQwen)->fused_qkv);
+  CHECK(model_of(kQwen)->gelu == Gelu::kErf);
   const Model qwen = *model_of(replaced(kQwen, "qkv_bias: true", "biases: true"));
   CHECK_FALSE(qwen.norm_bias);  // an RMSNorm has none, whatever the linears have
 }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kMaxLaunches = 10'000;
 constexpr std::int64_t kMaxTimes = 1'000;
+constexpr double kMaxExtra = 1'000;
 constexpr std::size_t kMaxOperators = 64;  // a part; each is laid out layer by layer
 
 // What a launch list may hold: [forward, backward] or [forward, backward, weights]; [step] in the optimizer.
@@ -62,6 +63,18 @@ Result<void> read_saves(const Node& node, PartOperator& op) {
   return {};
 }
 
+Result<void> read_extra(const Node& node, PartOperator& op) {
+  const Node* extra = node.find("extra");
+  if (extra == nullptr) return {};
+  if (!extra->is_list() || extra->items.size() != 2)
+    return fail("extra: expected a list of two numbers, bytes an element [forward, backward]", extra->at);
+  op.extra.emplace();
+  for (std::size_t i = 0; i < 2; ++i)
+    if (auto read = read_value(extra->items[i], (*op.extra)[i], 0.0, kMaxExtra); !read)
+      return named("extra", std::move(read).error());
+  return {};
+}
+
 // Each kind has its place and its implementations; what only samples can be, or the states decide, is not
 // listed.
 Result<void> check_place(const Node& node, const PartOperator& op, Where where) {
@@ -91,7 +104,8 @@ Result<PartOperator> parse_operator(const Node& node, Where where) {
     op.launches = {1, 0, 0};
   } else {
     TRY(only_fields(node, "an operator",
-                    {"op", "impl", "width", "in", "out", "when", "times", "launches", "saves", "selective"}));
+                    {"op", "impl", "width", "in", "out", "when", "times", "launches", "saves", "extra",
+                     "selective", "masked"}));
   }
   TRY(read_required(node, "op", op.kind, kOperatorKindNames));
   TRY(read_optional(node, "impl", op.impl, kImplNames));
@@ -103,7 +117,11 @@ Result<PartOperator> parse_operator(const Node& node, Where where) {
     TRY_ASSIGN(op.launches, parse_launches(*launches, where));
   }
   TRY(read_saves(node, op));
+  TRY(read_extra(node, op));
   TRY(read_optional(node, "selective", op.selective));
+  TRY(read_optional(node, "masked", op.masked));
+  if (op.masked && op.kind != OperatorKind::kAttention)
+    return fail("masked: belongs to attention", node.find("masked")->at);
   return op;
 }
 
@@ -248,13 +266,15 @@ bool has_dropout(const Stack& stack) {
 Result<Stack> parse_stack(const Node& node) {
   TRY(only_fields(node, "a stack",
                   {"name", "source", "parts", "default_attention", "default_dropout", "gradients", "states",
-                   "tensor_parallel", "pipeline", "data_parallel", "host"}));
+                   "recompute", "tensor_parallel", "pipeline", "data_parallel", "host"}));
   Stack stack;
   stack.name = "inline";
   TRY(read_optional(node, "name", stack.name));
   TRY(read_optional(node, "source", stack.source));
   TRY(read_parts(node, stack));
   TRY(read_numbers(node, stack));
+  TRY_ASSIGN(const Node* recompute, optional_section(node, "recompute", {"stops_early"}));
+  TRY(read_optional(*recompute, "stops_early", stack.recompute_stops_early));
   TRY(read_tensor_parallel(node, stack));
   TRY(read_pipeline_and_data_parallel(node, stack));
   TRY_ASSIGN(const Node* host,

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,10 +24,24 @@ enum class Width : unsigned char { kHidden, kQ, kKv, kQk, kQkv, kFfn, kGateUp, k
 inline constexpr std::array<std::string_view, 9> kWidthNames = {"hidden", "q",       "kv",    "qk",    "qkv",
                                                                 "ffn",    "gate_up", "vocab", "scores"};
 
-// When an operator is there at all.
-enum class Condition : unsigned char { kAlways, kBias, kQkvBias, kDropout, kNoDropout };
-inline constexpr std::array<std::string_view, 5> kConditionNames = {"always", "bias", "qkv_bias", "dropout",
-                                                                    "no_dropout"};
+// When an operator is there at all: by what the model is, or whether it drops out.
+enum class Condition : unsigned char {
+  kAlways,
+  kBias,
+  kQkvBias,
+  kDropout,
+  kNoDropout,
+  kFusedQkv,
+  kSplitQkv,
+  kGrouped,  // fewer heads of keys and values than of queries
+  kLearnedPositions,
+  kPartialRotary,
+  kGeluErf,
+  kGeluTanh,
+};
+inline constexpr std::array<std::string_view, 12> kConditionNames = {
+    "always",    "bias",    "qkv_bias",          "dropout",        "no_dropout", "fused_qkv",
+    "split_qkv", "grouped", "learned_positions", "partial_rotary", "gelu_erf",   "gelu_tanh"};
 
 // What autograd keeps of an operator until its backward.
 enum class SavedTensor : unsigned char { kInput, kOutput, kMask, kStats, kInputFp32, kOutputFp32 };
@@ -42,7 +57,13 @@ struct PartOperator {
   std::int64_t times = 1;
   std::array<std::int64_t, 3> launches = {1, 1, 1};  // forward, backward, backward to weights
   std::vector<SavedTensor> saves;
+  // Most bytes an element that it holds while it runs, forward and backward, above what is saved (of which a
+  // backward may have let some go by then). Absent: what its kind usually holds.
+  std::optional<std::array<double, 2>> extra;
   bool selective = false;  // run again in the backward under selective recomputation
+  // Of attention: the causal mask is a tensor, so that whole squares are computed, and keys and values are
+  // repeated for each query head.
+  bool masked = false;
 
   bool operator==(const PartOperator&) const = default;
 };
@@ -90,6 +111,10 @@ struct Stack {
   bool master_weights = true;  // an fp32 copy of half precision weights
   Dtype moment_dtype = Dtype::kFp32;
   bool lazy_gradients = false;  // freed after each step, made again by its first backward
+
+  // Full recomputation ends when the last tensor that the backward needs is there: what follows, and a
+  // product that ends the block, are not run again (torch.utils.checkpoint without reentry, early_stop).
+  bool recompute_stops_early = false;
 
   // Tensor parallelism.
   bool tp_blocking = true;  // compute waits for its collectives

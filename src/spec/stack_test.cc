@@ -150,6 +150,23 @@ TEST_CASE("a wrong stack is refused") {
         "s.yaml:11:41: error: parallel_all_reduces: expected a list of two counts, [forward, backward]");
 }
 
+TEST_CASE("an operator may say what it holds while it runs, and attention that its mask is a tensor") {
+  const std::string extra =
+      replaced(kParts, "saves: [output_fp32, stats]", "saves: [stats], extra: [6, 8.5]");
+  CHECK(stack_of(extra)->loss[0].extra == std::array{6.0, 8.5});
+  CHECK_FALSE(stack_of(kParts)->loss[0].extra);
+  CHECK(error_of(replaced(extra, "[6, 8.5]", "6")) ==
+        "s.yaml:9:80: error: extra: expected a list of two numbers, bytes an element [forward, backward]");
+  CHECK(error_of(replaced(extra, "[6, 8.5]", "[6, -1]")).starts_with("s.yaml:9:84: error: extra: "));
+  const std::string attention =
+      kParts + "  attention: {flash: [{op: attention, impl: sdpa, in: qkv, out: q, masked: true}]}\n";
+  CHECK(stack_of(attention)->attention[0][0].masked);
+  CHECK(error_of(replaced(kParts, "times: 2", "masked: true")) ==
+        "s.yaml:7:62: error: masked: belongs to attention");
+  CHECK(stack_of(kParts + "recompute: {stops_early: true}\n")->recompute_stops_early);
+  CHECK_FALSE(stack_of(kParts)->recompute_stops_early);
+}
+
 TEST_CASE("operators out of place and formats that gradients cannot have are refused") {
   const auto with_optimizer = [](const std::string& op) {
     std::string yaml = kParts;

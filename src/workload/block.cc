@@ -18,6 +18,13 @@ class StepWriter {
       if (applies(entry.when)) add(entry, sequence_region);
   }
 
+  // The same, where another part has kept the input already.
+  void part_on_kept_input(const Part& part, bool sequence_region) {
+    input_kept_ = true;
+    this->part(part, sequence_region);
+    input_kept_ = false;
+  }
+
   void enter() {
     if (choices_.tp == 1) return;
     Step step;
@@ -48,6 +55,20 @@ class StepWriter {
         return choices_.dropout;
       case Condition::kNoDropout:
         return !choices_.dropout;
+      case Condition::kFusedQkv:
+        return model_.fused_qkv;
+      case Condition::kSplitQkv:
+        return !model_.fused_qkv;
+      case Condition::kGrouped:
+        return block_.kv_heads < block_.heads;
+      case Condition::kLearnedPositions:
+        return model_.positions == Positions::kLearned;
+      case Condition::kPartialRotary:
+        return model_.positions == Positions::kRope && model_.rotary_fraction < 1;
+      case Condition::kGeluErf:
+        return model_.gelu == Gelu::kErf;
+      case Condition::kGeluTanh:
+        return model_.gelu == Gelu::kTanh;
     }
     return true;
   }
@@ -122,8 +143,9 @@ class StepWriter {
         break;
       }
       case OperatorKind::kAttention:
-        step.op.sizes = {c.micro_batch, heads, kv_heads, c.seq, block_.head_dim, 1};
-        inputs = static_cast<double>(tokens * width(Width::kQkv));
+        step.op.sizes = {c.micro_batch, heads,           entry.masked ? heads : kv_heads,
+                         c.seq,         block_.head_dim, entry.masked ? 0 : 1};
+        inputs = static_cast<double>(tokens * (entry.masked ? 3 * width(Width::kQ) : width(Width::kQkv)));
         outputs = static_cast<double>(tokens * width(Width::kQ));
         stats = 4.0 * static_cast<double>(c.micro_batch * heads * c.seq);
         break;
@@ -154,7 +176,7 @@ class StepWriter {
     for (const SavedTensor tensor : entry.saves) {
       switch (tensor) {
         case SavedTensor::kInput:
-          saved += a * inputs;
+          if (!input_kept_) saved += a * inputs;
           break;
         case SavedTensor::kOutput:
           saved += a * outputs;
@@ -174,6 +196,7 @@ class StepWriter {
       }
     }
     step.saved = Bytes(saved * static_cast<double>(entry.times));
+    if (entry.extra) step.extra = {Bytes((*entry.extra)[0] * outputs), Bytes((*entry.extra)[1] * outputs)};
     step.has_backward = entry.launches[1] > 0 || entry.launches[2] > 0;
     if (step.op.launches > 0 || step.has_backward) steps_.push_back(step);
     if (entry.kind == OperatorKind::kRope && model_.rotary_fraction < 1) add_rejoin(entry, tokens);
@@ -197,7 +220,8 @@ class StepWriter {
   const Choices& choices_;
   const Block& block_;
   std::vector<Step> steps_;
-  bool entered_ = false;  // the next product's input came through f
+  bool entered_ = false;     // the next product's input came through f
+  bool input_kept_ = false;  // what comes in is kept by another part
 };
 
 }  // namespace
@@ -227,7 +251,11 @@ std::vector<Step> block_steps(const Model& model, const Stack& stack, const Choi
   // Parallel halves add their partial sums before one g, where the stack does so.
   if (!parallel || stack.parallel_all_reduces[0] > 1) out.leave();
   if (!parallel) out.part(residual, true);
-  out.part(norm, true);
+  // Parallel halves have norms of one input.
+  if (parallel)
+    out.part_on_kept_input(norm, true);
+  else
+    out.part(norm, true);
   // The mlp has a norm of its own, so its input is gathered apart; backward a stack may add both halves'
   // gradients before one all-reduce.
   if (!parallel || choices.sp || stack.parallel_all_reduces[1] > 1) out.enter();

@@ -2,6 +2,7 @@
 // and g between them. Forward and backward passes are both made from it (see workload.h).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "workload/workload.h"
@@ -16,6 +17,7 @@ struct Step {
   std::array<std::int64_t, 3> launches = {1, 1, 1};  // forward, backward, to weights
   std::int64_t times = 1;
   Bytes saved;
+  std::optional<std::array<Bytes, 2>> extra;  // held on top while it runs, forward and backward
   bool selective = false;
   bool has_backward = true;
 };

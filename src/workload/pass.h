@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/units.h"
@@ -25,9 +26,10 @@ struct Task {
   Prefetch prefetch = Prefetch::kNone;  // of a unit's gather: when it may start
   Operator op;
   Collective collective;
-  std::int64_t times = 1;  // run so many times in a row
-  std::int64_t calls = 0;  // host calls beside it that launch nothing
-  Bytes saved;             // kept from this forward task until its backward
+  std::int64_t times = 1;      // run so many times in a row
+  std::int64_t calls = 0;      // host calls beside it that launch nothing
+  Bytes saved;                 // kept from this forward task until its backward
+  std::optional<Bytes> extra;  // held on top of what is saved while it runs; absent: what its kind usually is
 
   bool operator==(const Task&) const = default;
 };

@@ -58,6 +58,11 @@ class TaskWriter {
     }
   }
 
+  // Both uses of a tied table on one rank leave a gradient; autograd adds them up.
+  void add_tied_gradients(std::int64_t width, std::int64_t rows) {
+    if (!fused_accumulation_) add_accumulate(width, rows, bytes_of(choices_.precision), 1);
+  }
+
   void gather_checkpoint() { add_collective(CollectiveKind::kAllGather, Direction::kBackward, true); }
 
   std::vector<Task> take() { return std::move(tasks_); }
@@ -81,6 +86,7 @@ class TaskWriter {
                      : pass == PassKind::kForward ? forward_direction(recompute)
                                                   : Direction::kBackward;
     if (pass == PassKind::kForward && !recompute) task.saved = step.saved;
+    if (step.extra) task.extra = (*step.extra)[pass == PassKind::kForward ? 0 : 1];
     tasks_.push_back(task);
   }
 
@@ -121,14 +127,17 @@ class TaskWriter {
   void accumulate(const Step& step) {
     const bool wider = bytes_of(choices_.grad_dtype) > bytes_of(choices_.precision);
     if (fused_accumulation_ || !(wider || choices_.accumulates)) return;
+    add_accumulate(step.op.sizes[1], step.op.sizes[2], bytes_of(choices_.grad_dtype), step.times);
+  }
+
+  void add_accumulate(std::int64_t k, std::int64_t n, double bytes, std::int64_t times) {
     Task task;
     task.direction = Direction::kWeight;
     task.op.kind = OperatorKind::kAccumulate;
     task.op.pass = PassKind::kWeight;
     task.op.dtype = choices_.precision;
-    task.op.sizes = {step.op.sizes[1], step.op.sizes[2],
-                     static_cast<std::int64_t>(bytes_of(choices_.grad_dtype))};
-    task.times = step.times;
+    task.op.sizes = {k, n, static_cast<std::int64_t>(bytes)};
+    task.times = times;
     tasks_.push_back(task);
   }
 
@@ -176,6 +185,17 @@ Bytes saved_by(const std::vector<Step>& steps, bool skip_selective) {
   for (const Step& step : steps)
     if (!(skip_selective && step.selective)) sum += step.saved;
   return sum;
+}
+
+// How many of a block's steps full recomputation runs again. A product keeps its input before it runs, any
+// other operator what it has made.
+std::size_t recomputed_steps(const std::vector<Step>& steps, const Stack& stack) {
+  std::size_t end = steps.size();
+  if (!stack.recompute_stops_early) return end;
+  while (end > 0 && steps[end - 1].saved == Bytes(0)) --end;
+  if (end == 0) return 0;
+  const Step& last = steps[end - 1];
+  return last.kind == Step::Kind::kOperator && last.op.kind == OperatorKind::kLinear ? end - 1 : end;
 }
 
 // Spreads host calls evenly over the tasks of a layer, those that are run again or the others.
@@ -297,6 +317,8 @@ ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& cho
     work.forward.repeats.push_back(std::move(f));
     TaskWriter backward(model, stack, choices);
     backward.backward(steps, false);
+    if (!is_head && chunk.last && model.tied)
+      backward.add_tied_gradients(model.hidden, padded_vocab(model, stack, choices.tp) / choices.tp);
     work.held_for_weight += held_for_weight(steps, stack, choices);
     return Repeat{1, false, backward.take()};
   };
@@ -328,7 +350,7 @@ ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& cho
     TaskWriter backward(model, stack, choices);
     if (full) {
       if (choices.partition_activations) backward.gather_checkpoint();
-      backward.forward(steps, 0, steps.size(), true);
+      backward.forward(steps, 0, recomputed_steps(steps, stack), true);
     }
     backward.backward(steps, selective);
     layer_backward = Repeat{chunk.layers, true, backward.take()};
@@ -367,6 +389,20 @@ std::int64_t padded_vocab(const Model& model, const Stack& stack, std::int64_t t
   return (model.vocab + multiple - 1) / multiple * multiple;
 }
 
+namespace {
+
+// Weight matrices of a part, which holds each as a product.
+std::int64_t matrices(const Part& part, const Model& model) {
+  std::int64_t count = 0;
+  for (const PartOperator& op : part) {
+    const bool other_form = op.when == (model.fused_qkv ? Condition::kSplitQkv : Condition::kFusedQkv);
+    if (op.kind == OperatorKind::kLinear && !other_form) count += op.times;
+  }
+  return count;
+}
+
+}  // namespace
+
 ParameterShare parameter_share(const Model& model, const Stack& stack, std::int64_t tp, const Chunk& chunk,
                                bool ends_together) {
   CHECK_THAT(model.blocks.size() == 1);
@@ -379,9 +415,12 @@ ParameterShare parameter_share(const Model& model, const Stack& stack, std::int6
   const std::int64_t norm_tensors = model.norm_bias && model.norm == Norm::kLayernorm ? 2 : 1;
 
   std::int64_t block = h * (q + 2 * kv) + q * h + h * up + b.ffn / tp * h + 2 * norm;
-  std::int64_t block_tensors = 4 + 2 * norm_tensors;
-  if (model.qkv_bias) block += q + 2 * kv, ++block_tensors;
-  if (model.biases) block += h + up + h, block_tensors += 3;  // row-parallel biases are on every rank
+  const std::int64_t qkv_tensors = matrices(stack.qkv, model);
+  const std::int64_t other_tensors =
+      matrices(stack.projection, model) + matrices(stack.mlp[static_cast<std::size_t>(b.mlp)], model);
+  std::int64_t block_tensors = qkv_tensors + other_tensors + 2 * norm_tensors;
+  if (model.qkv_bias) block += q + 2 * kv, block_tensors += qkv_tensors;
+  if (model.biases) block += h + up + h, block_tensors += other_tensors;  // row-parallel: on every rank
 
   ParameterShare share;
   share.elements = chunk.layers * block;
