@@ -107,3 +107,19 @@ TEST_CASE("What a forward holds is what its tasks declare; recomputation moves i
   // One layer's worth comes back while its backward runs.
   CHECK(full.backward_extra.value == doctest::Approx(none.backward_extra.value + none.held.value / 4));
 }
+
+TEST_CASE("A block that is run again and the loss are not there at once") {
+  Model model;
+  model.hidden = 1024;
+  model.blocks = {{4, Block{16, 16, 64, 4096, MlpKind::kGelu}}};
+  model.vocab = 51200;
+  const Stack hf = stack("hf-eager");
+  Plan plan;
+  plan.recompute = Recompute::kFull;
+  const auto extra_of = [&](Chunk chunk) {
+    return pass_bytes(build_chunk(model, hf, choices_of(model, plan, hf, 2048, false), chunk)).backward_extra;
+  };
+  // Two fp32 tensors of logits are more than all that a block keeps.
+  CHECK(extra_of({4, false, true}) == Bytes(8.0 * 2048 * 51200));
+  CHECK(extra_of({4, false, false}) < Bytes(8.0 * 2048 * 51200));
+}

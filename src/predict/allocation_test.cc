@@ -28,7 +28,8 @@ namespace foretrain {
 namespace {
 
 TEST_CASE("a warm score allocates nothing") {
-  for (const char* stack : {"generic", "hf-eager", "llm-foundry", "megatron", "nanotron", "neox"}) {
+  for (const char* stack :
+       {"generic", "hf-compile", "hf-eager", "llm-foundry", "megatron", "nanotron", "neox"}) {
     CAPTURE(stack);
     const Run small = run_of("gpt3-175b", "selene", 64, stack, "tp=8,pp=2,zero=1,recompute=full", 64);
     const Run large = run_of("gpt3-175b", "selene", 512, stack, "tp=8,pp=16", 256);

@@ -21,7 +21,8 @@ double useful_flops(const Run& run, const Prediction& p) {
 
 TEST_CASE("one GPU communicates with nobody") {
   for (const char* model : {"gpt2", "llama-2-7b", "pythia-1.4b"}) {
-    for (const char* stack : {"generic", "hf-eager", "llm-foundry", "megatron", "nanotron", "neox"}) {
+    for (const char* stack :
+         {"generic", "hf-compile", "hf-eager", "llm-foundry", "megatron", "nanotron", "neox"}) {
       CAPTURE(model);
       CAPTURE(stack);
       const Prediction p = predict(run_of(model, "h200-1", 1, stack, "micro_batch=2", 8));

@@ -77,6 +77,17 @@ TEST_CASE("what the notes say goes into model and plan") {
   CHECK(run.plan.overlap_grad_reduce == false);
 }
 
+TEST_CASE("a family that stores or activates otherwise than its kin is known by name") {
+  const auto model = [](const char* notes, const char* positions) {
+    return run_of({{"notes", notes}, {"positions", positions}}).model;
+  };
+  CHECK(model("biases=1; family=gpt2", "learned").gelu == Gelu::kTanh);
+  CHECK(model("biases=1; family=gpt_neox", "rope").gelu == Gelu::kErf);
+  CHECK(model("biases=1; family=gpt_neox", "rope").fused_qkv);
+  CHECK(model("biases=1; family=phi", "rope").gelu == Gelu::kTanh);
+  CHECK_FALSE(model("biases=1; family=phi", "rope").fused_qkv);
+}
+
 TEST_CASE("what nobody says is filled in and listed") {
   const Run gpt = run_of({{"kv_heads", ""}, {"head_dim", ""}, {"notes", ""}, {"vpp", ""}});
   CHECK(gpt.model.blocks[0].block.kv_heads == 16);

@@ -38,6 +38,26 @@ class SpecMap {
   Node map_;
 };
 
+// Hugging Face's model types (note `family`) that differ from what their norm and positions suggest.
+struct Family {
+  std::string_view name;
+  bool fused_qkv;
+  Gelu gelu;
+};
+constexpr Family kFamilies[] = {{"gpt_neo", false, Gelu::kTanh}, {"gptj", false, Gelu::kTanh},
+                                {"codegen", true, Gelu::kTanh},  {"bloom", true, Gelu::kTanh},
+                                {"phi", false, Gelu::kTanh},     {"phi3", true, Gelu::kErf},
+                                {"stablelm", false, Gelu::kErf}, {"olmo", false, Gelu::kErf},
+                                {"opt", false, Gelu::kErf},      {"starcoder2", false, Gelu::kErf}};
+
+void put_forms(SpecMap& map, const MeasuredRow& row) {
+  for (const Family& family : kFamilies)
+    if (row.notes.says("family", family.name)) {
+      map.put("fused_qkv", family.fused_qkv ? "true" : "false");
+      map.put("gelu", kGeluNames[static_cast<std::size_t>(family.gelu)]);
+    }
+}
+
 }  // namespace
 
 Result<Model> model_of(const MeasuredRow& row, std::vector<std::string>& assumed) {
@@ -60,6 +80,7 @@ Result<Model> model_of(const MeasuredRow& row, std::vector<std::string>& assumed
   map.put_note("rotary_fraction", row, "rotary_fraction");
   map.put_note("residual", row, "residual");
   map.put_note("qkv_bias", row, "qkv_bias");
+  put_forms(map, row);
 
   const bool gpt = row.norm == Norm::kLayernorm;
   if (row.notes.find("biases")) {
