@@ -92,12 +92,21 @@ class Streams {
     }
   }
 
+  // A sampled backward holds a call into autograd of its own; a pass makes one for all.
+  Seconds host_of(const Operator& op, Seconds sampled) const {
+    const bool through_autograd = op.pass == PassKind::kBackward && op.kind != OperatorKind::kAdd &&
+                                  op.kind != OperatorKind::kBias && op.kind != OperatorKind::kCopy;
+    if (!through_autograd) return sampled;
+    const Seconds launches = launch_cost_ * static_cast<double>(op.launches);
+    return std::max(sampled - launch_cost_ * kAutogradLaunches, std::min(sampled, launches));
+  }
+
   Priced price(const Task& task) const {
     const double times = static_cast<double>(task.times);
     const Seconds calls = launch_cost_ * static_cast<double>(task.calls);
     if (task.kind == Task::Kind::kOperator) {
       const OperatorCost cost = costs_.cost(task.op);
-      return {&task,       cost.gpu * times, cost.host * times + calls,
+      return {&task,       cost.gpu * times, host_of(task.op, cost.host) * times + calls,
               cost.spread, cost.origin,      task.op.launches * task.times};
     }
     if (task.kind == Task::Kind::kCollective) {

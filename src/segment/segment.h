@@ -34,6 +34,11 @@ namespace foretrain {
 
 inline constexpr std::int64_t kQueueDepth = 1024;
 
+// What a call into autograd takes the host, in launches. On our H200's host, where a launch takes 6 us,
+// sampled backwards take 52 us and 16 to 20 us a kernel (gelu: 68 us of one kernel, 232 us of eleven;
+// rmsnorm: 331 us of 17).
+inline constexpr double kAutogradLaunches = 8.7;
+
 enum class Cause : unsigned char { kForward, kBackward, kRecompute, kTensorParallel, kDataParallel, kLaunch };
 inline constexpr int kCauseCount = 6;
 

@@ -99,6 +99,24 @@ TEST_CASE("Calls that launch nothing keep the host busy all the same") {
   CHECK(us(segment.duration) == doctest::Approx(5 * 70 + 2));
 }
 
+TEST_CASE("A sampled backward's own call into autograd is not paid in a pass, its launches are") {
+  const auto host_us = [](OperatorKind kind, PassKind pass, std::int64_t sampled) {
+    Task task = op(1, sampled, Direction::kBackward);
+    task.op.kind = kind;
+    task.op.pass = pass;
+    task.op.launches = 2;
+    const Segment segment =
+        lay_out(Pass{{Repeat{1, true, {task}}}}, Priced(), two_ranks(), microseconds(10), Seconds(0));
+    return us(segment.duration) - 0.5;  // the last of two kernels
+  };
+  CHECK(host_us(OperatorKind::kGelu, PassKind::kBackward, 200) == doctest::Approx(200 - 87));
+  CHECK(host_us(OperatorKind::kGelu, PassKind::kBackward, 90) ==
+        doctest::Approx(20));  // at least its launches
+  CHECK(host_us(OperatorKind::kGelu, PassKind::kBackward, 15) == doctest::Approx(15));  // or what was sampled
+  CHECK(host_us(OperatorKind::kGelu, PassKind::kForward, 200) == doctest::Approx(200));
+  CHECK(host_us(OperatorKind::kAdd, PassKind::kBackward, 200) == doctest::Approx(200));  // sampled without
+}
+
 TEST_CASE("A synchronisation drains the lead: every layer pays its first launch") {
   const Segment segment = run({op(100, 5), host_sync()}, 4);
   CHECK(us(segment.duration) == doctest::Approx(4 * 105));
