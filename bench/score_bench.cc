@@ -134,14 +134,19 @@ void timeline(benchmark::State& state, ScheduleKind schedule) {
   load.weight = Seconds(0.07);
   load.send_forward = load.send_backward = Seconds(0.001);
   const std::int64_t chunks_of_a_rank = chunks_per_rank(schedule, state.range(1));
-  const std::vector<ChunkLoad> chunks(static_cast<std::size_t>(state.range(0) * chunks_of_a_rank), load);
+  // Two works in turns: a step with the passes of the one before would not run them.
+  std::vector<ChunkLoad> chunks(static_cast<std::size_t>(state.range(0) * chunks_of_a_rank), load);
+  double turn = 0.05;
   PipelineWork work;
   work.chunks = chunks;
   work.chunks_per_rank = chunks_of_a_rank;
   work.schedule = schedule;
   work.micro_batches = state.range(2);
   Timeline timeline;
-  for (auto _ : state) benchmark::DoNotOptimize(timeline.simulate(work));
+  for (auto _ : state) {
+    chunks.front().forward = Seconds(turn = 0.11 - turn);
+    benchmark::DoNotOptimize(timeline.simulate(work));
+  }
   const std::int64_t passes = splits_backward(schedule) ? 3 : 2;
   state.SetItemsProcessed(state.iterations() * passes * static_cast<std::int64_t>(chunks.size()) *
                           work.micro_batches_per_chunk());

@@ -25,7 +25,6 @@ std::optional<std::string> Executor::run(const PipelineWork& work, const Orders&
                                          std::vector<Event>* events) {
   CHECK_THAT(work.chunks.size() <= kMostNodes);
   placement_ = {work.schedule, work.ranks(), work.chunks_per_rank};
-  footprint_.measure(work, orders);
   load(work, orders);
   make_queues(work.micro_batches_per_chunk());
   watch(events != nullptr);

@@ -31,9 +31,12 @@ namespace foretrain {
 
 class Executor {
  public:
-  // The deadlock, where there is one. Orders must be complete (miscounted() in order.h). `events` as of
-  // Timeline::simulate.
+  // The deadlock, where there is one. Orders must be complete (miscounted() in order.h) and measured.
+  // `events` as of Timeline::simulate.
   std::optional<std::string> run(const PipelineWork& work, const Orders& orders, std::vector<Event>* events);
+
+  // What the orders hold, without running them.
+  void measure(const PipelineWork& work, const Orders& orders) { footprint_.measure(work, orders); }
 
   // Of the last run: when a rank has ended its last pass and that one's send; when a node's last pass that
   // adds to weight gradients ran; what the orders hold; the repeats that were passed over.

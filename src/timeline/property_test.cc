@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "timeline/naive.h"
+#include "timeline/testing.h"
 
 namespace foretrain {
 namespace {
@@ -258,6 +259,59 @@ TEST_CASE("recording events changes nothing, and neither does repeating") {
     RC_ASSERT(fresh.simulate(c.view()) == recorded);
     used.simulate(other.view());
     RC_ASSERT(used.simulate(c.view()) == recorded);
+  }));
+}
+
+TEST_CASE("no step is shorter than its lower bound, nor longer than its upper one") {
+  CHECK(rc::check([] {
+    Case c = any_case();
+    // Halves as long as the whole; a split that lost or gained time would bound nothing.
+    for (ChunkLoad& load : c.chunks) load.backward = load.input + load.weight;
+    Timeline timeline;
+    const double step = timeline.simulate(c.view()).value;
+    RC_ASSERT(timeline.least(c.view()).value <= step * (1 + 1e-12));
+    RC_ASSERT(timeline.most(c.view()).value >= step * (1 - 1e-12));
+  }));
+}
+
+TEST_CASE("equal stages without messages: both bounds are the step, under gpipe, 1f1b and interleaved") {
+  for (const ScheduleKind kind : {ScheduleKind::kGpipe, ScheduleKind::k1f1b, ScheduleKind::kInterleaved})
+    for (const int64_t p : {1, 2, 4, 8})
+      for (const int64_t m : {p, 2 * p, 5 * p}) {
+        const auto chunks = equal_chunks(kind, p, 3, 1, 1.25, 0.75);
+        const PipelineWork work = work_of(kind, chunks, 3, m);
+        Timeline timeline;
+        const Seconds step = timeline.simulate(work);
+        CHECK(timeline.least(work) == step);
+        CHECK(timeline.most(work) == step);
+      }
+}
+
+TEST_CASE("bytes are the same whether measured alone or with the times") {
+  CHECK(rc::check([] {
+    Case c = any_case();
+    Timeline timeline, alone;
+    timeline.simulate(c.view());
+    alone.measure(c.view());
+    for (std::size_t r = 0; r < c.updates.size(); ++r) {
+      RC_ASSERT(alone.stages()[r].peak == timeline.stages()[r].peak);
+      RC_ASSERT(alone.stages()[r].in_flight == timeline.stages()[r].in_flight);
+    }
+  }));
+}
+
+TEST_CASE("a step with the passes of the step before, but another end, is as if it were alone") {
+  CHECK(rc::check([] {
+    Case c = any_case();
+    Timeline fresh, used;
+    used.simulate(c.view());
+    for (auto& buckets : c.buckets)
+      for (Bucket& bucket : buckets) bucket.seconds = bucket.seconds * 2;
+    c.work.embedding_exchange += Seconds(1);
+    c.work.reduce_beside = !c.work.reduce_beside;
+    RC_ASSERT(used.simulate(c.view()) == fresh.simulate(c.view()));
+    for (std::size_t r = 0; r < c.updates.size(); ++r)
+      RC_ASSERT(used.stages()[r].reduce_end == fresh.stages()[r].reduce_end);
   }));
 }
 

@@ -156,12 +156,44 @@ void Timeline::begin(const PipelineWork& work, std::vector<Event>* events) {
   last_.assign(work.chunks.size(), {});
 }
 
-Seconds Timeline::simulate(const PipelineWork& work, std::vector<Event>* events) {
-  begin(work, events);
+bool Timeline::Known::same_shape(const PipelineWork& work) const {
+  return schedule == work.schedule && chunks_per_rank == work.chunks_per_rank &&
+         micro_batches == work.micro_batches && chunks.size() == work.chunks.size();
+}
+
+bool Timeline::Known::same_bytes(const PipelineWork& work) const {
+  return std::equal(chunks.begin(), chunks.end(), work.chunks.begin(),
+                    [](const ChunkLoad& a, const ChunkLoad& b) {
+                      return a.held == b.held && a.held_for_weight == b.held_for_weight &&
+                             a.forward_extra == b.forward_extra && a.backward_extra == b.backward_extra &&
+                             a.weight_extra == b.weight_extra;
+                    });
+}
+
+bool Timeline::Known::same_times(const PipelineWork& work) const {
+  return blocking_sends == work.blocking_sends && blocking_receives == work.blocking_receives &&
+         std::equal(chunks.begin(), chunks.end(), work.chunks.begin(),
+                    [](const ChunkLoad& a, const ChunkLoad& b) {
+                      return a.forward == b.forward && a.backward == b.backward && a.input == b.input &&
+                             a.weight == b.weight && a.send_forward == b.send_forward &&
+                             a.send_backward == b.send_backward;
+                    });
+}
+
+void Timeline::Known::take(const PipelineWork& work) {
+  chunks.assign(work.chunks.begin(), work.chunks.end());
+  schedule = work.schedule;
+  chunks_per_rank = work.chunks_per_rank;
+  micro_batches = work.micro_batches;
+  blocking_sends = work.blocking_sends;
+  blocking_receives = work.blocking_receives;
+}
+
+// Whether the schedule needs orders written out; then they are.
+bool Timeline::follow_orders(const PipelineWork& work) {
   if (work.schedule == ScheduleKind::kGpipe || work.schedule == ScheduleKind::k1f1b) {
     CHECK_THAT(work.chunks_per_rank == 1);
-    run_slots(work, events);
-    return finish(work, events);
+    return false;
   }
   CHECK_THAT(work.chunks_per_rank == chunks_per_rank(work.schedule, work.chunks_per_rank));
   const PipelineShape shape{work.ranks(), work.chunks_per_rank, work.micro_batches_per_chunk()};
@@ -170,9 +202,50 @@ Seconds Timeline::simulate(const PipelineWork& work, std::vector<Event>* events)
     orders_of_ = work.schedule;
     orders_shape_ = shape;
   }
-  CHECK_THAT(!executor_.run(work, orders_, events));
-  take_ends(work);
+  return true;
+}
+
+Seconds Timeline::simulate(const PipelineWork& work, std::vector<Event>* events) {
+  begin(work, events);
+  if (!events && run_.same_shape(work) && run_.same_times(work) && run_.same_bytes(work)) {
+    stages_ = run_stages_;
+    counts_ = run_counts_;
+    last_ = run_last_;
+    return finish(work, events);
+  }
+  if (follow_orders(work)) {
+    hold(work);
+    CHECK_THAT(!executor_.run(work, orders_, events));
+    take_ends(work);
+  } else {
+    run_slots(work, events);
+  }
+  if (!events) {
+    run_.take(work);
+    run_stages_ = stages_;
+    run_counts_ = counts_;
+    run_last_ = last_;
+  }
   return finish(work, events);
+}
+
+void Timeline::measure(const PipelineWork& work) {
+  begin(work, nullptr);
+  if (follow_orders(work)) {
+    hold(work);
+    stages_ = measured_stages_;
+  } else {
+    for (std::int64_t s = 0; s < work.ranks(); ++s) weigh_slots(work, s);
+  }
+}
+
+// The executor has measured the orders in use.
+void Timeline::hold(const PipelineWork& work) {
+  if (measured_.same_shape(work) && measured_.same_bytes(work)) return;
+  executor_.measure(work, orders_);
+  measured_.take(work);
+  take_footprint();
+  measured_stages_ = stages_;
 }
 
 std::optional<std::string> Timeline::simulate(const PipelineWork& work, const Orders& orders, Seconds& step,
@@ -180,6 +253,8 @@ std::optional<std::string> Timeline::simulate(const PipelineWork& work, const Or
   begin(work, events);
   const PipelineShape shape{work.ranks(), work.chunks_per_rank, work.micro_batches_per_chunk()};
   if (auto wrong = miscounted(orders, shape)) return wrong;
+  measured_ = {};
+  executor_.measure(work, orders);
   if (auto deadlock = executor_.run(work, orders, events)) return deadlock;
   take_ends(work);
   step = finish(work, events);
@@ -196,26 +271,35 @@ void Timeline::run_slots(const PipelineWork& work, std::vector<Event>* events) {
   const std::int64_t p = work.ranks();
   for (std::int64_t s = 0; s < p; ++s) {
     const auto i = static_cast<std::size_t>(s);
-    const ChunkLoad& load = work.chunks[i];
     const Cursor& cursor = cursors_[i + 1];
-    StageTimes& times = stages_[i];
-    times.pipeline_end = Seconds(cursor.free);
-    // Where the most are held, a forward has just begun to hold the last of them, and a backward comes next.
-    times.in_flight = most_in_flight(work.schedule, s, p, work.micro_batches);
-    times.peak =
-        static_cast<double>(times.in_flight) * load.held + std::max(load.forward_extra, load.backward_extra);
+    stages_[i].pipeline_end = Seconds(cursor.free);
+    weigh_slots(work, s);
     counts_[i].whole = work.micro_batches;
     last_[i] = {cursor.backward_start, cursor.backward_start + cursor.backward};
   }
 }
 
+// Where the most are held, a forward has just begun to hold the last of them, and a backward comes next.
+void Timeline::weigh_slots(const PipelineWork& work, std::int64_t stage) {
+  const ChunkLoad& load = work.chunks[static_cast<std::size_t>(stage)];
+  StageTimes& times = stages_[static_cast<std::size_t>(stage)];
+  times.in_flight = most_in_flight(work.schedule, stage, work.ranks(), work.micro_batches);
+  times.peak =
+      static_cast<double>(times.in_flight) * load.held + std::max(load.forward_extra, load.backward_extra);
+}
+
+void Timeline::take_footprint() {
+  const auto ranks = executor_.footprint().ranks();
+  for (std::size_t r = 0; r < stages_.size(); ++r) {
+    stages_[r].peak = ranks[r].peak;
+    stages_[r].in_flight = ranks[r].in_flight;
+  }
+}
+
 void Timeline::take_ends(const PipelineWork& work) {
   const Footprint& footprint = executor_.footprint();
-  for (std::size_t r = 0; r < stages_.size(); ++r) {
-    stages_[r].pipeline_end = executor_.rank_end(r);
-    stages_[r].peak = footprint.ranks()[r].peak;
-    stages_[r].in_flight = footprint.ranks()[r].in_flight;
-  }
+  for (std::size_t r = 0; r < stages_.size(); ++r) stages_[r].pipeline_end = executor_.rank_end(r);
+  take_footprint();
   for (std::size_t n = 0; n < work.chunks.size(); ++n) {
     counts_[n] = footprint.backwards()[n];
     last_[n] = {executor_.last_start(n).value, executor_.last_end(n).value};

@@ -25,7 +25,8 @@
 namespace foretrain {
 
 // Its buffers are a few words a chunk, whatever the number of micro-batches, and are reused from call to
-// call: no allocation once it has seen the largest shape.
+// call: no allocation once it has seen the largest shape. Steps that follow one another often have the same
+// passes and differ in what comes after them: the passes are then not run again.
 class Timeline {
  public:
   // The step's length. `stages` describes the run until the next call. `events`, where given, is emptied and
@@ -36,6 +37,15 @@ class Timeline {
   // write_orders() made them. Chunks lie on ranks as in work.schedule.
   std::optional<std::string> simulate(const PipelineWork& work, const Orders& orders, Seconds& step,
                                       std::vector<Event>* events = nullptr);
+
+  // Each rank's peak of bytes and micro-batches in flight, whatever the times are: the only figures of
+  // `stages` that it sets, and those that a simulation would.
+  void measure(const PipelineWork& work);
+
+  // Bounds of that length, in a few operations a chunk (bound.cc): least <= simulate <= most. Infinite where
+  // there is none. With equal stages without messages all three are equal under gpipe, 1f1b and interleaved.
+  Seconds least(const PipelineWork& work);
+  Seconds most(const PipelineWork& work);
 
   std::span<const StageTimes> stages() const { return stages_; }
   std::span<const ChunkCounts> chunks() const { return counts_; }
@@ -72,6 +82,11 @@ class Timeline {
   void load(const PipelineWork& work);
   void begin(const PipelineWork& work, std::vector<Event>* events);
   void take_ends(const PipelineWork& work);
+  void weigh_slots(const PipelineWork& work, std::int64_t stage);
+  void take_footprint();
+  void hold(const PipelineWork& work);
+  bool follow_orders(const PipelineWork& work);
+  void end_chunks(const PipelineWork& work, std::int64_t rank, double end);
   Seconds finish(const PipelineWork& work, std::vector<Event>* events);
   void reduce_gradients(const PipelineWork& work, std::vector<Event>* events);
   Seconds meet_and_update(const PipelineWork& work, std::vector<Event>* events);
@@ -84,6 +99,25 @@ class Timeline {
   Orders orders_;  // of the shape that was simulated last
   ScheduleKind orders_of_ = ScheduleKind::k1f1b;
   PipelineShape orders_shape_{0, 0, 0};
+
+  // What was run last, without its buckets, and where it stood when its passes were over.
+  struct Known {
+    std::vector<ChunkLoad> chunks;
+    ScheduleKind schedule = ScheduleKind::k1f1b;
+    std::int64_t chunks_per_rank = 0;
+    std::int64_t micro_batches = 0;
+    bool blocking_sends = false;
+    bool blocking_receives = false;
+
+    bool same_shape(const PipelineWork& work) const;
+    bool same_bytes(const PipelineWork& work) const;
+    bool same_times(const PipelineWork& work) const;
+    void take(const PipelineWork& work);
+  };
+  Known run_, measured_;
+  std::vector<StageTimes> run_stages_, measured_stages_;
+  std::vector<ChunkCounts> run_counts_;
+  std::vector<LastPass> run_last_;
 };
 
 }  // namespace foretrain
