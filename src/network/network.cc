@@ -216,8 +216,7 @@ CollectiveCost Network::cost(const Collective& collective) const {
 
 CollectiveCost Network::send(std::int64_t stage, Bytes bytes) const {
   Group pairs = groups_[static_cast<std::size_t>(GroupKind::kPipeline)];
-  if (!boundary_crosses(stage, stage_ranks_, domain_))
-    pairs.placed = {.ranks = 2, .ranks_per_domain = 2, .fewest_per_domain = 2};
+  if (!crosses(stage)) pairs.placed = {.ranks = 2, .ranks_per_domain = 2, .fewest_per_domain = 2};
   return collective_cost(CollectiveKind::kSendReceive, bytes, pairs.placed, pairs.rates, cluster_);
 }
 

@@ -66,6 +66,7 @@ class Network {
   // One message from each rank of `stage` to the next stage, or back: by NVLink unless that boundary crosses
   // domains, where the NICs are shared as on the busiest node.
   CollectiveCost send(std::int64_t stage, Bytes bytes) const;
+  bool crosses(std::int64_t stage) const { return boundary_crosses(stage, stage_ranks_, domain_); }
   const PlacedGroup& placed(GroupKind kind) const { return groups_[static_cast<std::size_t>(kind)].placed; }
 
  private:

@@ -12,6 +12,20 @@
 namespace foretrain {
 namespace {
 
+// Chunks that are remembered, of a few KiB each: a search goes through many more shapes than it comes back
+// to.
+constexpr std::size_t kMostChunks = 8192;
+
+// Power of a GPU that waits (for its turn in the pipeline, a message, the host) as a share of its cap:
+// assumed.
+constexpr double kWaitPowerShare = 0.3;
+
+// Chunks of equal size are looked for among so many before: of few sizes, in turns.
+constexpr std::size_t kNearChunks = 4;
+
+// Fewer passes than this are simulated as soon as bounded.
+constexpr std::int64_t kFewPasses = 2048;
+
 void mix(std::uint64_t& h, std::int64_t value) {
   h = (h ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15ull;
   h ^= h >> 29;
@@ -36,13 +50,13 @@ Flops model_flops(const ChunkWork& work) {
 
 }  // namespace
 
-std::size_t Evaluator::ChunkKeyHash::operator()(const ChunkKey& key) const noexcept {
+std::size_t Evaluator::ShapeKeyHash::operator()(const ShapeKey& key) const noexcept {
   const Choices& c = key.choices;
   std::uint64_t h =
       static_cast<std::uint64_t>(c.recompute) | static_cast<std::uint64_t>(c.attention) << 8 |
       static_cast<std::uint64_t>(c.precision) << 16 | static_cast<std::uint64_t>(c.sp) << 24 |
       static_cast<std::uint64_t>(c.partition_activations) << 25 |
-      static_cast<std::uint64_t>(key.chunk.first) << 26 | static_cast<std::uint64_t>(key.chunk.last) << 27 |
+      static_cast<std::uint64_t>(c.accumulates) << 26 | static_cast<std::uint64_t>(c.units.beside) << 27 |
       static_cast<std::uint64_t>(key.drained) << 28 | static_cast<std::uint64_t>(key.ends_together) << 29 |
       static_cast<std::uint64_t>(key.split) << 30 |
       static_cast<std::uint64_t>(c.units.gathers_forward) << 31 |
@@ -51,7 +65,7 @@ std::size_t Evaluator::ChunkKeyHash::operator()(const ChunkKey& key) const noexc
       static_cast<std::uint64_t>(c.units.scatters) << 33;
   mix(h, c.tp);
   mix(h, c.micro_batch);
-  mix(h, key.chunk.layers);
+  mix(h, key.tensor.domains);
   mix(h, c.units.shards);
   return h;
 }
@@ -73,15 +87,47 @@ Evaluator::Evaluator(Model model, Cluster cluster, Stack stack, std::int64_t seq
       seq_(seq),
       costs_(costs ? std::move(costs) : std::make_shared<const AnalyticCost>(cluster_)) {}
 
-const Evaluator::ChunkCost& Evaluator::chunk_cost(const ChunkKey& key, const Network& network) {
-  const auto found = chunks_.find(key);
-  if (found != chunks_.end()) return found->second;
+const Network& Evaluator::network_of(const Plan& plan) {
+  const Layout layout{.tp = plan.tp, .cp = plan.cp, .dp = plan.dp, .pp = plan.pp, .shard = plan.shard};
+  if (!network_ || !(layout == network_layout_)) {
+    network_.emplace(cluster_, layout);
+    network_layout_ = layout;
+  }
+  return *network_;
+}
 
-  const ChunkWork work = build_chunk(model_, stack_, key.choices, key.chunk);
+void Evaluator::use_shape(const ShapeKey& key) {
+  if (shape_ != nullptr && shape_->first == key) return;
+  if (chunk_count_ > kMostChunks) {
+    shapes_.clear();
+    chunk_count_ = 0;
+  }
+  shape_ = &*shapes_.try_emplace(key).first;
+}
+
+Evaluator::ChunkCost& Evaluator::chunk_bytes(const Chunk& chunk) {
+  auto& chunks = shape_->second.chunks;
+  const auto index =
+      static_cast<std::size_t>(chunk.layers * 4 + (chunk.first ? 2 : 0) + (chunk.last ? 1 : 0));
+  if (index >= chunks.size()) chunks.resize(index + 1);
+  auto& cost = chunks[index];
+  if (cost) return *cost;
+  const ShapeKey& key = shape_->first;
+  cost = std::make_unique<ChunkCost>();
+  ++chunk_count_;
+  cost->chunk = chunk;
+  cost->bytes = pass_bytes(build_chunk(model_, stack_, key.choices, chunk));
+  cost->share = parameter_share(model_, stack_, key.choices.tp, chunk, key.ends_together);
+  return *cost;
+}
+
+void Evaluator::lay_out_chunk(ChunkCost& cost, const Network& network) {
+  if (cost.laid_out) return;
+  const ShapeKey& key = shape_->first;
+  const ChunkWork work = build_chunk(model_, stack_, key.choices, cost.chunk);
   const auto lay = [&](const Pass& pass, Seconds lead) {
     return lay_out(pass, costs_, network, cluster_.host_launch, lead);
   };
-  ChunkCost cost;
   cost.forward = lay(work.forward, Seconds(0));
   cost.backward = lay(work.backward, key.drained ? Seconds(0) : cost.forward.lead);
   if (!key.drained &&
@@ -93,10 +139,8 @@ const Evaluator::ChunkCost& Evaluator::chunk_cost(const ChunkKey& key, const Net
     cost.input = lay(only(work.backward, Direction::kBackward), key.drained ? Seconds(0) : cost.forward.lead);
     cost.weight = lay(only(work.backward, Direction::kWeight), key.drained ? Seconds(0) : cost.input.lead);
   }
-  cost.bytes = pass_bytes(work);
-  cost.share = parameter_share(model_, stack_, key.choices.tp, key.chunk, key.ends_together);
   cost.model_flops = model_flops(work);
-  return chunks_.emplace(key, std::move(cost)).first->second;
+  cost.laid_out = true;
 }
 
 const Segment& Evaluator::optimizer_cost(const OptimizerKey& key, const Network& network) {
@@ -127,21 +171,6 @@ const std::vector<std::int64_t>& Evaluator::layers_of(const Plan& plan) {
     found = splits_.emplace(chunks, split_layers(model_, stack_.split, chunks)).first;
   return found->second;
 }
-
-// Everything between the parts and the step that predict() reports and score() does not.
-struct Evaluator::Evaluation {
-  Placement placement;
-  std::int64_t micro_batches = 0;
-  std::int64_t per_chunk = 0;  // micro-batches through each chunk
-  PipelineWork pipeline;
-  Seconds step;
-  std::size_t busiest = 0;
-  double spread = 0;
-  double send_spread = 0;
-  double reduce_spread = 0;
-  Bytes worst_allocated, worst_reserved, worst_total;
-  std::size_t worst_stage = 0;
-};
 
 void Evaluator::make_buckets(const ChunkCost& cost, const Network& network, Bytes grad_bytes,
                              const Plan& plan) {
@@ -219,24 +248,11 @@ Seconds Evaluator::parameter_gather(const Plan& plan, const Network& network, st
   return whole - rest + std::max(run.compute, rest + collective_delay(rest, run.both)) - window;
 }
 
-void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation& out) {
-  const auto& layers = layers_of(plan);
-  const Network network(
-      cluster_, Layout{.tp = plan.tp, .cp = plan.cp, .dp = plan.dp, .pp = plan.pp, .shard = plan.shard});
-  const Placement placement{plan.effective_schedule(), plan.pp, plan.chunks_per_stage()};
-  const auto nodes = static_cast<std::size_t>(placement.nodes()), ranks = static_cast<std::size_t>(plan.pp);
-  out.placement = placement;
-  out.micro_batches = global_batch / (plan.dp * plan.micro_batch);
-  out.per_chunk = runs_both_ways(placement.kind) ? out.micro_batches / 2 : out.micro_batches;
-
-  const Dtype grad_dtype = accumulation_dtype(plan, stack_);
-  const Dtype reduce_dtype = reduction_dtype(plan, stack_);
-  const bool sharded = plan.zero >= 1 && plan.shards() > 1;
-  const bool gathers_by_step =
-      sharded && (plan.zero == 1 || (plan.zero == 2 && stack_.zero2_gather == Zero2Gather::kStep));
-
-  ChunkKey key;
-  key.choices = choices_of(model_, plan, stack_, seq_, out.micro_batches > 1);
+Evaluator::ShapeKey Evaluator::shape_key(const Plan& plan, const Network& network,
+                                         std::int64_t micro_batches) const {
+  const ScheduleKind schedule = plan.effective_schedule();
+  ShapeKey key;
+  key.choices = choices_of(model_, plan, stack_, seq_, micro_batches > 1);
   if (plan.pp > 1 && network.placed(GroupKind::kPipeline).crosses_nodes())
     key.choices.calls_beside_messages = stack_.calls_beside_messages * plan.tp;
   key.tensor = network.placed(GroupKind::kTensor);
@@ -245,69 +261,40 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
     key.replica = network.placed(GroupKind::kReplica);
   }
   key.drained = plan.pp > 1 && stack_.p2p_blocking;
-  key.ends_together = plan.pp == 1 || lies_in_v(placement.kind);
-  key.split = splits_backward(placement.kind);
+  key.ends_together = plan.pp == 1 || lies_in_v(schedule);
+  key.split = splits_backward(schedule);
+  return key;
+}
 
-  // Messages between chunks.
-  const double activation =
-      static_cast<double>(plan.micro_batch * seq_ * model_.hidden) * bytes_of(plan.precision);
-  const bool scattered = key.choices.sp || (stack_.p2p_scatter_gather && plan.tp > 1);
-  const Bytes message(activation / (scattered ? static_cast<double>(plan.tp) : 1.0));
-  const Bytes mask(stack_.p2p_sends_mask ? static_cast<double>(seq_ * seq_) * bytes_of(plan.precision) : 0.0);
-  Seconds gather(0);
-  if (stack_.p2p_scatter_gather && !key.choices.sp && plan.tp > 1)
-    gather = network.cost({CollectiveKind::kAllGather, GroupKind::kTensor, Bytes(activation)}).seconds;
-  // Of the slowest boundary, for which the others wait.
-  out.send_spread = network.cost({CollectiveKind::kSendReceive, GroupKind::kPipeline, message}).spread;
-  // From a node's rank to that of the next or the one before; interleaved chunks go round from the last rank
-  // to the first.
-  const auto send = [&](std::int64_t from, std::int64_t to, Bytes bytes) {
-    const std::int64_t a = placement.rank(from), b = placement.rank(to);
-    if (a == b) return Seconds(0);
-    if (std::abs(a - b) == 1) return network.send(std::min(a, b), bytes).seconds + gather;
-    return network.cost({CollectiveKind::kSendReceive, GroupKind::kEmbedding, bytes}).seconds + gather;
-  };
+// The chunks of every rank and the states that they bring, in bytes. No pass is laid out yet.
+void Evaluator::place(const Plan& plan, std::int64_t global_batch, Evaluation& out) {
+  const auto& layers = layers_of(plan);
+  const Network& network = network_of(plan);
+  const Placement placement{plan.effective_schedule(), plan.pp, plan.chunks_per_stage()};
+  const auto nodes = static_cast<std::size_t>(placement.nodes()), ranks = static_cast<std::size_t>(plan.pp);
+  out = Evaluation{};
+  out.plan = &plan;
+  out.placement = placement;
+  out.micro_batches = global_batch / (plan.dp * plan.micro_batch);
+  out.per_chunk = runs_both_ways(placement.kind) ? out.micro_batches / 2 : out.micro_batches;
+  use_shape(shape_key(plan, network, out.micro_batches));
 
   chunk_parts_.assign(nodes, ChunkParts{});
-  buckets_.clear();
-  for (std::size_t n = 0; n < nodes; ++n) {
-    ChunkParts& part = chunk_parts_[n];
-    const auto node = static_cast<std::int64_t>(n);
-    const Chunk chunk{layers[n % layers.size()], placement.first(node), placement.last(node)};
-    if (n > 1 && chunk == key.chunk) {  // inner chunks of equal size
-      part = chunk_parts_[n - 1];
-      continue;
-    }
-    key.chunk = chunk;
-    part.cost = &chunk_cost(key, network);
-    part.first_bucket = buckets_.size();
-    if ((plan.dp * plan.cp > 1 && !key.choices.units.scatters) || runs_both_ways(placement.kind))
-      make_buckets(*part.cost, network,
-                   Bytes(static_cast<double>(part.cost->share.elements) * bytes_of(reduce_dtype)), plan);
-    part.bucket_count = buckets_.size() - part.first_bucket;
-  }
   loads_.assign(nodes, ChunkLoad{});
   for (std::size_t n = 0; n < nodes; ++n) {
-    const ChunkParts& part = chunk_parts_[n];
-    const ChunkCost& cost = *part.cost;
     const auto node = static_cast<std::int64_t>(n);
+    ChunkCost& cost = chunk_bytes({layers[n % layers.size()], placement.first(node), placement.last(node)});
+    chunk_parts_[n].cost = &cost;
     ChunkLoad& load = loads_[n];
-    load.forward = cost.forward.duration;
-    load.backward = cost.backward.duration;
-    load.input = cost.input.duration;
-    load.weight = cost.weight.duration;
-    if (!placement.last(node)) load.send_forward = send(node, node + 1, message + mask);
-    if (!placement.first(node)) load.send_backward = send(node, node - 1, message);
     load.held = cost.bytes.held;
     load.held_for_weight = cost.bytes.held_for_weight;
     load.forward_extra = cost.bytes.forward_extra;
     load.backward_extra = cost.bytes.backward_extra;
     load.weight_extra = cost.bytes.weight_extra;
-    load.buckets = {buckets_.data() + part.first_bucket, part.bucket_count};
   }
 
+  const Dtype grad_dtype = accumulation_dtype(plan, stack_);
   stage_parts_.assign(ranks, StageParts{});
-  updates_.assign(ranks, StageUpdate{});
   for (std::size_t r = 0; r < ranks; ++r) {
     StageParts& part = stage_parts_[r];
     for (std::int64_t c = 0; c < placement.chunks; ++c) {
@@ -317,9 +304,122 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
       part.share.tensors += share.tensors;
       part.share.embedding_elements += share.embedding_elements;
     }
+    if (r > 0 && part.share == stage_parts_[r - 1].share)
+      part.states = stage_parts_[r - 1].states;
+    else
+      part.states = state_bytes(part.share, stack_, plan.precision, grad_dtype, plan.zero, plan.shards());
+  }
+
+  PipelineWork& pipeline = out.pipeline;
+  pipeline.chunks = loads_;
+  pipeline.chunks_per_rank = placement.chunks;
+  pipeline.micro_batches = out.micro_batches;
+  pipeline.schedule = placement.kind;
+  pipeline.blocking_sends = stack_.p2p_blocking;
+  pipeline.blocking_receives = stack_.p2p_serial;
+  pipeline.reduce_beside = plan.overlap_grad_reduce.value_or(stack_.overlap_grad_reduce);
+}
+
+// The worst stage, of what has been placed.
+void Evaluator::add_bytes(Evaluation& e) {
+  const Plan& plan = *e.plan;
+  timeline_.measure(e.pipeline);
+  const Allowance extra = allowance(plan.tp * plan.pp * plan.dp * plan.cp > 1);
+  const auto times = timeline_.stages();
+  for (std::size_t r = 0; r < stage_parts_.size(); ++r) {
+    const Bytes allocated = allocated_bytes(stage_parts_[r].states, times[r].peak, stack_, e.micro_batches);
+    const Bytes reserved = allocated + times[r].peak * extra.fragmentation;
+    if (reserved > e.worst_reserved) {
+      e.worst_stage = r;
+      e.worst_allocated = allocated;
+      e.worst_reserved = reserved;
+      e.worst_total = reserved + extra.context;
+    }
+  }
+}
+
+// What passes, messages, reductions and updates take.
+void Evaluator::add_times(Evaluation& e) {
+  const Plan& plan = *e.plan;
+  const Network& network = network_of(plan);
+  const Placement& placement = e.placement;
+  const std::size_t nodes = chunk_parts_.size(), ranks = stage_parts_.size();
+  const Choices& choices = shape_->first.choices;
+  const Dtype grad_dtype = accumulation_dtype(plan, stack_);
+  const Dtype reduce_dtype = reduction_dtype(plan, stack_);
+  const bool sharded = plan.zero >= 1 && plan.shards() > 1;
+  const bool gathers_by_step =
+      sharded && (plan.zero == 1 || (plan.zero == 2 && stack_.zero2_gather == Zero2Gather::kStep));
+
+  // Messages between chunks.
+  const double activation =
+      static_cast<double>(plan.micro_batch * seq_ * model_.hidden) * bytes_of(plan.precision);
+  const bool scattered = choices.sp || (stack_.p2p_scatter_gather && plan.tp > 1);
+  const Bytes message(activation / (scattered ? static_cast<double>(plan.tp) : 1.0));
+  const Bytes mask(stack_.p2p_sends_mask ? static_cast<double>(seq_ * seq_) * bytes_of(plan.precision) : 0.0);
+  Seconds gather(0);
+  if (stack_.p2p_scatter_gather && !choices.sp && plan.tp > 1)
+    gather = network.cost({CollectiveKind::kAllGather, GroupKind::kTensor, Bytes(activation)}).seconds;
+  // Of the slowest boundary, for which the others wait.
+  e.send_spread = network.cost({CollectiveKind::kSendReceive, GroupKind::kPipeline, message}).spread;
+  // From a node's rank to that of the next or the one before; interleaved chunks go round from the last rank
+  // to the first. Boundaries inside a domain are alike, and so are those that cross one.
+  struct Sends {
+    Bytes bytes;
+    std::optional<Seconds> inside, across, round;
+  };
+  Sends down{message + mask}, up{message};
+  const auto send = [&](std::int64_t from, std::int64_t to, Sends& known) {
+    const std::int64_t a = placement.rank(from), b = placement.rank(to);
+    if (a == b) return Seconds(0);
+    if (std::abs(a - b) != 1) {
+      if (!known.round)
+        known.round =
+            network.cost({CollectiveKind::kSendReceive, GroupKind::kEmbedding, known.bytes}).seconds;
+      return *known.round + gather;
+    }
+    auto& seconds = network.crosses(std::min(a, b)) ? known.across : known.inside;
+    if (!seconds) seconds = network.send(std::min(a, b), known.bytes).seconds;
+    return *seconds + gather;
+  };
+
+  buckets_.clear();
+  const bool reduces = (plan.dp * plan.cp > 1 && !choices.units.scatters) || runs_both_ways(placement.kind);
+  for (std::size_t n = 0; n < nodes; ++n) {
+    ChunkParts& part = chunk_parts_[n];
+    for (std::size_t before = n; before-- > 0 && n - before < kNearChunks;)
+      if (chunk_parts_[before].cost == part.cost) {
+        part = chunk_parts_[before];
+        break;
+      }
+    if (part.bucket_count > 0) continue;
+    lay_out_chunk(*part.cost, network);
+    part.first_bucket = buckets_.size();
+    if (reduces)
+      make_buckets(*part.cost, network,
+                   Bytes(static_cast<double>(part.cost->share.elements) * bytes_of(reduce_dtype)), plan);
+    part.bucket_count = buckets_.size() - part.first_bucket;
+  }
+  for (std::size_t n = 0; n < nodes; ++n) {
+    const ChunkParts& part = chunk_parts_[n];
+    const ChunkCost& cost = *part.cost;
+    const auto node = static_cast<std::int64_t>(n);
+    ChunkLoad& load = loads_[n];
+    load.forward = cost.forward.duration;
+    load.backward = cost.backward.duration;
+    load.input = cost.input.duration;
+    load.weight = cost.weight.duration;
+    if (!placement.last(node)) load.send_forward = send(node, node + 1, down);
+    if (!placement.first(node)) load.send_backward = send(node, node - 1, up);
+    load.buckets = {buckets_.data() + part.first_bucket, part.bucket_count};
+  }
+
+  updates_.assign(ranks, StageUpdate{});
+  for (std::size_t r = 0; r < ranks; ++r) {
+    StageParts& part = stage_parts_[r];
     const ParameterShare& share = part.share;
     if (r > 0 && share == stage_parts_[r - 1].share) {
-      part = stage_parts_[r - 1];
+      part.optimizer = stage_parts_[r - 1].optimizer;
       updates_[r] = updates_[r - 1];
       continue;
     }
@@ -327,20 +427,12 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
     const std::int64_t owned = sharded ? (share.elements + shards - 1) / shards : share.elements;
     const std::int64_t gradients = plan.zero >= 2 ? owned : share.elements;  // that it keeps
     part.optimizer = &optimizer_cost({gradients, owned, share.tensors, plan.precision, grad_dtype}, network);
-    part.states = state_bytes(share, stack_, plan.precision, grad_dtype, plan.zero, shards);
     updates_[r].optimizer = part.optimizer->duration;
     if (gathers_by_step) updates_[r].gather = parameter_gather(plan, network, r, placement);
   }
 
-  PipelineWork& pipeline = out.pipeline;
-  pipeline.chunks = loads_;
+  PipelineWork& pipeline = e.pipeline;
   pipeline.updates = updates_;
-  pipeline.chunks_per_rank = placement.chunks;
-  pipeline.micro_batches = out.micro_batches;
-  pipeline.schedule = placement.kind;
-  pipeline.blocking_sends = stack_.p2p_blocking;
-  pipeline.blocking_receives = stack_.p2p_serial;
-  pipeline.reduce_beside = plan.overlap_grad_reduce.value_or(stack_.overlap_grad_reduce);
   if (const std::int64_t shared = stage_parts_.front().share.embedding_elements; shared > 0)
     pipeline.embedding_exchange = network
                                       .cost({CollectiveKind::kAllReduce, GroupKind::kEmbedding,
@@ -348,29 +440,97 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
                                       .seconds;
   // The gradient norm (and, with fp16, whether it overflowed): one number over all ranks of a model.
   pipeline.meet = network.cost({CollectiveKind::kAllReduce, GroupKind::kModel, Bytes(8)}).seconds;
-  out.step = timeline_.simulate(pipeline);
   if (plan.dp * plan.cp > 1)
-    out.reduce_spread =
+    e.reduce_spread =
         network
             .cost({CollectiveKind::kAllReduce, GroupKind::kData,
                    Bytes(static_cast<double>(stage_parts_.front().share.elements) * bytes_of(reduce_dtype))})
             .spread;
+  e.has_times = true;
+}
 
-  const Allowance extra = allowance(plan.tp * plan.pp * plan.dp * plan.cp > 1);
+void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation& out) {
+  place(plan, global_batch, out);
+  add_bytes(out);
+  add_times(out);
+  out.step = timeline_.simulate(out.pipeline);
   const auto times = timeline_.stages();
-  for (std::size_t r = 0; r < ranks; ++r) {
+  for (std::size_t r = 0; r < times.size(); ++r)
     if (times[r].compute + times[r].sending > times[out.busiest].compute + times[out.busiest].sending)
       out.busiest = r;
-    const Bytes allocated = allocated_bytes(stage_parts_[r].states, times[r].peak, stack_, out.micro_batches);
-    const Bytes reserved = allocated + times[r].peak * extra.fragmentation;
-    if (reserved > out.worst_reserved) {
-      out.worst_stage = r;
-      out.worst_allocated = allocated;
-      out.worst_reserved = reserved;
-      out.worst_total = reserved + extra.context;
+  out.spread = step_spread(out);
+}
+
+Bytes Evaluator::weigh(const Plan& plan, std::int64_t global_batch) {
+  place(plan, global_batch, current_);
+  add_bytes(current_);
+  return current_.worst_total;
+}
+
+Seconds Evaluator::floor(const Plan& plan, std::int64_t global_batch) {
+  const std::int64_t micro_batches = global_batch / (plan.dp * plan.micro_batch);
+  const Network& network = network_of(plan);
+  use_shape(shape_key(plan, network, micro_batches));
+  const auto seconds = [&](const Chunk& chunk) {
+    ChunkCost& cost = chunk_bytes(chunk);
+    lay_out_chunk(cost, network);
+    Seconds sum;
+    for (const Segment* segment : {&cost.forward, &cost.backward}) {
+      for (const Cause cause : {Cause::kForward, Cause::kBackward, Cause::kRecompute})
+        sum += segment->by_cause[static_cast<std::size_t>(cause)];
+      if (stack_.tp_blocking) sum += segment->by_cause[static_cast<std::size_t>(Cause::kTensorParallel)];
+    }
+    return sum;
+  };
+  const std::int64_t layers = model_.layers();
+  const Seconds layer = seconds({1, false, false});
+  const Seconds all =
+      layer * static_cast<double>(layers) + seconds({0, true, false}) + seconds({0, false, true});
+  // Some stage has as many layers as an even split gives, and some stage as much work as the average.
+  const Seconds fullest = layer * static_cast<double>((layers + plan.pp - 1) / plan.pp);
+  return std::max(fullest, all / static_cast<double>(plan.pp)) * static_cast<double>(micro_batches);
+}
+
+Seconds Evaluator::at_least() {
+  if (!current_.has_times) add_times(current_);
+  return timeline_.least(current_.pipeline);
+}
+
+TimedStep Evaluator::timed() {
+  if (!current_.has_times) add_times(current_);
+  const PipelineWork& work = current_.pipeline;
+  if (static_cast<std::int64_t>(work.chunks.size()) * work.micro_batches_per_chunk() > kFewPasses / 2) {
+    const Seconds least = timeline_.least(work);
+    if (timeline_.most(work) <= least * (1 + kClosedFormError)) {
+      current_.step = least;
+      return {least, false};
     }
   }
-  out.spread = step_spread(out);
+  current_.step = timeline_.simulate(work);
+  return {current_.step, true};
+}
+
+double Evaluator::joules() {
+  CHECK_THAT(current_.has_times);
+  double sum = 0;
+  for (std::size_t r = 0; r < stage_parts_.size(); ++r) {
+    Seconds busy;  // in operators and collectives
+    for (std::int64_t c = 0; c < current_.placement.chunks; ++c) {
+      const auto n = static_cast<std::size_t>(current_.placement.node(static_cast<std::int64_t>(r), c));
+      for (const Segment* segment : {&chunk_parts_[n].cost->forward, &chunk_parts_[n].cost->backward}) {
+        // Compute and a collective at once would draw more than the cap, which the GPU does not.
+        sum += std::min(segment->joules, segment->duration.value * cluster_.gpu.power_cap_w) *
+               static_cast<double>(current_.per_chunk);
+        busy += (segment->duration - segment->by_cause[static_cast<std::size_t>(Cause::kLaunch)]) *
+                static_cast<double>(current_.per_chunk);
+      }
+    }
+    sum += stage_parts_[r].optimizer->joules;
+    busy += stage_parts_[r].optimizer->duration;
+    sum += std::max(0.0, (current_.step - busy).value) * cluster_.gpu.power_cap_w * kWaitPowerShare;
+  }
+  const Plan& plan = *current_.plan;
+  return sum * static_cast<double>(plan.tp * plan.cp * plan.dp);
 }
 
 template <class Visit>

@@ -41,6 +41,7 @@ class Streams {
     double spread;
     Origin origin;
     std::int64_t launches;
+    double joules;
   };
 
   static const Task* gather_of(const Repeat& repeat) {
@@ -106,15 +107,20 @@ class Streams {
     const Seconds calls = launch_cost_ * static_cast<double>(task.calls);
     if (task.kind == Task::Kind::kOperator) {
       const OperatorCost cost = costs_.cost(task.op);
-      return {&task,       cost.gpu * times, host_of(task.op, cost.host) * times + calls,
-              cost.spread, cost.origin,      task.op.launches * task.times};
+      return {&task,
+              cost.gpu * times,
+              host_of(task.op, cost.host) * times + calls,
+              cost.spread,
+              cost.origin,
+              task.op.launches * task.times,
+              cost.gpu.value * times * cost.watts};
     }
     if (task.kind == Task::Kind::kCollective) {
       const CollectiveCost cost = network_.cost(task.collective);
-      return {&task,       cost.seconds * times, launch_cost_ * times + calls,
-              cost.spread, cost.origin,          task.times};
+      return {&task,       cost.seconds * times, launch_cost_ * times + calls,           cost.spread,
+              cost.origin, task.times,           cost.seconds.value * times * cost.watts};
     }
-    return {&task, Seconds(0), calls, 0, Origin::kAnalytic, 0};
+    return {&task, Seconds(0), calls, 0, Origin::kAnalytic, 0, 0};
   }
 
   void step(const Priced& item) {
@@ -157,6 +163,7 @@ class Streams {
       out_.uncertain[kind] += item.gpu * item.spread;
     }
     out_.by_origin[static_cast<std::size_t>(item.origin)] += item.gpu;
+    out_.joules += item.joules;
     issued_ += item.launches;
     in_queue_.push_back({issued_, std::max(compute_, comm_)});
   }
@@ -208,6 +215,7 @@ class Streams {
     const bool apart = replicas_apart_ && collective.task->collective.group == GroupKind::kReplica;
     Seconds& stream = apart ? replica_ : data_;
     stream = std::max({stream, data_, compute_, comm_, host_}) + collective.gpu;
+    out_.joules += collective.joules;
     data_spread_ = collective.spread;
     data_origin_ = collective.origin;
   }
@@ -255,10 +263,12 @@ class Streams {
     std::array<Seconds, kOperatorKindCount> by_operator, uncertain;
     std::array<Seconds, kOriginCount> by_origin;
     Seconds uncertain_collectives;
+    double joules;
   };
   State state() const {
     return {compute_,         host_,          issued_,        out_.by_cause,
-            out_.by_operator, out_.uncertain, out_.by_origin, out_.uncertain_collectives};
+            out_.by_operator, out_.uncertain, out_.by_origin, out_.uncertain_collectives,
+            out_.joules};
   }
 
   // Adds `count` more layers like the one since `before`.
@@ -273,6 +283,7 @@ class Streams {
     extend(out_.by_origin, before.by_origin);
     extend(out_.uncertain, before.uncertain);
     out_.uncertain_collectives += (out_.uncertain_collectives - before.uncertain_collectives) * n;
+    out_.joules += (out_.joules - before.joules) * n;
     if (is_layer)
       for (std::int64_t i = 1; i <= count; ++i)
         out_.ready_before_end.push_back(std::max(compute_, comm_) + gpu_step * static_cast<double>(i));

@@ -49,7 +49,8 @@ struct Segment {
   std::array<Seconds, kOriginCount> by_origin{};        // operators and collectives
   std::array<Seconds, kOperatorKindCount> uncertain{};  // seconds times spread, by kind
   Seconds uncertain_collectives;
-  Seconds lead;  // of the host over the GPU when the pass ends
+  double joules = 0;  // of operators and collectives while they run, at the power that their costs state
+  Seconds lead;       // of the host over the GPU when the pass ends
   std::vector<Seconds>
       ready_before_end;  // layer by layer: its weight gradients are complete this long before the end
 };

@@ -112,7 +112,7 @@ Result<Evaluator*> RowScorer::evaluator_for(const Run& run) {
     return kept.seq == run.seq && kept.model == run.model && kept.cluster == run.cluster &&
            kept.stack == run.stack;
   });
-  if (found != kept_.end()) return &found->evaluator;
+  if (found != kept_.end()) return found->evaluator.get();
   std::shared_ptr<const CostSource> costs;
   if (store_ != nullptr) {
     auto choice = store_->costs_for(run.cluster, profile_);
@@ -122,9 +122,10 @@ Result<Evaluator*> RowScorer::evaluator_for(const Run& run) {
     costs = choice->costs;
   }
   if (kept_.size() == kMaxKept) kept_.pop_front();
-  kept_.push_back({run.model, run.cluster, run.stack, run.seq,
-                   Evaluator(run.model, run.cluster, run.stack, run.seq, std::move(costs))});
-  return &kept_.back().evaluator;
+  kept_.push_back(
+      {run.model, run.cluster, run.stack, run.seq,
+       std::make_unique<Evaluator>(run.model, run.cluster, run.stack, run.seq, std::move(costs))});
+  return kept_.back().evaluator.get();
 }
 
 Result<RowScore> RowScorer::score(const MeasuredRow& row) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,7 +65,7 @@ class RowScorer {
     Cluster cluster;
     Stack stack;
     std::int64_t seq;
-    Evaluator evaluator;
+    std::unique_ptr<Evaluator> evaluator;
   };
   Result<Evaluator*> evaluator_for(const Run& run);
 

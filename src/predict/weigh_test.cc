@@ -1,0 +1,70 @@
+// What a search asks of a plan, in turns, against the whole prediction.
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include "predict/any_run.h"
+
+namespace foretrain {
+namespace {
+
+TEST_CASE("a plan weighs what its prediction says, and takes at least its bounds") {
+  CHECK(rc::check([] {
+    const Run run = any_run(1, Draw::kAllSchedules);
+    Evaluator evaluator = evaluator_of(run), other = evaluator_of(run);
+    const Score score = other.score(run.plan, run.global_batch);
+    RC_ASSERT(evaluator.weigh(run.plan, run.global_batch) == score.peak);
+    RC_ASSERT(evaluator.at_least() <= score.step * (1 + kRounding));
+    RC_ASSERT(evaluator.floor(run.plan, run.global_batch) <= score.step * (1 + kRounding));
+    // The order of questions does not matter.
+    RC_ASSERT(evaluator.weigh(run.plan, run.global_batch) == score.peak);
+    RC_ASSERT(evaluator.score(run.plan, run.global_batch) == score);
+  }));
+}
+
+// Plans as a search meets them, with more micro-batches than other tests draw: a thousand.
+TEST_CASE("a timed plan is within a hundredth of the simulator, on 1,000 random plans") {
+  int plans = 0, bounded = 0;
+  double worst = 0;
+  while (plans < 1000)
+    CHECK(rc::check([&] {
+      Run run = any_run(1, Draw::kAllSchedules);
+      run.global_batch *= *rc::gen::element<std::int64_t>(1, 2, 8, 32) * run.plan.pp;
+      RC_PRE(check_run(run).has_value());
+      Evaluator evaluator = evaluator_of(run), other = evaluator_of(run);
+      const double step = other.score(run.plan, run.global_batch).step.value;
+      evaluator.weigh(run.plan, run.global_batch);
+      const TimedStep timed = evaluator.timed();
+      const double error = 1 - timed.step.value / step;
+      RC_ASSERT((timed.exact ? error == 0 : error <= kClosedFormError));
+      RC_ASSERT(error >= -kRounding);
+      ++plans, bounded += !timed.exact;
+      worst = std::max(worst, error);
+    }));
+  MESSAGE(plans, " plans, ", bounded, " of them by a bound, at most ", worst, " below the simulator");
+  CHECK(bounded > 50);
+}
+
+TEST_CASE("with equal stages a timed plan is exact, by simulation or by the bound") {
+  // One layer a stage and nothing else: the ends of the model are what makes stages unequal, so compare pp=1.
+  const Run one = run_of("llama-2-7b", "dgx-h100", 8, "megatron", "tp=2,zero=1", 4096);
+  Evaluator evaluator = evaluator_of(one), other = evaluator_of(one);
+  evaluator.weigh(one.plan, one.global_batch);
+  const double step = other.score(one.plan, one.global_batch).step.value;
+  const TimedStep timed = evaluator.timed();
+  CHECK(timed.step.value == doctest::Approx(step).epsilon(1e-12));
+}
+
+TEST_CASE("energy is that of all GPUs: no less than they draw waiting, no more than their caps") {
+  CHECK(rc::check([] {
+    const Run run = any_run(1, Draw::kAllSchedules);
+    Evaluator evaluator = evaluator_of(run);
+    evaluator.weigh(run.plan, run.global_batch);
+    const double step = evaluator.timed().step.value;
+    const double caps = static_cast<double>(run.gpus) * run.cluster.gpu.power_cap_w * step;
+    RC_ASSERT(evaluator.joules() > 0.25 * caps);
+    RC_ASSERT(evaluator.joules() <= 1.001 * caps);
+  }));
+}
+
+}  // namespace
+}  // namespace foretrain
