@@ -100,8 +100,10 @@ TEST_CASE("Compiled Llama keeps what products and attention take, and the norms'
 
 TEST_CASE("A mask in memory computes whole squares for every query head") {
   const auto attention = [](const char* name) {
-    for (const Task& task : work_of(llama(), name, Chunk{1, false, false}).forward.repeats.front().tasks)
-      if (task.op.kind == OperatorKind::kAttention) return task.op.sizes;
+    const ChunkWork work = work_of(llama(), name, Chunk{1, false, false});
+    for (const Repeat& repeat : work.forward.repeats)
+      for (const Task& task : repeat.tasks)
+        if (task.op.kind == OperatorKind::kAttention) return task.op.sizes;
     return std::array<std::int64_t, 6>{};
   };
   CHECK(attention("hf-eager") == std::array<std::int64_t, 6>{1, 16, 4, kSeq, 64, 1});
