@@ -83,10 +83,14 @@ class TraceWriter {
 
   void head() {
     const Plan& plan = run_.plan;
-    std::string note = fmt::format(
-        "A process is a pipeline stage: its {} GPUs (tp x cp x dp) do the same at the same time. "
-        "Recomputation is one slice at the start of a backward; it really comes layer by layer.",
-        plan.tp * plan.cp * plan.dp);
+    const std::int64_t gpus = plan.tp * plan.cp * plan.dp;
+    std::string note =
+        gpus == 1 ? "A process is a pipeline stage, one GPU. "
+                  : fmt::format(
+                        "A process is a pipeline stage: its {} GPUs (tp x cp x dp) do the same at the "
+                        "same time. ",
+                        gpus);
+    note += "Recomputation is one slice at the start of a backward; it really comes layer by layer.";
     if (!cut_.note.empty()) note += " " + cut_.note + ".";
     fmt::format_to(std::back_inserter(out_),
                    "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"program\":\"foretrain\",\"model\":{},"

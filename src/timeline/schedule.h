@@ -4,10 +4,11 @@
 //
 // The pieces of the model, in its order from the embedding on, are its nodes. Each rank holds `chunks` of
 // them:
-//   in turns (interleaved)        in a V (zbv, dualpipev)      both ways (dualpipe)
-//   rank 0   node 0  3  6         rank 0   node 0  5           rank 0   node 0  5   <- last of the second
-//   copy rank 1   node 1  4  7         rank 1   node 1  4           rank 1   node 1  4 rank 2   node 2  5  8
-//   rank 2   node 2  3           rank 2   node 2  3   <- first of the second copy
+//            in turns         in a V             both ways
+//            (interleaved)    (zbv, dualpipev)   (dualpipe)
+//   rank 0   node 0  3  6     node 0  5          node 0  5, the last of the second copy
+//   rank 1   node 1  4  7     node 1  4          node 1  4
+//   rank 2   node 2  5  8     node 2  3          node 2  3, the first of the second copy
 // The nodes of dualpipe are two copies of a model of p pieces, each for half of the micro-batches.
 #pragma once
 
