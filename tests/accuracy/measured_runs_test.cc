@@ -96,7 +96,7 @@ TEST_CASE("Korthikanti's runs are within 5 %, interleaved ones included") {
   CHECK(summary.mape <= 0.05);
 }
 
-TEST_CASE("vTrain's runs are within 9 % on one node, 10 % on several") {
+TEST_CASE("vTrain's runs are within 8 % on one node, 10 % on several") {
   const auto vtrain = [](const MeasuredRow& row) { return row.source == "vtrain_ground_truth"; };
   const Summary one =
       summary_of([&](const MeasuredRow& row) { return vtrain(row) && row.gpus.value_or(0) <= 8; });
@@ -104,7 +104,7 @@ TEST_CASE("vTrain's runs are within 9 % on one node, 10 % on several") {
       summary_of([&](const MeasuredRow& row) { return vtrain(row) && row.gpus.value_or(0) > 8; });
   MESSAGE("one node: ", one.count, ", mean ", one.mape, "; several: ", several.count, ", mean ",
           several.mape);
-  CHECK(one.mape <= 0.09);  // the aim is 8 %
+  CHECK(one.mape <= 0.08);
   CHECK(several.mape <= 0.10);
 }
 
@@ -121,7 +121,7 @@ TEST_CASE("llm-foundry's FSDP runs are within 10 %, on one node and on several, 
   CHECK(several.mape <= 0.10);
 }
 
-TEST_CASE("The playbook's rows above 10 % of peak are within 12 % in the median") {
+TEST_CASE("The playbook's rows above 10 % of peak are within 10 % in the median") {
   // Six operations a parameter and token, against 989 TFLOP/s. What lies below are plans that nobody would
   // run.
   std::vector<MeasuredRow> sound;
@@ -141,5 +141,5 @@ TEST_CASE("The playbook's rows above 10 % of peak are within 12 % in the median"
   const Summary summary = summarise(*scores);
   MESSAGE("rows above 10 % of peak: ", summary.count, ", median error ", summary.median_ape, ", mean ",
           summary.mape);
-  CHECK(summary.median_ape <= 0.12);
+  CHECK(summary.median_ape <= 0.10);
 }
