@@ -67,6 +67,7 @@ Result<void> read_biases(const Node& node, Model& model) {
 Result<void> read_forms(const Node& node, Model& model) {
   model.fused_qkv = model.norm == Norm::kLayernorm;
   TRY(read_optional(node, "fused_qkv", model.fused_qkv));
+  TRY(read_optional(node, "qk_norm", model.qk_norm));
   model.gelu = model.positions == Positions::kLearned ? Gelu::kTanh : Gelu::kErf;
   return read_optional(node, "gelu", model.gelu, kGeluNames);
 }
@@ -101,7 +102,8 @@ std::int64_t block_parameters(const Model& model, const Block& block) {
   const std::int64_t up = is_gated(block.mlp) ? 2 * block.ffn : block.ffn;
   std::int64_t count = h * qkv + block.q_width() * h + h * up + block.ffn * h;
   if (model.qkv_bias) count += qkv;
-  if (model.biases) count += h + up + h;      // projection, mlp up, mlp down
+  if (model.biases) count += h + up + h;  // projection, mlp up, mlp down
+  if (model.qk_norm) count += 2 * block.head_dim * (model.norm_bias ? 2 : 1);
   return count + 2 * norm_parameters(model);  // two norms even where the residual is parallel, as in GPT-NeoX
 }
 
@@ -120,7 +122,7 @@ Result<Model> parse_model(const Node& node) {
                    "ffn",      "mlp",     "norm",   "positions", "rotary_fraction", "max_positions",
                    "vocab",    "tied",    "biases", "qkv_bias",  "norm_bias",       "embedding_norm",
                    "residual", "dropout", "params", "seq",       "source",          "fused_qkv",
-                   "gelu"}));
+                   "gelu",     "qk_norm"}));
   Model model;
   model.name = "inline";
   TRY(read_optional(node, "name", model.name));
@@ -171,6 +173,7 @@ std::string to_yaml(const Model& model) {
   line("norm_bias", model.norm_bias);
   line("fused_qkv", model.fused_qkv);
   line("gelu", kGeluNames[static_cast<std::size_t>(model.gelu)]);
+  line("qk_norm", model.qk_norm);
   line("embedding_norm", model.embedding_norm);
   line("residual", kResidualNames[static_cast<std::size_t>(model.residual)]);
   if (model.dropout) line("dropout", *model.dropout);

@@ -60,6 +60,7 @@ struct Model {
   bool fused_qkv = false;  // query, key and value are stored as one matrix
   Gelu gelu = Gelu::kErf;
   bool norm_bias = false;
+  bool qk_norm = false;  // each head's query and key pass a norm of their own (Qwen3)
   bool embedding_norm = false;
   Residual residual = Residual::kSequential;
   std::optional<double> dropout;   // absent: what the stack trains with by default

@@ -35,6 +35,16 @@ TEST_CASE("the parameters of published checkpoints are counted exactly") {
                              "biases: true, residual: parallel}")) == 1414647808);
 }
 
+TEST_CASE("norms of queries and keys have a scale of one head each") {
+  // Qwen3 0.6B: 151936 x 1024 embedded, 28 blocks of 1024 x (2048 + 2 x 1024), 2048 x 1024, 3 x 1024 x 3072
+  // and 2 x (1024 + 128), one norm more.
+  const std::string qwen3 =
+      "{hidden: 1024, layers: 28, heads: 16, kv_heads: 8, head_dim: 128, ffn: 3072, mlp: swiglu, "
+      "norm: rmsnorm, positions: rope, vocab: 151936, tied: true, qk_norm: true}";
+  CHECK(parameters(*model_of(qwen3)) == 596049920);
+  CHECK(parameters(*model_of(replaced(qwen3, "qk_norm: true", "qk_norm: false"))) == 596049920 - 28 * 256);
+}
+
 TEST_CASE("a GPT block with ffn = 4 hidden has 12 H^2 + 13 H parameters") {
   const std::int64_t h = 1024, layers = 3, vocab = 5000, seq = 512;
   const Model model = *model_of(

@@ -88,6 +88,12 @@ TEST_CASE("a family that stores or activates otherwise than its kin is known by 
   CHECK_FALSE(model("biases=1; family=phi", "rope").fused_qkv);
 }
 
+TEST_CASE("norms of queries and keys are noted, or known of a family") {
+  CHECK(run_of({{"notes", "qk_layernorm=1"}}).model.qk_norm);
+  CHECK(run_of({{"notes", "family=qwen3"}}).model.qk_norm);
+  CHECK_FALSE(run_of({{"notes", "family=qwen2"}}).model.qk_norm);
+}
+
 TEST_CASE("what nobody says is filled in and listed") {
   const Run gpt = run_of({{"kv_heads", ""}, {"head_dim", ""}, {"notes", ""}, {"vpp", ""}});
   CHECK(gpt.model.blocks[0].block.kv_heads == 16);

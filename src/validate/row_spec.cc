@@ -51,6 +51,7 @@ constexpr Family kFamilies[] = {{"gpt_neo", false, Gelu::kTanh}, {"gptj", false,
                                 {"opt", false, Gelu::kErf},      {"starcoder2", false, Gelu::kErf}};
 
 void put_forms(SpecMap& map, const MeasuredRow& row) {
+  if (row.notes.says("qk_layernorm", "1") || row.notes.says("family", "qwen3")) map.put("qk_norm", "true");
   for (const Family& family : kFamilies)
     if (row.notes.says("family", family.name)) {
       map.put("fused_qkv", family.fused_qkv ? "true" : "false");
@@ -91,7 +92,6 @@ Result<Model> model_of(const MeasuredRow& row, std::vector<std::string>& assumed
   }
   if (!gpt) map.put("dropout", "0");
   assumed.push_back(gpt ? "dropout of the stack" : "dropout=0");
-  if (row.notes.says("qk_layernorm", "1")) assumed.push_back("qk_layernorm left out");
   return parse_model(map.node());
 }
 

@@ -25,6 +25,13 @@ class StepWriter {
     input_kept_ = false;
   }
 
+  // The norm's operators over each head of a width, on this rank's heads.
+  void norm_of_heads(const Part& norm, std::int64_t heads) {
+    norm_heads_ = heads;
+    part(norm, false);
+    norm_heads_ = 0;
+  }
+
   void enter() {
     if (choices_.tp == 1) return;
     Step step;
@@ -163,10 +170,15 @@ class StepWriter {
         break;
       }
       default: {
-        std::int64_t rows = tokens;
+        std::int64_t rows = tokens, columns = width(entry.in);
         if (entry.in == Width::kScores) rows *= heads;
-        step.op.sizes = {rows, width(entry.in)};
-        inputs = outputs = static_cast<double>(rows * width(entry.in));
+        if (norm_heads_ > 0) {
+          rows = all_tokens * norm_heads_;
+          columns = block_.head_dim;
+          stats = 8.0 * static_cast<double>(rows);
+        }
+        step.op.sizes = {rows, columns};
+        inputs = outputs = static_cast<double>(rows * columns);
         if (entry.kind == OperatorKind::kSwiglu || entry.kind == OperatorKind::kGeglu) inputs *= 2;
         break;
       }
@@ -220,8 +232,9 @@ class StepWriter {
   const Choices& choices_;
   const Block& block_;
   std::vector<Step> steps_;
-  bool entered_ = false;     // the next product's input came through f
-  bool input_kept_ = false;  // what comes in is kept by another part
+  bool entered_ = false;         // the next product's input came through f
+  bool input_kept_ = false;      // what comes in is kept by another part
+  std::int64_t norm_heads_ = 0;  // above 0: a norm is of so many heads a token
 };
 
 }  // namespace
@@ -245,6 +258,10 @@ std::vector<Step> block_steps(const Model& model, const Stack& stack, const Choi
   out.part(norm, true);
   out.enter();
   out.part(stack.qkv, false);
+  if (model.qk_norm) {
+    out.norm_of_heads(norm, std::max<std::int64_t>(block.heads / choices.tp, 1));
+    out.norm_of_heads(norm, std::max<std::int64_t>(block.kv_heads / choices.tp, 1));
+  }
   if (model.positions == Positions::kRope) out.part(stack.rope, false);
   out.part(stack.attention[static_cast<std::size_t>(choices.attention)], false);
   out.part(stack.projection, false);

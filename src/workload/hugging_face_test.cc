@@ -60,6 +60,14 @@ double layer_bytes(const Model& model, const char* name) {
   return saved_bytes(work_of(model, name, Chunk{1, false, false}).forward).value;
 }
 
+std::vector<Operator> operators(const Pass& pass) {
+  std::vector<Operator> all;
+  for (const Repeat& repeat : pass.repeats)
+    for (const Task& task : repeat.tasks)
+      if (task.kind == Task::Kind::kOperator) all.push_back(task.op);
+  return all;
+}
+
 int count(const Pass& pass, OperatorKind kind, bool recompute = false) {
   int sum = 0;
   for (const Repeat& repeat : pass.repeats)
@@ -77,6 +85,23 @@ TEST_CASE("Eager Llama keeps 10 u, 2 u for keys and values by their share, and 4
   // product.
   const double f = 3 * kU;
   CHECK(layer_bytes(llama(), "hf-eager") == 2 * 4 * kU + 2 * kU + 2 * kU / 4 + 4 * f + 2 * kRows + kSums);
+}
+
+TEST_CASE("Norms of queries and keys keep six bytes an element and have rows of one head") {
+  Model model = llama(4);
+  const double plain = layer_bytes(model, "hf-eager");
+  model.qk_norm = true;
+  const double heads = 16 + 4;
+  CHECK(layer_bytes(model, "hf-eager") == plain + kTokens * heads * (6 * 64 + 8));
+  std::vector<std::array<std::int64_t, 6>> sizes;
+  for (const Operator& op : operators(work_of(model, "hf-eager", Chunk{1, false, false}).forward))
+    if (op.kind == OperatorKind::kRmsnorm) sizes.push_back(op.sizes);
+  REQUIRE(sizes.size() == 4);
+  CHECK(sizes[1] == std::array<std::int64_t, 6>{16 * kSeq, 64});
+  CHECK(sizes[2] == std::array<std::int64_t, 6>{4 * kSeq, 64});
+  const Stack stack = Catalog().stack("hf-eager").value();
+  const auto share = [&] { return parameter_share(model, stack, 1, Chunk{4, true, true}, true).elements; };
+  CHECK(share() == parameters(model));
 }
 
 TEST_CASE("Eager GPT-2 keeps 28 u a block: 20 of them in the chain of its gelu") {
@@ -100,10 +125,8 @@ TEST_CASE("Compiled Llama keeps what products and attention take, and the norms'
 
 TEST_CASE("A mask in memory computes whole squares for every query head") {
   const auto attention = [](const char* name) {
-    const ChunkWork work = work_of(llama(), name, Chunk{1, false, false});
-    for (const Repeat& repeat : work.forward.repeats)
-      for (const Task& task : repeat.tasks)
-        if (task.op.kind == OperatorKind::kAttention) return task.op.sizes;
+    for (const Operator& op : operators(work_of(llama(), name, Chunk{1, false, false}).forward))
+      if (op.kind == OperatorKind::kAttention) return op.sizes;
     return std::array<std::int64_t, 6>{};
   };
   CHECK(attention("hf-eager") == std::array<std::int64_t, 6>{1, 16, 4, kSeq, 64, 1});

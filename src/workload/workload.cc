@@ -419,6 +419,7 @@ ParameterShare parameter_share(const Model& model, const Stack& stack, std::int6
   const std::int64_t other_tensors =
       matrices(stack.projection, model) + matrices(stack.mlp[static_cast<std::size_t>(b.mlp)], model);
   std::int64_t block_tensors = qkv_tensors + other_tensors + 2 * norm_tensors;
+  if (model.qk_norm) block += 2 * norm_tensors * b.head_dim, block_tensors += 2 * norm_tensors;
   if (model.qkv_bias) block += q + 2 * kv, block_tensors += qkv_tensors;
   if (model.biases) block += h + up + h, block_tensors += other_tensors;  // row-parallel: on every rank
 
