@@ -20,6 +20,9 @@ constexpr std::size_t kMostChunks = 8192;
 // assumed.
 constexpr double kWaitPowerShare = 0.3;
 
+// A bound adds up what the simulation does, in another order: this much less, it is one in spite of rounding.
+constexpr double kBelowRounding = 1 - 1e-11;
+
 // Chunks of equal size are looked for among so many before: of few sizes, in turns.
 constexpr std::size_t kNearChunks = 4;
 
@@ -467,7 +470,7 @@ Bytes Evaluator::weigh(const Plan& plan, std::int64_t global_batch) {
   return current_.worst_total;
 }
 
-Seconds Evaluator::floor(const Plan& plan, std::int64_t global_batch) {
+PlanFloor Evaluator::floor(const Plan& plan, std::int64_t global_batch) {
   const std::int64_t micro_batches = global_batch / (plan.dp * plan.micro_batch);
   const Network& network = network_of(plan);
   use_shape(shape_key(plan, network, micro_batches));
@@ -488,19 +491,28 @@ Seconds Evaluator::floor(const Plan& plan, std::int64_t global_batch) {
       layer * static_cast<double>(layers) + seconds({0, true, false}) + seconds({0, false, true});
   // Some stage has as many layers as an even split gives, and some stage as much work as the average.
   const Seconds fullest = layer * static_cast<double>((layers + plan.pp - 1) / plan.pp);
-  return std::max(fullest, all / static_cast<double>(plan.pp)) * static_cast<double>(micro_batches);
+  // Likewise of parameters, a tied head counted once.
+  ParameterShare share = parameter_share(model_, stack_, plan.tp, {layers, true, true}, true);
+  share.elements /= plan.pp;
+  const StateBytes states =
+      state_bytes(share, stack_, plan.precision, accumulation_dtype(plan, stack_), plan.zero, plan.shards());
+  return {std::max(fullest, all / static_cast<double>(plan.pp)) *
+              (static_cast<double>(micro_batches) * kBelowRounding),
+          states.total() * kBelowRounding};
 }
 
 Seconds Evaluator::at_least() {
   if (!current_.has_times) add_times(current_);
-  return timeline_.least(current_.pipeline);
+  return current_.step = timeline_.least(current_.pipeline) * kBelowRounding;
 }
 
-TimedStep Evaluator::timed() {
+TimedStep Evaluator::timed(bool exactly) {
   if (!current_.has_times) add_times(current_);
   const PipelineWork& work = current_.pipeline;
-  if (static_cast<std::int64_t>(work.chunks.size()) * work.micro_batches_per_chunk() > kFewPasses / 2) {
-    const Seconds least = timeline_.least(work);
+  const std::int64_t passes =
+      2 * static_cast<std::int64_t>(work.chunks.size()) * work.micro_batches_per_chunk();
+  if (!exactly && passes > kFewPasses) {
+    const Seconds least = timeline_.least(work) * kBelowRounding;
     if (timeline_.most(work) <= least * (1 + kClosedFormError)) {
       current_.step = least;
       return {least, false};

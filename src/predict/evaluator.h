@@ -29,6 +29,12 @@ struct TimedStep {
   bool exact = false;  // simulated; otherwise a bound: the step is that, or up to kClosedFormError more
 };
 
+// What a plan takes at least, however its layers are split and whatever overlaps.
+struct PlanFloor {
+  Seconds step;  // its operators alone, all stages equally busy
+  Bytes peak;    // its states alone, all stages equally large
+};
+
 class Evaluator {
  public:
   // Operators cost what `costs` says; null: what physics says of the cluster's GPU.
@@ -42,15 +48,13 @@ class Evaluator {
   // The same prediction, whether or not `trace` is filled with what the step's events were.
   Prediction predict(const Plan& plan, std::int64_t global_batch, StepTrace* trace = nullptr);
 
+  PlanFloor floor(const Plan& plan, std::int64_t global_batch);
   // The peak of the worst stage, as nvidia-smi counts. What follows speaks of the plan that was weighed last,
   // which must be there still.
   Bytes weigh(const Plan& plan, std::int64_t global_batch);
-  // What the plan's operators take at least, all its stages equally busy and nothing else to do: less work
-  // than to weigh it.
-  Seconds floor(const Plan& plan, std::int64_t global_batch);
   Seconds at_least();
-  TimedStep timed();
-  double joules();  // of a step, all GPUs together; after timed()
+  TimedStep timed(bool exactly = false);
+  double joules();  // of a step, all GPUs together; after timed(), or of the bound after at_least()
 
  private:
   // What chunks of a plan have in common; with a chunk's own layers and ends it decides its passes.

@@ -13,8 +13,10 @@ TEST_CASE("a plan weighs what its prediction says, and takes at least its bounds
     Evaluator evaluator = evaluator_of(run), other = evaluator_of(run);
     const Score score = other.score(run.plan, run.global_batch);
     RC_ASSERT(evaluator.weigh(run.plan, run.global_batch) == score.peak);
-    RC_ASSERT(evaluator.at_least() <= score.step * (1 + kRounding));
-    RC_ASSERT(evaluator.floor(run.plan, run.global_batch) <= score.step * (1 + kRounding));
+    RC_ASSERT(evaluator.at_least() <= score.step);
+    const PlanFloor floor = evaluator.floor(run.plan, run.global_batch);
+    RC_ASSERT(floor.step <= score.step);
+    RC_ASSERT(floor.peak <= score.peak);
     // The order of questions does not matter.
     RC_ASSERT(evaluator.weigh(run.plan, run.global_batch) == score.peak);
     RC_ASSERT(evaluator.score(run.plan, run.global_batch) == score);
@@ -36,7 +38,7 @@ TEST_CASE("a timed plan is within a hundredth of the simulator, on 1,000 random 
       const TimedStep timed = evaluator.timed();
       const double error = 1 - timed.step.value / step;
       RC_ASSERT((timed.exact ? error == 0 : error <= kClosedFormError));
-      RC_ASSERT(error >= -kRounding);
+      RC_ASSERT(error >= 0);
       ++plans, bounded += !timed.exact;
       worst = std::max(worst, error);
     }));
@@ -51,7 +53,7 @@ TEST_CASE("with equal stages a timed plan is exact, by simulation or by the boun
   evaluator.weigh(one.plan, one.global_batch);
   const double step = other.score(one.plan, one.global_batch).step.value;
   const TimedStep timed = evaluator.timed();
-  CHECK(timed.step.value == doctest::Approx(step).epsilon(1e-12));
+  CHECK(timed.step.value == doctest::Approx(step).epsilon(1e-10));
 }
 
 TEST_CASE("energy is that of all GPUs: no less than they draw waiting, no more than their caps") {

@@ -46,6 +46,9 @@ Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog
 // What a plan asks for that the program does not model yet, in few words ("cp > 1", "precision fp8").
 std::optional<std::string> not_modelled(const Plan& plan);
 
+// Whether selective recomputation runs anything again; where not, it is the same as none.
+bool repeats_selectively(const Model& model, const Stack& stack, const Plan& plan);
+
 // Every rule that binds model, plan and cluster together: divisibility, sizes, features not modelled yet.
 // Derives plan.dp where it is 0, and adds to `assumed` what the run rests on without saying so.
 Result<void> check_run(Run& run);

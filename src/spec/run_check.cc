@@ -150,21 +150,6 @@ Result<void> check_sizes(const Run& run) {
   return {};
 }
 
-bool repeats_selectively(const Run& run) {
-  const Stack& stack = run.stack;
-  const auto repeats = [](const Part& part) {
-    return std::any_of(part.begin(), part.end(), [](const PartOperator& op) { return op.selective; });
-  };
-  const auto attention = run.plan.attention.value_or(stack.default_attention);
-  return repeats(stack.attention[static_cast<std::size_t>(attention)]) ||
-         repeats(stack.norm[static_cast<std::size_t>(run.model.norm)]) || repeats(stack.qkv) ||
-         repeats(stack.rope) || repeats(stack.projection) ||
-         repeats(stack.residual[static_cast<std::size_t>(run.model.residual)]) ||
-         std::any_of(run.model.blocks.begin(), run.model.blocks.end(), [&](const BlockRun& blocks) {
-           return repeats(stack.mlp[static_cast<std::size_t>(blocks.block.mlp)]);
-         });
-}
-
 // What the prediction leaves out or rests on though nobody stated it. A run checked twice says it once.
 void add_assumptions(Run& run) {
   const auto assume = [&run](std::string line) {
@@ -174,7 +159,7 @@ void add_assumptions(Run& run) {
   const Stack& stack = run.stack;
   if (run.gpus > run.cluster.nvlink_domain && run.cluster.inter.assumed)
     assume(fmt::format("inter-node links of {}: assumed", run.cluster.name));
-  if (run.plan.recompute == Recompute::kSelective && !repeats_selectively(run)) {
+  if (run.plan.recompute == Recompute::kSelective && !repeats_selectively(run.model, run.stack, run.plan)) {
     const auto attention = run.plan.attention.value_or(stack.default_attention);
     assume(fmt::format("recompute=selective repeats nothing with {} attention",
                        kAttentionNames[static_cast<std::size_t>(attention)]));
@@ -184,6 +169,20 @@ void add_assumptions(Run& run) {
 }
 
 }  // namespace
+
+bool repeats_selectively(const Model& model, const Stack& stack, const Plan& plan) {
+  const auto repeats = [](const Part& part) {
+    return std::any_of(part.begin(), part.end(), [](const PartOperator& op) { return op.selective; });
+  };
+  const auto attention = plan.attention.value_or(stack.default_attention);
+  return repeats(stack.attention[static_cast<std::size_t>(attention)]) ||
+         repeats(stack.norm[static_cast<std::size_t>(model.norm)]) || repeats(stack.qkv) ||
+         repeats(stack.rope) || repeats(stack.projection) ||
+         repeats(stack.residual[static_cast<std::size_t>(model.residual)]) ||
+         std::any_of(model.blocks.begin(), model.blocks.end(), [&](const BlockRun& blocks) {
+           return repeats(stack.mlp[static_cast<std::size_t>(blocks.block.mlp)]);
+         });
+}
 
 std::optional<std::string> not_modelled(const Plan& plan) {
   if (plan.cp > 1) return "cp > 1";

@@ -13,8 +13,43 @@ void Footprint::measure(const PipelineWork& work, const Orders& orders) {
   for (std::int64_t r = 0; r < work.ranks(); ++r) measure_rank(work, orders, placement, r);
 }
 
+namespace {
+
+bool equal_chunks(const PipelineWork& work, const Placement& placement, std::int64_t rank) {
+  const ChunkLoad& first = work.chunks[static_cast<std::size_t>(rank)];
+  for (std::int64_t c = 1; c < placement.chunks; ++c) {
+    const ChunkLoad& load = work.chunks[static_cast<std::size_t>(placement.node(rank, c))];
+    if (load.held != first.held || load.forward_extra != first.forward_extra ||
+        load.backward_extra != first.backward_extra)
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// The closed form of schedule_interleaved.cc: when the most are held, a forward has just begun to hold the
+// last of them, and a backward comes next.
+void Footprint::hold_equal_chunks(const PipelineWork& work, const Placement& placement, std::int64_t r) {
+  const std::int64_t p = placement.ranks, v = placement.chunks, m = work.micro_batches_per_chunk();
+  const ChunkLoad& load = work.chunks[static_cast<std::size_t>(r)];
+  RankFootprint& rank = ranks_[static_cast<std::size_t>(r)];
+  rank.in_flight = std::min(m * v, 2 * (p - 1 - r) + (v - 1) * p + 1);
+  rank.peak =
+      static_cast<double>(rank.in_flight) * load.held + std::max(load.forward_extra, load.backward_extra);
+  for (std::int64_t c = 0; c < v; ++c) {
+    const auto n = static_cast<std::size_t>(placement.node(r, c));
+    most_[n] = std::min(m, rank.in_flight);
+    backwards_[n].whole = m;
+  }
+}
+
 void Footprint::measure_rank(const PipelineWork& work, const Orders& orders, const Placement& placement,
                              std::int64_t r) {
+  if (work.schedule == ScheduleKind::kInterleaved && equal_chunks(work, placement, r)) {
+    hold_equal_chunks(work, placement, r);
+    return;
+  }
   RankFootprint& rank = ranks_[static_cast<std::size_t>(r)];
   double held = 0.0, peak = 0.0;
   std::int64_t flying = 0;

@@ -23,12 +23,14 @@ class Footprint {
   void measure(const PipelineWork& work, const Orders& orders);
 
   std::span<const RankFootprint> ranks() const { return ranks_; }
-  std::span<const std::int64_t> in_flight() const { return most_; }  // the most, node by node
+  std::span<const std::int64_t> in_flight() const { return most_; }  // at most, node by node
   std::span<const ChunkCounts> backwards() const { return backwards_; }
 
  private:
   void measure_rank(const PipelineWork& work, const Orders& orders, const Placement& placement,
                     std::int64_t rank);
+
+  void hold_equal_chunks(const PipelineWork& work, const Placement& placement, std::int64_t rank);
 
   std::vector<RankFootprint> ranks_;
   std::vector<std::int64_t> now_, before_, most_;

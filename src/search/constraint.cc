@@ -1,0 +1,194 @@
+#include "search/constraint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/nearest.h"
+#include "base/text.h"
+#include "timeline/schedule.h"
+#include "workload/workload.h"
+
+namespace foretrain {
+namespace {
+
+constexpr Value kMostValue = 10'000'000;
+constexpr std::size_t kMostValues = 10'000;
+constexpr std::string_view kFirst = "first_layers", kLast = "last_layers", kSplit = "layers_per_stage";
+
+std::vector<std::string> keys() {
+  std::vector<std::string> names;
+  for (const Dimension& d : dimensions()) names.emplace_back(d.name);
+  names.emplace_back(kFirst);
+  names.emplace_back(kLast);
+  return names;
+}
+
+// A split by hand becomes one of the problem's own.
+Result<Value> split_of(std::string_view word, Problem& problem) {
+  if (word == "even" || word == "stack") return 0;
+  TRY_ASSIGN(const Plan plan, parse_plan(fmt::format("layers_per_stage={}", word)));
+  auto& known = problem.given_splits;
+  const auto found = std::find(known.begin(), known.end(), plan.layers_per_stage);
+  if (found == known.end()) known.push_back(plan.layers_per_stage);
+  Candidate candidate;
+  candidate.plan.layers_per_stage = plan.layers_per_stage;
+  return find_dimension(kSplit)->get(problem, candidate);
+}
+
+Result<Value> value_of(std::string_view key, std::string_view word, Problem* problem) {
+  if (key == kSplit && problem != nullptr) return split_of(word, *problem);
+  const Dimension* d = find_dimension(key);
+  if (d == nullptr || d->words.empty()) {
+    const auto number = parse_integer(word);
+    if (!number || *number < 0 || *number > kMostValue)
+      return fail(
+          fmt::format("{}: found {}, expected a whole number from 0 to {}", key, quoted(word), kMostValue));
+    return *number;
+  }
+  if (d->words.size() == 2 && d->words[0] == "0") {
+    if (word == "1" || word == "true" || word == "on") return 1;
+    if (word == "0" || word == "false" || word == "off") return 0;
+    return fail(fmt::format("{}: found {}, expected 0 or 1", key, quoted(word)));
+  }
+  const auto found = std::find(d->words.begin(), d->words.end(), word);
+  if (found != d->words.end()) return found - d->words.begin();
+  const std::vector<std::string> words(d->words.begin(), d->words.end());
+  return fail(fmt::format("{}: unknown {}{}", key, quoted(word), suggestion(word, words)));
+}
+
+// "tp=4,8,pp=2" as key and word pairs: a word without a key belongs to the key before it.
+Result<std::vector<std::pair<std::string, std::string>>> pairs_of(std::string_view text) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string_view part : split(text, ',')) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos && pairs.empty())
+      return fail(fmt::format("expected key=value, found {}", quoted(trim(part))));
+    const std::string key(equals == std::string_view::npos ? pairs.back().first
+                                                           : trim(part.substr(0, equals)));
+    const std::string word(trim(equals == std::string_view::npos ? part : part.substr(equals + 1)));
+    if (word.empty()) return fail(fmt::format("{}: found nothing, expected a value", printable(key)));
+    pairs.emplace_back(key, word);
+    if (pairs.size() > kMostValues) return fail(fmt::format("expected at most {} values", kMostValues));
+  }
+  return pairs;
+}
+
+std::string words_of(const Constraint& constraint, const std::vector<Value>& values) {
+  const Dimension* d = find_dimension(constraint.key);
+  std::vector<std::string> words;
+  for (const Value value : values) words.push_back(d ? word_of(*d, value) : std::to_string(value));
+  return join(words, ",");
+}
+
+}  // namespace
+
+bool Constraint::allows(Value value) const {
+  const auto has = [value](const std::vector<Value>& values) {
+    return std::find(values.begin(), values.end(), value) != values.end();
+  };
+  if (!set.empty() && !has(set)) return false;
+  if (low && (value < *low || value > *high)) return false;
+  return !has(forbidden);
+}
+
+std::string Constraint::text() const {
+  std::vector<std::string> parts;
+  const std::string shown = key == kSplit ? "..." : words_of(*this, set);
+  if (!set.empty()) parts.push_back(fmt::format("--set {}={}", key, shown));
+  if (low) parts.push_back(fmt::format("--range {}={}..{}", key, *low, *high));
+  if (!forbidden.empty()) parts.push_back(fmt::format("--forbid {}={}", key, words_of(*this, forbidden)));
+  return join(parts, " ");
+}
+
+Result<Constraint*> Constraints::of(std::string_view key) {
+  const auto found = std::find_if(constraints_.begin(), constraints_.end(),
+                                  [key](const Constraint& c) { return c.key == key; });
+  if (found != constraints_.end()) return &*found;
+  if (find_dimension(key) == nullptr && key != kFirst && key != kLast)
+    return fail(fmt::format("unknown key {}{}", quoted(key), suggestion(key, keys())));
+  constraints_.push_back({std::string(key), {}, {}, {}, {}});
+  return &constraints_.back();
+}
+
+Result<void> Constraints::add_set(std::string_view text, Problem& problem) {
+  TRY_ASSIGN(const auto pairs, pairs_of(text));
+  for (const auto& [key, word] : pairs) {
+    TRY_ASSIGN(Constraint* const constraint, of(key));
+    TRY_ASSIGN(const Value value, value_of(key, word, &problem));
+    constraint->set.push_back(value);
+  }
+  return {};
+}
+
+Result<void> Constraints::add_forbid(std::string_view text, Problem& problem) {
+  TRY_ASSIGN(const auto pairs, pairs_of(text));
+  for (const auto& [key, word] : pairs) {
+    if (key == kSplit && word != "even" && word != "stack")
+      return fail(
+          fmt::format("{}: found {}, expected first_layers or last_layers for values", key, quoted(word)));
+    TRY_ASSIGN(Constraint* const constraint, of(key));
+    TRY_ASSIGN(const Value value, value_of(key, word, &problem));
+    constraint->forbidden.push_back(value);
+  }
+  return {};
+}
+
+Result<void> Constraints::add_range(std::string_view text) {
+  TRY_ASSIGN(const auto pairs, pairs_of(text));
+  for (const auto& [key, word] : pairs) {
+    TRY_ASSIGN(Constraint* const constraint, of(key));
+    const Dimension* d = find_dimension(key);
+    if (key == kSplit || (d != nullptr && !d->words.empty()))
+      return fail(fmt::format("{}: has no range, expected --set or --forbid", key));
+    const std::size_t dots = word.find("..");
+    if (dots == std::string::npos)
+      return fail(fmt::format("{}: found {}, expected a range such as 1..16", key, quoted(word)));
+    TRY_ASSIGN(const Value low, value_of(key, std::string_view(word).substr(0, dots), nullptr));
+    TRY_ASSIGN(const Value high, value_of(key, std::string_view(word).substr(dots + 2), nullptr));
+    if (low > high)
+      return fail(fmt::format("{}: found {}, expected the smaller number first", key, quoted(word)));
+    constraint->low = low;
+    constraint->high = high;
+  }
+  return {};
+}
+
+const Constraint* Constraints::find(std::string_view key) const {
+  const auto found = std::find_if(constraints_.begin(), constraints_.end(),
+                                  [key](const Constraint& c) { return c.key == key; });
+  return found == constraints_.end() ? nullptr : &*found;
+}
+
+bool Constraints::allows(std::string_view key, Value value) const {
+  const Constraint* constraint = find(key);
+  return constraint == nullptr || constraint->allows(value);
+}
+
+bool Constraints::allows_ends(const Problem& problem, const Candidate& candidate) const {
+  if (find(kFirst) == nullptr && find(kLast) == nullptr) return true;
+  if (candidate.plan.pp == 1) return true;
+  const Plan& plan = candidate.plan;
+  if (static_cast<std::int64_t>(plan.layers_per_stage.size()) == plan.pp)
+    return allows(kFirst, plan.layers_per_stage.front()) && allows(kLast, plan.layers_per_stage.back());
+  // By chunk: those of each rank together.
+  const Placement placement{plan.effective_schedule(), plan.pp, plan.chunks_per_stage()};
+  const std::vector<Value> chunks =
+      plan.layers_per_stage.empty() ? split_layers(problem.model, problem.stack.split, plan.model_chunks())
+                                    : plan.layers_per_stage;
+  Value first = 0, last = 0;
+  for (std::int64_t n = 0; n < static_cast<std::int64_t>(chunks.size()); ++n) {
+    if (placement.rank(n) == 0) first += chunks[static_cast<std::size_t>(n)];
+    if (placement.rank(n) == plan.pp - 1) last += chunks[static_cast<std::size_t>(n)];
+  }
+  return allows(kFirst, first) && allows(kLast, last);
+}
+
+const Constraint* Constraints::broken_by(const Problem& problem, const Candidate& candidate) const {
+  for (const Dimension& d : dimensions())
+    if (const Constraint* c = find(d.name); c != nullptr && !c->allows(d.get(problem, candidate))) return c;
+  if (!allows_ends(problem, candidate)) return find(kFirst) != nullptr ? find(kFirst) : find(kLast);
+  return nullptr;
+}
+
+}  // namespace foretrain

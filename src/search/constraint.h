@@ -1,0 +1,49 @@
+// What a user asks of plans beside being legal:
+//   --set tp=8  --set zero=1,2        these values alone
+//   --range pp=1..16                  values from one to the other
+//   --forbid schedule=gpipe,zb-h2     not these
+// Keys and words are those of plans. A dimension that is not searched by itself (precision, attention, the
+// dtypes of gradients) is, once values are set. first_layers and last_layers are those of the end stages.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "search/dimension.h"
+
+namespace foretrain {
+
+struct Constraint {
+  std::string key;
+  std::vector<Value> set;  // empty: all
+  std::vector<Value> forbidden;
+  std::optional<Value> low, high;
+
+  bool allows(Value value) const;
+  std::string text() const;  // "--set tp=8 --forbid tp=4"
+};
+
+class Constraints {
+ public:
+  // Each adds to what is there. "tp=8", "tp=4,8,pp=2", "pp=1..16". Problem: given splits are added to it.
+  Result<void> add_set(std::string_view text, Problem& problem);
+  Result<void> add_range(std::string_view text);
+  Result<void> add_forbid(std::string_view text, Problem& problem);
+
+  const Constraint* find(std::string_view key) const;
+  bool allows(std::string_view key, Value value) const;
+  // The ends of a split; true for other values.
+  bool allows_ends(const Problem& problem, const Candidate& candidate) const;
+  // The first constraint that a plan breaks; nothing where it keeps to all of them.
+  const Constraint* broken_by(const Problem& problem, const Candidate& candidate) const;
+  const std::vector<Constraint>& all() const { return constraints_; }
+
+ private:
+  Result<Constraint*> of(std::string_view key);
+  std::vector<Constraint> constraints_;
+};
+
+}  // namespace foretrain

@@ -1,0 +1,336 @@
+#include "search/dimension.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "timeline/schedule.h"
+#include "workload/workload.h"
+
+namespace foretrain {
+
+Run run_without_plan(const Problem& problem) {
+  Run run;
+  run.model = problem.model;
+  run.cluster = problem.cluster;
+  run.stack = problem.stack;
+  run.seq = problem.seq;
+  run.global_batch = problem.global_batch;
+  return run;
+}
+
+namespace {
+
+using Values = std::vector<Value>;
+using std::int64_t;
+
+constexpr Value kSplitBase = 1 << 20;          // more than a model has layers
+constexpr Value kGivenSplit = Value{1} << 50;  // and the constraint's place in the list
+constexpr int64_t kStagesBesidesLayers = 2;    // embedding and head may stand alone, as in check_run
+
+void divisors(int64_t n, Values& out) {
+  const std::size_t start = out.size();
+  for (int64_t d = 1; d * d <= n; ++d) {
+    if (n % d != 0) continue;
+    out.push_back(d);
+    if (d != n / d) out.push_back(n / d);
+  }
+  std::sort(out.begin() + static_cast<std::ptrdiff_t>(start), out.end());
+}
+
+int64_t micro_batches(const Problem& problem, const Candidate& c) {
+  return problem.global_batch / (c.plan.dp * c.plan.micro_batch);
+}
+
+void gpus_values(const Problem& problem, const Candidate&, Values& out) { out = problem.gpus; }
+
+void tp_values(const Problem& problem, const Candidate& c, Values& out) {
+  divisors(c.gpus, out);
+  std::erase_if(out, [&](Value tp) {
+    return std::any_of(problem.model.blocks.begin(), problem.model.blocks.end(), [tp](const BlockRun& run) {
+      const Block& b = run.block;
+      return b.heads % tp != 0 || b.ffn % tp != 0 || (b.kv_heads % tp != 0 && tp % b.kv_heads != 0);
+    });
+  });
+}
+
+void pp_values(const Problem& problem, const Candidate& c, Values& out) {
+  divisors(c.gpus / c.plan.tp, out);
+  std::erase_if(out, [&](Value pp) { return pp > problem.model.layers() + kStagesBesidesLayers; });
+}
+
+void dp_values(const Problem&, const Candidate& c, Values& out) {
+  out.push_back(c.gpus / (c.plan.tp * c.plan.pp * c.plan.cp));
+}
+
+void micro_batch_values(const Problem& problem, const Candidate& c, Values& out) {
+  if (problem.global_batch % c.plan.dp == 0) divisors(problem.global_batch / c.plan.dp, out);
+}
+
+int64_t most_chunks(const Problem& problem, const Candidate& c) {
+  return (problem.model.layers() + kStagesBesidesLayers) / c.plan.pp;
+}
+
+void schedule_values(const Problem& problem, const Candidate& c, Values& out) {
+  out.push_back(static_cast<Value>(ScheduleKind::k1f1b));
+  if (c.plan.pp == 1) return;
+  for (int k = 0; k < kScheduleCount; ++k) {
+    const auto kind = static_cast<ScheduleKind>(k);
+    const int64_t vpp = kind == ScheduleKind::kInterleaved ? 2 : 1;
+    if (kind == ScheduleKind::k1f1b || refusal(kind, c.plan.pp, vpp, micro_batches(problem, c))) continue;
+    const int64_t chunks = runs_both_ways(kind) ? 1 : chunks_per_rank(kind, vpp);
+    if (chunks <= most_chunks(problem, c)) out.push_back(k);
+  }
+}
+
+// One chunk is 1f1b, which is there already. Chunks of equal size: divisors of a stage's layers, with or
+// without embedding and head counted as layers (as in a model of 126 layers on 16 stages).
+void vpp_values(const Problem& problem, const Candidate& c, Values& out) {
+  if (c.plan.schedule != ScheduleKind::kInterleaved) {
+    out.push_back(1);
+    return;
+  }
+  const int64_t layers = problem.model.layers(), pp = c.plan.pp;
+  const auto divides = [pp](int64_t all, Value vpp) { return (all + pp - 1) / pp % vpp == 0; };
+  for (Value vpp = 2; vpp <= most_chunks(problem, c); ++vpp)
+    if (divides(layers, vpp) || divides(layers + kStagesBesidesLayers, vpp)) out.push_back(vpp);
+}
+
+void sp_values(const Problem& problem, const Candidate& c, Values& out) {
+  out.push_back(0);
+  if (c.plan.tp > 1 && problem.seq % c.plan.tp == 0) out.push_back(1);
+}
+
+void zero_values(const Problem&, const Candidate& c, Values& out) {
+  out.push_back(0);
+  if (c.plan.dp * c.plan.cp > 1) out.insert(out.end(), {1, 2, 3});
+}
+
+// 0: all data parallel ranks; a group of one would shard nothing.
+void shard_values(const Problem&, const Candidate& c, Values& out) {
+  if (c.plan.zero > 0) divisors(c.plan.dp * c.plan.cp, out);
+  std::erase_if(out, [&](Value shard) { return shard == 1 || shard == c.plan.dp * c.plan.cp; });
+  out.insert(out.begin(), 0);
+}
+
+void recompute_values(const Problem& problem, const Candidate& c, Values& out) {
+  out.push_back(static_cast<Value>(Recompute::kNone));
+  if (repeats_selectively(problem.model, problem.stack, c.plan))  // otherwise it is the same as none
+    out.push_back(static_cast<Value>(Recompute::kSelective));
+  out.push_back(static_cast<Value>(Recompute::kFull));
+}
+
+// Checkpoints that sp does not split already.
+void partition_values(const Problem&, const Candidate& c, Values& out) {
+  out.push_back(kUnset);
+  if (c.plan.recompute == Recompute::kFull && c.plan.tp > 1 && !c.plan.sp) out.push_back(1);
+}
+
+void attention_values(const Problem& problem, const Candidate&, Values& out) {
+  out.push_back(kUnset);
+  for (Value k = 0; k < static_cast<Value>(kAttentionNames.size()); ++k)
+    if (!problem.stack.attention[static_cast<std::size_t>(k)].empty()) out.push_back(k);
+}
+
+void precision_values(const Problem& problem, const Candidate&, Values& out) {
+  out.push_back(static_cast<Value>(Dtype::kBf16));
+  for (Value k = 0; k < kDtypeCount; ++k) {
+    Plan plan;
+    plan.precision = static_cast<Dtype>(k);
+    if (k != out.front() && !not_modelled(plan) &&
+        problem.cluster.gpu.rate(plan.precision) != FlopsPerSecond())
+      out.push_back(k);
+  }
+}
+
+template <auto kMember>
+void dtype_values(const Problem&, const Candidate&, Values& out) {
+  out.push_back(kUnset);
+  for (Value k = 0; k < kDtypeCount; ++k) {
+    Plan plan;
+    plan.*kMember = static_cast<Dtype>(k);
+    if (!not_modelled(plan)) out.push_back(k);
+  }
+}
+
+// Whether a split by stage is what the stack's rule gives anyway, chunk by chunk.
+bool is_rule(const Problem& problem, const Candidate& c, const std::vector<int64_t>& stages) {
+  const Plan& plan = c.plan;
+  const Placement placement{plan.effective_schedule(), plan.pp, plan.chunks_per_stage()};
+  const auto rule = split_layers(problem.model, problem.stack.split, plan.model_chunks());
+  for (int64_t n = 0; n < placement.nodes(); ++n) {
+    const int64_t of_stage = stages[static_cast<std::size_t>(placement.rank(n))];
+    const int64_t of_chunk = rule[static_cast<std::size_t>(n) % rule.size()];
+    const int64_t chunks = runs_both_ways(placement.kind) ? 1 : placement.chunks;
+    if (of_stage != of_chunk * chunks) return false;
+  }
+  return true;
+}
+
+// Embedding and head, in the layers that have as many parameters.
+int64_t layers_of_ends(const Model& model) {
+  const int64_t block = block_parameters(model, model.blocks.front().block);
+  return (2 * model.vocab * model.hidden + position_parameters(model) + block - 1) / block;
+}
+
+// Neither end more than an even share, as it holds the embedding or the head besides; and no stage more than
+// if these were shared out too, as layers. Two stages are both ends.
+void split_values(const Problem& problem, const Candidate& c, Values& out) {
+  const int64_t layers = problem.model.layers(), pp = c.plan.pp;
+  out.push_back(0);
+  if (pp == 1) return;
+  for (std::size_t i = 0; i < problem.given_splits.size(); ++i) {
+    const auto size = static_cast<int64_t>(problem.given_splits[i].size());
+    if (size == pp || size == c.plan.model_chunks()) out.push_back(kGivenSplit + static_cast<Value>(i));
+  }
+  if (!problem.given_splits.empty()) return;
+  const int64_t share = (layers + pp - 1) / pp;
+  const int64_t most = std::min(layers, (layers + layers_of_ends(problem.model) + pp - 1) / pp);
+  const auto add = [&](int64_t first, int64_t last) {
+    const Value value = split_value(first, last);
+    if (first < share - 1 || last < share - 1 || !is_rule(problem, c, layers_of_split(problem, pp, value)))
+      out.push_back(value);
+  };
+  if (pp == 2) {
+    for (int64_t first = layers - most; first <= most; ++first) add(first, layers - first);
+    return;
+  }
+  for (int64_t first = share; first >= 0; --first)
+    for (int64_t last = share; last >= 0; --last)
+      if (const int64_t rest = layers - first - last; rest >= pp - 2 && rest <= most * (pp - 2))
+        add(first, last);
+}
+
+// Under ZeRO 2 and 3 it says whether scatters stop compute.
+void overlap_reduce_values(const Problem&, const Candidate& c, Values& out) {
+  if (c.plan.dp * c.plan.cp == 1)
+    out.push_back(kUnset);
+  else
+    out.insert(out.end(), {0, 1});
+}
+
+void overlap_gather_values(const Problem& problem, const Candidate& c, Values& out) {
+  const Plan& plan = c.plan;
+  const bool gathers = plan.zero == 1 || (plan.zero == 2 && problem.stack.zero2_gather == Zero2Gather::kStep);
+  if (!gathers || plan.shards() == 1 || problem.stack.bucket_elements == 0)
+    out.push_back(kUnset);
+  else
+    out.insert(out.end(), {0, 1});
+}
+
+template <auto kMember>
+void put_number(const Problem&, Candidate& c, Value value) {
+  c.plan.*kMember = static_cast<std::remove_reference_t<decltype(c.plan.*kMember)>>(value);
+}
+template <auto kMember>
+Value get_number(const Problem&, const Candidate& c) {
+  return static_cast<Value>(c.plan.*kMember);
+}
+template <auto kMember>
+void put_open(const Problem&, Candidate& c, Value value) {
+  using Kept = typename std::remove_reference_t<decltype(c.plan.*kMember)>::value_type;
+  c.plan.*kMember = value == kUnset ? std::nullopt : std::optional<Kept>(static_cast<Kept>(value));
+}
+template <auto kMember>
+Value get_open(const Problem&, const Candidate& c) {
+  return c.plan.*kMember ? static_cast<Value>(*(c.plan.*kMember)) : kUnset;
+}
+
+void put_split(const Problem& problem, Candidate& c, Value value) {
+  if (value == 0)
+    c.plan.layers_per_stage.clear();
+  else
+    c.plan.layers_per_stage = layers_of_split(problem, c.plan.pp, value);
+}
+
+Value get_split(const Problem& problem, const Candidate& c) {
+  const auto& stages = c.plan.layers_per_stage;
+  if (stages.empty()) return 0;
+  for (std::size_t i = 0; i < problem.given_splits.size(); ++i)
+    if (problem.given_splits[i] == stages) return kGivenSplit + static_cast<Value>(i);
+  const Value value = split_value(stages.front(), stages.back());
+  return layers_of_split(problem, c.plan.pp, value) == stages ? value : kUnset;
+}
+
+constexpr std::array<std::string_view, 2> kFlags = {"0", "1"};
+
+template <auto kMember>
+constexpr Dimension number(std::string_view name, decltype(Dimension::values) values,
+                           std::span<const std::string_view> words = {}) {
+  return {name, words, Scope::kSearched, false, values, put_number<kMember>, get_number<kMember>};
+}
+template <auto kMember>
+constexpr Dimension open(std::string_view name, decltype(Dimension::values) values,
+                         std::span<const std::string_view> words, Scope scope = Scope::kSearched,
+                         bool inner = false) {
+  return {name, words, scope, inner, values, put_open<kMember>, get_open<kMember>};
+}
+
+const std::array kDimensions = {
+    Dimension{"gpus",
+              {},
+              Scope::kSearched,
+              false,
+              gpus_values,
+              [](const Problem&, Candidate& c, Value value) { c.gpus = value; },
+              [](const Problem&, const Candidate& c) { return c.gpus; }},
+    number<&Plan::tp>("tp", tp_values),
+    number<&Plan::pp>("pp", pp_values),
+    number<&Plan::dp>("dp", dp_values),
+    number<&Plan::micro_batch>("micro_batch", micro_batch_values),
+    number<&Plan::schedule>("schedule", schedule_values, kScheduleNames),
+    number<&Plan::vpp>("vpp", vpp_values),
+    number<&Plan::sp>("sp", sp_values, kFlags),
+    number<&Plan::zero>("zero", zero_values),
+    number<&Plan::shard>("shard", shard_values),
+    open<&Plan::attention>("attention", attention_values, kAttentionNames, Scope::kAllowed),
+    Dimension{"precision", kDtypeNames, Scope::kAllowed, false, precision_values,
+              put_number<&Plan::precision>, get_number<&Plan::precision>},
+    open<&Plan::grad_dtype>("grad_dtype", dtype_values<&Plan::grad_dtype>, kDtypeNames, Scope::kAllowed),
+    open<&Plan::reduce_dtype>("reduce_dtype", dtype_values<&Plan::reduce_dtype>, kDtypeNames,
+                              Scope::kAllowed),
+    number<&Plan::recompute>("recompute", recompute_values, kRecomputeNames),
+    open<&Plan::partition_activations>("partition_activations", partition_values, kFlags),
+    Dimension{"layers_per_stage", {}, Scope::kSearched, true, split_values, put_split, get_split},
+    open<&Plan::overlap_grad_reduce>("overlap_grad_reduce", overlap_reduce_values, kFlags, Scope::kSearched,
+                                     true),
+    open<&Plan::overlap_param_gather>("overlap_param_gather", overlap_gather_values, kFlags, Scope::kSearched,
+                                      true),
+};
+
+}  // namespace
+
+std::span<const Dimension> dimensions() { return kDimensions; }
+
+std::size_t outer_count() {
+  const auto inner = [](const Dimension& d) { return d.inner; };
+  return static_cast<std::size_t>(std::find_if(kDimensions.begin(), kDimensions.end(), inner) -
+                                  kDimensions.begin());
+}
+
+const Dimension* find_dimension(std::string_view name) {
+  const auto found = std::find_if(kDimensions.begin(), kDimensions.end(),
+                                  [name](const Dimension& d) { return d.name == name; });
+  return found == kDimensions.end() ? nullptr : &*found;
+}
+
+Value split_value(int64_t first, int64_t last) { return 1 + first * kSplitBase + last; }
+
+std::vector<int64_t> layers_of_split(const Problem& problem, int64_t pp, Value value) {
+  CHECK_THAT(value > 0 && pp > 1);
+  if (value >= kGivenSplit) return problem.given_splits[static_cast<std::size_t>(value - kGivenSplit)];
+  const int64_t first = (value - 1) / kSplitBase, last = (value - 1) % kSplitBase;
+  const int64_t inner = pp - 2, rest = problem.model.layers() - first - last;
+  std::vector<int64_t> stages = {first};
+  for (int64_t s = 0; s < inner; ++s) stages.push_back(rest / inner + (s >= inner - rest % inner ? 1 : 0));
+  stages.push_back(last);
+  return stages;
+}
+
+std::string word_of(const Dimension& dimension, Value value) {
+  if (value == kUnset) return "unset";
+  if (!dimension.words.empty()) return std::string(dimension.words[static_cast<std::size_t>(value)]);
+  return std::to_string(value);
+}
+
+}  // namespace foretrain

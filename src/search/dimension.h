@@ -1,0 +1,54 @@
+// The dimensions of the space, declared in one table (dimension.cc): a name as in plans, the values that are
+// legal after the choices of the dimensions before it, and how a value goes into a plan. A new dimension is a
+// new row. Values are whole numbers; those with words (schedule, recompute) count them.
+//
+//   gpus  tp  pp  dp  micro_batch  schedule  vpp  sp  zero  shard  attention  precision  grad_dtype
+//   reduce_dtype  recompute  partition_activations                 outer: they make a family
+//   layers_per_stage  overlap_grad_reduce  overlap_param_gather    inner: each family has their product
+//
+// A family's plans share the shapes of their passes, or nearly; bounds drop families whole. dp follows from
+// the others and is there to be constrained.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "search/problem.h"
+
+namespace foretrain {
+
+using Value = std::int64_t;
+inline constexpr Value kUnset = -1;  // the plan leaves it open: the stack decides
+
+enum class Scope : unsigned char {
+  kSearched,  // every legal value
+  kAllowed,   // the first value alone, unless constraints allow others: what changes the training itself
+};
+
+struct Dimension {
+  std::string_view name;
+  std::span<const std::string_view> words;  // empty: numbers
+  Scope scope = Scope::kSearched;
+  bool inner = false;
+  // In a fixed order; the first is the plain one. None: no plan goes on from here.
+  void (*values)(const Problem& problem, const Candidate& so_far, std::vector<Value>& out) = nullptr;
+  void (*put)(const Problem& problem, Candidate& candidate, Value value) = nullptr;
+  Value (*get)(const Problem& problem, const Candidate& candidate) = nullptr;
+};
+
+std::span<const Dimension> dimensions();  // outer ones first
+std::size_t outer_count();
+const Dimension* find_dimension(std::string_view name);
+
+// layers_per_stage as a value: 0 the stack's rule, else first and last stage's layers, the rest dealt evenly
+// (of stages between the ends, the later ones have one more where it does not come out even: they hold fewer
+// micro-batches); or one that a constraint gives.
+Value split_value(std::int64_t first, std::int64_t last);
+std::vector<std::int64_t> layers_of_split(const Problem& problem, std::int64_t pp, Value value);
+
+std::string word_of(const Dimension& dimension, Value value);
+
+}  // namespace foretrain

@@ -1,0 +1,347 @@
+#include "search/engine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+#include "base/check.h"
+#include "predict/evaluator.h"
+
+namespace foretrain {
+namespace {
+
+constexpr std::uint64_t kChunkPlans = 2048;  // or one family
+constexpr std::size_t kFirstRound = 4;       // chunks; doubled from round to round
+constexpr std::size_t kLongestRound = 512;
+constexpr std::size_t kProbes = 4096;  // families
+
+struct Chunk {
+  std::size_t begin = 0;  // of the families in their order
+  std::size_t end = 0;
+};
+
+// What a chunk came to.
+struct Found {
+  SearchCounts counts;
+  std::vector<ScoredPlan> kept;
+  std::vector<ScoredPlan> evaluated;  // where somebody wants them
+  bool stopped = false;
+};
+
+class Searcher {
+ public:
+  Searcher(const Space& space, const std::shared_ptr<const CostSource>& costs, const SearchOptions& options)
+      : space_(space),
+        options_(options),
+        best_(options.objective, options.keep),
+        probed_best_(options.objective, options.keep) {
+    const Problem& p = space.problem();
+    int threads = options.threads;
+    if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    for (int i = 0; i < threads; ++i)
+      evaluators_.push_back(std::make_unique<Evaluator>(p.model, p.cluster, p.stack, p.seq, costs));
+  }
+
+  SearchResult run() {
+    const auto begin = std::chrono::steady_clock::now();
+    find_floors();
+    const std::vector<Chunk> chunks = cut();
+    if (options_.bounds) probe();
+    std::size_t next = 0, round = kFirstRound;
+    while (next < chunks.size() && !stopped_) {
+      const std::size_t end = std::min(chunks.size(), next + round);
+      do_round(std::span(chunks).subspan(next, end - next));
+      next = end;
+      round = std::min(2 * round, kLongestRound);
+    }
+    if (stopped_) keep_probed();
+    SearchResult result;
+    result.counts = counts_;
+    result.counts.candidates = space_.size();
+    result.best = best_.sorted();
+    result.pareto = front_.sorted();
+    result.interrupted = stopped_;
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return result;
+  }
+
+ private:
+  // work(i, evaluator) for each i below count, on all threads.
+  template <class Work>
+  void on_threads(std::size_t count, std::size_t at_once, const Work& work) {
+    std::atomic<std::size_t> next = 0;
+    const auto loop = [&](Evaluator& evaluator) {
+      for (std::size_t i = next.fetch_add(at_once); i < count; i = next.fetch_add(at_once))
+        for (std::size_t k = i; k < std::min(count, i + at_once); ++k) work(k, evaluator);
+    };
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 1; t < evaluators_.size(); ++t)
+      threads.emplace_back([&, t] { loop(*evaluators_[t]); });
+    loop(*evaluators_.front());
+  }
+
+  bool asked_to_stop() const {
+    return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
+  }
+
+  void find_floors() {
+    floors_.resize(space_.families());
+    on_threads(floors_.size(), 64, [&](std::size_t family, Evaluator& evaluator) {
+      if (asked_to_stop()) return;
+      const Candidate shared = space_.shared(family);
+      floors_[family] = evaluator.floor(shared.plan, space_.problem().global_batch);
+    });
+  }
+
+  // Families by their floors, in chunks of about equal size.
+  std::vector<Chunk> cut() {
+    order_.resize(space_.families());
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    if (options_.bounds) {
+      const bool memory = options_.objective == Objective::kMemory;
+      std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+        return memory ? floors_[a].peak < floors_[b].peak : floors_[a].step < floors_[b].step;
+      });
+    }
+    std::vector<Chunk> chunks;
+    std::uint64_t plans = 0;
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      if (chunks.empty() || plans >= kChunkPlans) {
+        chunks.push_back({i, i});
+        plans = 0;
+      }
+      chunks.back().end = i + 1;
+      plans += space_.count(order_[i]);
+    }
+    return chunks;
+  }
+
+  // The plain plan of some families, from all over the space: a measure for bounds from the start, as the
+  // families with the shortest floors often do not fit. Each is met again in its family, and counted there.
+  void probe() {
+    const std::size_t stride = (order_.size() + kProbes - 1) / kProbes;
+    if (stride == 0) return;
+    std::vector<std::optional<ScoredPlan>> probed((order_.size() + stride - 1) / stride);
+    on_threads(probed.size(), 8, [&](std::size_t i, Evaluator& evaluator) {
+      if (asked_to_stop()) return;
+      const std::size_t family = order_[i * stride];
+      if (floors_[family].peak > options_.limits.memory) return;
+      Space::Members members(space_, family);
+      const Candidate& candidate = members.member(0);
+      ScoredPlan plan;
+      plan.index = space_.first(family);
+      plan.gpus = candidate.gpus;
+      plan.peak = evaluator.weigh(candidate.plan, space_.problem().global_batch).value;
+      if (plan.peak > options_.limits.memory.value) return;
+      plan.step = evaluator.timed(true).step.value;
+      plan.joules = evaluator.joules();
+      if (plan.step <= options_.limits.longest_step(plan.gpus).value) probed[i] = plan;
+    });
+    for (const auto& plan : probed) {
+      if (!plan) continue;
+      probed_best_.add(*plan);
+      probed_front_.add(*plan);
+    }
+    stopped_ = asked_to_stop();
+  }
+
+  // Interrupted before their families came up.
+  void keep_probed() {
+    std::vector<std::uint64_t> known;
+    for (const auto& plans : {best_.sorted(), front_.sorted()})
+      for (const ScoredPlan& plan : plans) known.push_back(plan.index);
+    const auto add = [&](const ScoredPlan& plan) {
+      if (std::find(known.begin(), known.end(), plan.index) != known.end()) return;
+      known.push_back(plan.index);
+      best_.add(plan);
+      front_.add(plan);
+    };
+    for (const auto& plans : {probed_best_.sorted(), probed_front_.sorted()})
+      for (const ScoredPlan& plan : plans) add(plan);
+  }
+
+  bool wanted(const BestPlans& best, const ParetoFront& front, double key, std::int64_t gpus, double step,
+              double peak) const {
+    return (best.wants(key) && probed_best_.wants(key)) ||
+           (front.wants(gpus, step, peak) && probed_front_.wants(gpus, step, peak));
+  }
+
+  void do_round(std::span<const Chunk> chunks) {
+    const std::size_t ranks = options_.team ? static_cast<std::size_t>(options_.team->size()) : 1;
+    const std::size_t rank = options_.team ? static_cast<std::size_t>(options_.team->rank()) : 0;
+    std::vector<Found> found(chunks.size());
+    const std::size_t mine = chunks.size() > rank ? (chunks.size() - rank + ranks - 1) / ranks : 0;
+    on_threads(mine, 1, [&](std::size_t i, Evaluator& evaluator) {
+      const std::size_t chunk = rank + i * ranks;
+      do_chunk(chunks[chunk], evaluator, found[chunk]);
+    });
+    if (options_.team) exchange(found, rank, ranks);
+    for (const Found& f : found) take(f);
+  }
+
+  void take(const Found& found) {
+    counts_.evaluated += found.counts.evaluated;
+    counts_.pruned_memory += found.counts.pruned_memory;
+    counts_.pruned_bound += found.counts.pruned_bound;
+    counts_.simulated += found.counts.simulated;
+    for (const ScoredPlan& plan : found.kept) {
+      best_.add(plan);
+      front_.add(plan);
+    }
+    if (options_.evaluated)
+      for (const ScoredPlan& plan : found.evaluated) options_.evaluated(plan);
+    stopped_ = stopped_ || found.stopped;
+  }
+
+  double key_floor(const PlanFloor& floor, std::int64_t gpus) const {
+    ScoredPlan plan;
+    plan.gpus = gpus;
+    plan.step = floor.step.value;
+    plan.peak = floor.peak.value;
+    return key_of(options_.objective, plan);  // of energy nothing is known: 0
+  }
+
+  void do_chunk(const Chunk& chunk, Evaluator& evaluator, Found& out) {
+    BestPlans best = best_;
+    ParetoFront front = front_;
+    for (std::size_t i = chunk.begin; i < chunk.end && !out.stopped; ++i)
+      do_family(order_[i], evaluator, best, front, out);
+  }
+
+  void do_family(std::size_t family, Evaluator& evaluator, BestPlans& best, ParetoFront& front, Found& out) {
+    const std::uint64_t count = space_.count(family), first = space_.first(family);
+    const PlanFloor& floor = floors_[family];
+    Space::Members members(space_, family);
+    const std::int64_t gpus = members.shared().gpus;
+    const double longest = options_.limits.longest_step(gpus).value, memory = options_.limits.memory.value;
+    if (options_.bounds) {
+      if (floor.peak.value > memory) {
+        out.counts.pruned_memory += count;
+        return report(count);
+      }
+      if (floor.step.value > longest ||
+          (!best.wants(key_floor(floor, gpus)) && !front.wants(gpus, floor.step.value, floor.peak.value))) {
+        out.counts.pruned_bound += count;
+        return report(count);
+      }
+    }
+    const std::int64_t batch = space_.problem().global_batch;
+    const bool energy = options_.objective == Objective::kEnergy;
+    for (std::uint64_t n = 0; n < count; ++n) {
+      if (asked_to_stop()) {
+        out.stopped = true;
+        return;
+      }
+      const Candidate& candidate = members.member(n);
+      ScoredPlan plan;
+      plan.index = first + n;
+      plan.gpus = gpus;
+      plan.peak = evaluator.weigh(candidate.plan, batch).value;
+      if (plan.peak > memory) {
+        ++out.counts.pruned_memory;
+        continue;
+      }
+      const auto comes_in = [&] {
+        return plan.step <= longest &&
+               wanted(best, front, key_of(options_.objective, plan), gpus, plan.step, plan.peak);
+      };
+      if (options_.bounds) {
+        plan.step = evaluator.at_least().value;
+        if (energy) plan.joules = evaluator.joules();
+        if (!comes_in()) {
+          ++out.counts.pruned_bound;
+          continue;
+        }
+      }
+      TimedStep timed = evaluator.timed();
+      const auto note = [&] {
+        plan.step = timed.step.value;
+        plan.exact = timed.exact;
+        plan.joules = evaluator.joules();
+      };
+      note();
+      if (!timed.exact && comes_in()) {
+        timed = evaluator.timed(true);
+        note();
+      }
+      ++out.counts.evaluated;
+      out.counts.simulated += timed.exact;
+      if (options_.evaluated) out.evaluated.push_back(plan);
+      if (!timed.exact || !comes_in()) continue;
+      best.add(plan);
+      front.add(plan);
+      out.kept.push_back(plan);
+    }
+    report(count);
+  }
+
+  void report(std::uint64_t plans) {
+    if (!options_.progress) return;
+    const std::uint64_t done = done_.fetch_add(plans) + plans;
+    options_.progress(done, space_.size(), 0);
+  }
+
+  // Every rank learns of every chunk.
+  void exchange(std::vector<Found>& found, std::size_t rank, std::size_t ranks) {
+    std::string mine;
+    const auto put = [&mine](const void* data, std::size_t size) {
+      mine.append(static_cast<const char*>(data), size);
+    };
+    for (std::size_t c = rank; c < found.size(); c += ranks) {
+      const Found& f = found[c];
+      const std::uint64_t sizes[] = {f.kept.size(), f.evaluated.size(), f.stopped};
+      put(&f.counts, sizeof f.counts);
+      put(sizes, sizeof sizes);
+      put(f.kept.data(), f.kept.size() * sizeof(ScoredPlan));
+      put(f.evaluated.data(), f.evaluated.size() * sizeof(ScoredPlan));
+    }
+    const std::vector<std::string> all = options_.team->all_gather(mine);
+    CHECK_THAT(all.size() == ranks);
+    for (std::size_t r = 0; r < ranks; ++r) {
+      if (r == rank) continue;
+      std::size_t at = 0;
+      const auto get = [&](void* data, std::size_t size) {
+        CHECK_THAT(at + size <= all[r].size());
+        if (size > 0) std::memcpy(data, all[r].data() + at, size);
+        at += size;
+      };
+      for (std::size_t c = r; c < found.size(); c += ranks) {
+        Found& f = found[c];
+        std::uint64_t sizes[3] = {};
+        get(&f.counts, sizeof f.counts);
+        get(sizes, sizeof sizes);
+        f.kept.resize(sizes[0]);
+        f.evaluated.resize(sizes[1]);
+        f.stopped = sizes[2] != 0;
+        get(f.kept.data(), f.kept.size() * sizeof(ScoredPlan));
+        get(f.evaluated.data(), f.evaluated.size() * sizeof(ScoredPlan));
+      }
+    }
+  }
+
+  const Space& space_;
+  const SearchOptions& options_;
+  std::vector<std::unique_ptr<Evaluator>> evaluators_;
+  std::vector<PlanFloor> floors_;
+  std::vector<std::size_t> order_;
+  BestPlans best_;
+  ParetoFront front_;
+  BestPlans probed_best_;
+  ParetoFront probed_front_;
+  SearchCounts counts_;
+  std::atomic<std::uint64_t> done_ = 0;
+  bool stopped_ = false;
+};
+
+static_assert(std::is_trivially_copyable_v<ScoredPlan> && std::is_trivially_copyable_v<SearchCounts>);
+
+}  // namespace
+
+SearchResult search(const Space& space, const std::shared_ptr<const CostSource>& costs,
+                    const SearchOptions& options) {
+  return Searcher(space, costs, options).run();
+}
+
+}  // namespace foretrain

@@ -1,0 +1,63 @@
+// Looks at every plan of a space, and works out no more of it than it must.
+//
+// 1. A family's floor (Evaluator::floor) and least memory say in which order to go: shortest first. A family
+//    that cannot fit, or cannot give anything that is kept, is dropped whole.
+// 2. Of the others every plan is weighed; what does not fit is out. Its bound is held against what is kept:
+// the
+//    best plans by the objective, and the Pareto front. What could not come in is out.
+// 3. The rest is timed, and what comes in is timed exactly.
+//
+// Nothing that is kept is lost by a bound: bounds are never longer than steps, and equal figures are looked
+// at. Families are dealt in chunks to threads, and chunks in rounds to machines. Inside a round each chunk
+// knows what was kept when the round began and what it found itself, so plans, order and counts are the same
+// for any number of threads and machines.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cost/cost.h"
+#include "search/front.h"
+#include "search/space.h"
+#include "search/team.h"
+
+namespace foretrain {
+
+struct SearchCounts {
+  std::uint64_t candidates = 0;
+  std::uint64_t evaluated = 0;      // timed, exactly or by a bound within kClosedFormError
+  std::uint64_t pruned_memory = 0;  // did not fit
+  std::uint64_t pruned_bound = 0;   // could not have come in
+  std::uint64_t simulated = 0;      // of those evaluated
+
+  bool operator==(const SearchCounts&) const = default;
+};
+
+struct SearchOptions {
+  Objective objective = Objective::kTime;
+  Limits limits;
+  std::size_t keep = 1000;  // best plans, all timed exactly
+  bool bounds = true;       // off: every plan that fits is timed, as a test's brute force does
+  int threads = 0;          // 0: as many as the machine has
+  const std::atomic<bool>* stop = nullptr;
+  std::function<void(std::uint64_t done, std::uint64_t all, double best)> progress;
+  // Every plan that was timed, in the same order always.
+  std::function<void(const ScoredPlan&)> evaluated;
+  Team* team = nullptr;
+};
+
+struct SearchResult {
+  SearchCounts counts;
+  std::vector<ScoredPlan> best;    // the best first
+  std::vector<ScoredPlan> pareto;  // by GPUs, then step
+  double seconds = 0;
+  bool interrupted = false;
+};
+
+SearchResult search(const Space& space, const std::shared_ptr<const CostSource>& costs,
+                    const SearchOptions& options);
+
+}  // namespace foretrain

@@ -1,0 +1,215 @@
+#include "search/engine.h"
+
+#include <doctest/doctest.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "predict/evaluator.h"
+#include "search/testing.h"
+
+namespace foretrain {
+namespace {
+
+SearchOptions options_for(const Problem& problem) {
+  SearchOptions options;
+  options.limits.memory = problem.cluster.gpu.usable;
+  options.threads = 2;
+  return options;
+}
+
+// Models of a few layers on a few GPUs: some hundred to some ten thousand plans each.
+struct SmallProblem {
+  Problem problem;
+  Constraints constraints;
+  SearchOptions options;
+};
+
+SmallProblem any_small_problem(std::mt19937& random) {
+  const auto pick = [&random](auto... values) {
+    const std::common_type_t<decltype(values)...> all[] = {values...};
+    return all[random() % std::size(all)];
+  };
+  SmallProblem s;
+  s.problem = problem_of(pick("gpt2", "llama-2-7b", "pythia-1.4b"), pick("perlmutter", "dgx-h100", "selene"),
+                         pick("generic", "megatron", "neox", "nanotron", "llm-foundry"), {}, pick(4, 6, 8));
+  s.problem.model.blocks.front().count = pick(2, 3, 4, 5);
+  s.problem.seq = 512;
+  s.problem.gpus = {pick(1, 2, 4, 8)};
+  if (random() % 3 == 0) s.problem.gpus.push_back(s.problem.gpus.back() * 2);
+  if (random() % 2 == 0) CHECK(s.constraints.add_set(pick("tp=1,2", "pp=1,2,4", "zero=0,1,3"), s.problem));
+  if (random() % 4 == 0) CHECK(s.constraints.add_forbid(pick("schedule=gpipe", "recompute=full"), s.problem));
+  s.options = options_for(s.problem);
+  s.options.objective = static_cast<Objective>(random() % 4);
+  s.options.keep = pick(1, 5, 50);
+  // Small models fit everywhere: a GPU of which a part is usable.
+  s.options.limits.memory = s.options.limits.memory * pick(0.05, 0.1, 0.2, 1.0);
+  if (random() % 4 == 0) {
+    s.options.limits.training_steps = 1000;
+    s.options.limits.deadline_s = pick(20.0, 100.0, 500.0);
+  }
+  return s;
+}
+
+TEST_CASE("bounds lose nothing: brute force finds the same plans, on 200 random small problems") {
+  std::mt19937 random(8);
+  std::uint64_t plans = 0, evaluated = 0, brute_evaluated = 0;
+  int empty = 0;
+  for (int i = 0; i < 200; ++i) {
+    SmallProblem s = any_small_problem(random);
+    const auto space = Space::make(s.problem, s.constraints);
+    REQUIRE(space);
+    CAPTURE(i);
+    const SearchResult bounded = search(*space, nullptr, s.options);
+    s.options.bounds = false;
+    const SearchResult brute = search(*space, nullptr, s.options);
+    CHECK(bounded.best == brute.best);
+    CHECK(bounded.pareto == brute.pareto);
+    for (const SearchResult* r : {&bounded, &brute})
+      CHECK(r->counts.evaluated + r->counts.pruned_memory + r->counts.pruned_bound == space->size());
+    CHECK(brute.counts.pruned_bound == 0);
+    CHECK(bounded.counts.evaluated <= brute.counts.evaluated);
+    plans += space->size();
+    evaluated += bounded.counts.evaluated;
+    brute_evaluated += brute.counts.evaluated;
+    empty += brute.best.empty();
+  }
+  MESSAGE(plans, " plans; evaluated ", brute_evaluated, " by brute force, ", evaluated, " with bounds; ",
+          empty, " problems have no answer");
+  CHECK(empty < 60);
+}
+
+TEST_CASE("plans, order and counts do not depend on the number of threads") {
+  const Problem problem = problem_of("llama-3-8b", "dgx-h100", "megatron", {8, 16}, 32);
+  const Space space = space_of(problem);
+  SearchOptions options = options_for(problem);
+  std::vector<ScoredPlan> first_rows;
+  SearchResult first;
+  for (const int threads : {1, 2, 5}) {
+    std::vector<ScoredPlan> rows;
+    options.threads = threads;
+    options.evaluated = [&](const ScoredPlan& plan) { rows.push_back(plan); };
+    const SearchResult result = search(space, nullptr, options);
+    CHECK(rows.size() == result.counts.evaluated);
+    if (threads == 1) {
+      first = result;
+      first_rows = rows;
+      CHECK(result.counts.evaluated > 1000);
+      continue;
+    }
+    CHECK(result.best == first.best);
+    CHECK(result.pareto == first.pareto);
+    CHECK(result.counts == first.counts);
+    CHECK(rows == first_rows);
+  }
+}
+
+TEST_CASE("the best plans have the figures of their predictions") {
+  const Problem problem = problem_of("gpt3-175b", "selene", "megatron", {64}, 64);
+  const Space space = space_of(problem, {"tp=8"});
+  const SearchResult result = search(space, nullptr, options_for(problem));
+  REQUIRE(result.best.size() == 1000);
+  Evaluator evaluator(problem.model, problem.cluster, problem.stack, problem.seq);
+  for (const ScoredPlan& plan : result.best) {
+    const Score score = evaluator.score(space.candidate(plan.index).plan, problem.global_batch);
+    CHECK(plan.exact);
+    CHECK(plan.step == score.step.value);
+    CHECK(plan.peak == score.peak.value);
+    CHECK(score.fits);
+  }
+}
+
+TEST_CASE("more GPUs are never slower, cheaper plans never dearer, and limits are kept to") {
+  const Problem problem = problem_of("llama-3-8b", "dgx-h100", "megatron", {8, 16, 32}, 64);
+  const Space space = space_of(problem, {"schedule=1f1b", "layers_per_stage=even"});
+  SearchOptions options = options_for(problem);
+  const SearchResult fastest = search(space, nullptr, options);
+  options.objective = Objective::kMoney;
+  const SearchResult cheapest = search(space, nullptr, options);
+  CHECK(fastest.best.front().gpus == 32);
+  CHECK(key_of(Objective::kMoney, cheapest.best.front()) <= key_of(Objective::kMoney, fastest.best.front()));
+  // A deadline between the two leaves only plans that keep it.
+  options.limits.training_steps = 1000;
+  options.limits.deadline_s = 1000 * (fastest.best.front().step + cheapest.best.front().step) / 2;
+  for (const ScoredPlan& plan : search(space, nullptr, options).best)
+    CHECK(plan.step <= *options.limits.deadline_s / 1000);
+}
+
+TEST_CASE("asked to stop, it gives what it has") {
+  const Problem problem = problem_of("llama-3-8b", "dgx-h100", "megatron", {64}, 512);
+  const Space space = space_of(problem);
+  SearchOptions options = options_for(problem);
+  std::atomic<bool> stop = false;
+  options.stop = &stop;
+  options.threads = 1;
+  options.progress = [&](std::uint64_t done, std::uint64_t, double) { stop = done > 20'000; };
+  const SearchResult result = search(space, nullptr, options);
+  CHECK(result.interrupted);
+  CHECK(!result.best.empty());
+  CHECK(result.counts.evaluated + result.counts.pruned_memory + result.counts.pruned_bound < space.size());
+}
+
+// Two machines as two threads that wait for each other.
+class Pair final : public Team {
+ public:
+  struct Table {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<std::string> given = std::vector<std::string>(2), all;
+    int count = 0, turn = 0;
+  };
+  Pair(Table& table, int rank) : table_(table), rank_(rank) {}
+  int rank() const override { return rank_; }
+  int size() const override { return 2; }
+  std::vector<std::string> all_gather(std::string_view mine) override {
+    std::unique_lock lock(table_.mutex);
+    const int turn = table_.turn;
+    table_.given[static_cast<std::size_t>(rank_)] = mine;
+    if (++table_.count == 2) {
+      table_.all = table_.given;
+      table_.count = 0;
+      ++table_.turn;
+      table_.changed.notify_all();
+    }
+    table_.changed.wait(lock, [&] { return table_.turn != turn; });
+    return table_.all;
+  }
+
+ private:
+  Table& table_;
+  int rank_;
+};
+
+TEST_CASE("two machines find what one finds, bit for bit") {
+  const Problem problem = problem_of("llama-3-8b", "dgx-h100", "megatron", {16}, 32);
+  const Space space = space_of(problem);
+  SearchOptions options = options_for(problem);
+  options.threads = 1;
+  std::vector<ScoredPlan> rows[3];
+  options.evaluated = [&](const ScoredPlan& plan) { rows[2].push_back(plan); };
+  const SearchResult alone = search(space, nullptr, options);
+  Pair::Table table;
+  SearchResult results[2];
+  {
+    std::vector<std::jthread> machines;
+    for (int r = 0; r < 2; ++r)
+      machines.emplace_back([&, r] {
+        Pair team(table, r);
+        SearchOptions own = options;
+        own.team = &team;
+        own.evaluated = [&rows, r](const ScoredPlan& plan) { rows[r].push_back(plan); };
+        results[r] = search(space, nullptr, own);
+      });
+  }
+  for (int r = 0; r < 2; ++r) {
+    CHECK(results[r].best == alone.best);
+    CHECK(results[r].pareto == alone.pareto);
+    CHECK(results[r].counts == alone.counts);
+    CHECK(rows[r] == rows[2]);
+  }
+}
+
+}  // namespace
+}  // namespace foretrain

@@ -1,0 +1,149 @@
+#include "search/space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/text.h"
+
+namespace foretrain {
+namespace {
+
+constexpr std::size_t kMostFamilies = 4'000'000;  // of about 100 bytes each
+
+}  // namespace
+
+// The legal values that the constraints allow.
+void Space::fill(const Dimension& dimension, const Candidate& so_far, std::vector<Value>& out) const {
+  out.clear();
+  dimension.values(problem_, so_far, out);
+  const Constraint* constraint = constraints_.find(dimension.name);
+  if (constraint == nullptr) {
+    if (dimension.scope == Scope::kAllowed && out.size() > 1) out.resize(1);
+  } else {
+    std::erase_if(out, [&](Value value) { return !constraint->allows(value); });
+    // A stack's own choice stands for itself, unless values are set.
+    if (dimension.scope == Scope::kAllowed && constraint->set.empty() && !constraint->low && out.size() > 1)
+      out.resize(1);
+  }
+  if (dimension.name != "layers_per_stage") return;
+  Candidate candidate = so_far;
+  std::erase_if(out, [&](Value value) {
+    dimension.put(problem_, candidate, value);
+    return !constraints_.allows_ends(problem_, candidate);
+  });
+}
+
+std::vector<std::vector<Value>> Space::inner_values(const Candidate& shared) const {
+  std::vector<std::vector<Value>> inner;
+  for (const Dimension& d : dimensions().subspan(outer_count())) fill(d, shared, inner.emplace_back());
+  return inner;
+}
+
+// Depth first; a family where all outer dimensions have a value.
+Result<void> Space::grow(Run& run, Candidate& candidate, Family& family, std::size_t depth) {
+  if (depth < outer_count()) {
+    const Dimension& dimension = dimensions()[depth];
+    std::vector<Value> values;
+    fill(dimension, candidate, values);
+    const Candidate before = candidate;
+    for (const Value value : values) {
+      dimension.put(problem_, candidate, value);
+      family.values[depth] = static_cast<std::int32_t>(value);
+      TRY(grow(run, candidate, family, depth + 1));
+      candidate = before;
+    }
+    return {};
+  }
+  run.plan = candidate.plan;
+  run.gpus = candidate.gpus;
+  if (!check_run(run)) return {};
+  std::uint64_t count = 1;
+  for (std::size_t i = outer_count(); i < dimensions().size(); ++i) {
+    const Dimension& d = dimensions()[i];
+    // How stages are split depends on few of the others: the last answer serves many families.
+    const SplitKey key{candidate.plan.pp, candidate.plan.chunks_per_stage(),
+                       candidate.plan.effective_schedule()};
+    if (d.name == "layers_per_stage") {
+      if (!(key == split_key_)) fill(d, candidate, split_values_);
+      split_key_ = key;
+      count *= split_values_.size();
+    } else {
+      std::vector<Value> values;
+      fill(d, candidate, values);
+      count *= values.size();
+    }
+  }
+  if (count == 0) return {};
+  if (families_.size() == kMostFamilies)
+    return fail(fmt::format("the space has more than {} families of plans; narrow it by --set or --range",
+                            with_commas(static_cast<std::int64_t>(kMostFamilies))));
+  family.first = size_;
+  size_ += count;
+  families_.push_back(family);
+  return {};
+}
+
+Result<Space> Space::make(Problem problem, Constraints constraints) {
+  CHECK_THAT(outer_count() <= kMostDimensions);
+  Space space;
+  space.problem_ = std::move(problem);
+  space.constraints_ = std::move(constraints);
+  Run run = run_without_plan(space.problem_);
+  Candidate candidate;
+  Family family;
+  TRY(space.grow(run, candidate, family, 0));
+  return space;
+}
+
+std::uint64_t Space::count(std::size_t family) const {
+  return (family + 1 < families_.size() ? families_[family + 1].first : size_) - families_[family].first;
+}
+
+std::size_t Space::family_of(std::uint64_t index) const {
+  CHECK_THAT(index < size_);
+  const auto after = std::upper_bound(families_.begin(), families_.end(), index,
+                                      [](std::uint64_t i, const Family& f) { return i < f.first; });
+  return static_cast<std::size_t>(after - families_.begin()) - 1;
+}
+
+Candidate Space::shared(std::size_t family) const {
+  Candidate candidate;
+  for (std::size_t i = 0; i < outer_count(); ++i)
+    dimensions()[i].put(problem_, candidate, families_[family].values[i]);
+  return candidate;
+}
+
+Candidate Space::candidate(std::uint64_t index) const {
+  const std::size_t family = family_of(index);
+  Members members(*this, family);
+  return members.member(index - first(family));
+}
+
+Space::Members::Members(const Space& space, std::size_t family)
+    : space_(space),
+      family_(family),
+      candidate_(space.shared(family)),
+      inner_(space.inner_values(candidate_)),
+      now_(inner_.size(), 0) {
+  for (std::size_t i = 0; i < inner_.size(); ++i) {
+    dimensions()[outer_count() + i].put(space_.problem(), candidate_, inner_[i].front());
+    now_[i] = inner_[i].front();
+  }
+}
+
+// The last dimension changes fastest.
+const Candidate& Space::Members::member(std::uint64_t n) {
+  CHECK_THAT(n < space_.count(family_));
+  for (std::size_t i = inner_.size(); i-- > 0;) {
+    const Value value = inner_[i][n % inner_[i].size()];
+    n /= inner_[i].size();
+    if (value == now_[i]) continue;
+    dimensions()[outer_count() + i].put(space_.problem(), candidate_, value);
+    now_[i] = value;
+  }
+  return candidate_;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,72 @@
+// Every legal plan of a problem under its constraints, numbered. The outer dimensions are written out as
+// families; each family has the product of its inner dimensions' values, so a number leads to its plan by a
+// search among families and a few divisions, and any part of the space can be dealt to any thread or machine.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "search/constraint.h"
+
+namespace foretrain {
+
+inline constexpr std::size_t kMostDimensions = 24;
+
+class Space {
+ public:
+  // Refused where a GPU count or the cluster cannot be used at all, or where there are too many families.
+  static Result<Space> make(Problem problem, Constraints constraints);
+
+  const Problem& problem() const { return problem_; }
+  const Constraints& constraints() const { return constraints_; }
+  std::uint64_t size() const { return size_; }
+  std::size_t families() const { return families_.size(); }
+
+  // Of a family: the number of its first plan, and how many it has.
+  std::uint64_t first(std::size_t family) const { return families_[family].first; }
+  std::uint64_t count(std::size_t family) const;
+  std::size_t family_of(std::uint64_t index) const;
+
+  Candidate candidate(std::uint64_t index) const;
+  Candidate shared(std::size_t family) const;  // of its plans, inner dimensions left at the default
+  // The same in the family's own steps: what its plans share, then each in the order of its numbers.
+  class Members {
+   public:
+    Members(const Space& space, std::size_t family);
+    const Candidate& shared() const { return candidate_; }  // at first, the plain inner values
+    const Candidate& member(std::uint64_t n);
+
+   private:
+    const Space& space_;
+    std::size_t family_;
+    Candidate candidate_;
+    std::vector<std::vector<Value>> inner_;
+    std::vector<Value> now_;
+  };
+
+ private:
+  struct Family {
+    std::array<std::int32_t, kMostDimensions> values{};  // of the outer dimensions
+    std::uint64_t first = 0;
+  };
+  void fill(const Dimension& dimension, const Candidate& so_far, std::vector<Value>& out) const;
+  std::vector<std::vector<Value>> inner_values(const Candidate& shared) const;
+
+  Result<void> grow(Run& run, Candidate& candidate, Family& family, std::size_t depth);
+
+  struct SplitKey {
+    std::int64_t pp = 0, chunks = 0;
+    ScheduleKind schedule = ScheduleKind::k1f1b;
+    bool operator==(const SplitKey&) const = default;
+  };
+
+  Problem problem_;
+  Constraints constraints_;
+  SplitKey split_key_;  // while families are made
+  std::vector<Value> split_values_;
+  std::vector<Family> families_;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace foretrain

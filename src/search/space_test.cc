@@ -1,0 +1,158 @@
+#include "search/space.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "search/testing.h"
+
+namespace foretrain {
+namespace {
+
+std::vector<Candidate> all_of(const Space& space) {
+  std::vector<Candidate> all;
+  for (std::uint64_t i = 0; i < space.size(); ++i) all.push_back(space.candidate(i));
+  return all;
+}
+
+TEST_CASE("every plan of a space is legal, and none is there twice") {
+  const Problem problem = problem_of("gpt2", "dgx-h100", "megatron", {2, 4, 8}, 16);
+  const Space space = space_of(problem);
+  std::set<std::string> seen;
+  Run run = run_without_plan(problem);
+  for (const Candidate& c : all_of(space)) {
+    run.plan = c.plan;
+    run.gpus = c.gpus;
+    INFO(to_text(c.plan));
+    CHECK(check_run(run).has_value());
+    CHECK(run.plan == c.plan);  // dp was right
+    CHECK(seen.insert(to_text(c.plan)).second);
+  }
+  CHECK(seen.size() == space.size());
+  CHECK(space.size() > 10'000);
+}
+
+// Degrees, schedules, ZeRO, recomputation as loops over everything; what the stack decides left to it.
+TEST_CASE("every legal plan is in the space") {
+  const Problem problem = problem_of("gpt2", "dgx-h100", "neox", {8}, 8);
+  const Space space = space_of(problem, {"layers_per_stage=even"});
+  std::set<std::string> known;
+  for (Candidate c : all_of(space)) {
+    c.plan.overlap_grad_reduce.reset();
+    c.plan.overlap_param_gather.reset();
+    c.plan.partition_activations.reset();
+    known.insert(to_text(c.plan));
+  }
+  Run run = run_without_plan(problem);
+  run.gpus = 8;
+  int legal = 0;
+  for (const std::int64_t tp : {1, 2, 3, 4, 6, 8})
+    for (const std::int64_t pp : {1, 2, 3, 4, 8})
+      for (const std::int64_t mb : {1, 2, 3, 4, 5, 6, 7, 8})
+        for (int schedule = 0; schedule < kScheduleCount; ++schedule)
+          for (const bool sp : {false, true})
+            for (int zero = 0; zero < 4; ++zero)
+              for (const std::int64_t shard : {0, 2, 4})
+                for (const Recompute recompute :
+                     {Recompute::kNone, Recompute::kSelective, Recompute::kFull}) {
+                  run.plan = Plan{};
+                  run.plan.tp = tp, run.plan.pp = pp, run.plan.micro_batch = mb, run.plan.sp = sp;
+                  run.plan.zero = zero, run.plan.shard = shard, run.plan.recompute = recompute;
+                  run.plan.schedule = static_cast<ScheduleKind>(schedule);
+                  if (run.plan.schedule == ScheduleKind::kInterleaved) run.plan.vpp = 3;
+                  if (!check_run(run)) continue;
+                  // The same plan by another name is there once.
+                  if (run.plan.effective_schedule() != run.plan.schedule) continue;
+                  if (zero > 0 && run.plan.dp == 1) continue;
+                  if (shard == run.plan.dp) continue;
+                  if (recompute == Recompute::kSelective &&
+                      !repeats_selectively(run.model, run.stack, run.plan))
+                    continue;
+                  ++legal;
+                  INFO(to_text(run.plan));
+                  // Of gpt2's 12 layers three chunks a stage come out even on 1, 2 and 4 stages.
+                  CHECK((known.count(to_text(run.plan)) == 1 || (run.plan.vpp == 3 && pp == 8)));
+                }
+  CHECK(legal > 500);
+}
+
+TEST_CASE("numbers lead to plans and back: families are cut where they begin") {
+  const Space space = space_of(problem_of("llama-3-8b", "dgx-h100", "megatron", {64}, 128));
+  for (std::size_t f = 0; f < space.families(); f += 97) {
+    const std::uint64_t first = space.first(f), last = first + space.count(f) - 1;
+    CHECK(space.family_of(first) == f);
+    CHECK(space.family_of(last) == f);
+    Space::Members members(space, f);
+    for (std::uint64_t n = 0; n < space.count(f); n += 5)
+      CHECK(members.member(n) == space.candidate(first + n));
+  }
+}
+
+TEST_CASE("constraints leave what they allow") {
+  Problem problem = problem_of("llama-3-8b", "dgx-h100", "megatron", {16}, 64);
+  Constraints c;
+  CHECK(c.add_set("tp=2,4,schedule=1f1b,interleaved", problem));
+  CHECK(c.add_range("pp=2..4"));
+  CHECK(c.add_forbid("zero=3,sp=0", problem));
+  CHECK(c.add_range("last_layers=6..7"));
+  const auto space = Space::make(problem, c);
+  REQUIRE(space);
+  CHECK(space->size() > 100);
+  std::set<std::int64_t> tps, pps;
+  for (const Candidate& candidate : all_of(*space)) {
+    const Plan& plan = candidate.plan;
+    CHECK(c.broken_by(space->problem(), candidate) == nullptr);
+    tps.insert(plan.tp), pps.insert(plan.pp);
+    CHECK(plan.sp);
+    CHECK(plan.zero < 3);
+    // By the stack's rule the last stage has 8, or 6 where 12 chunks share 32 layers.
+    if (plan.layers_per_stage.empty()) CHECK(plan.vpp % 3 == 0);
+    if (!plan.layers_per_stage.empty())
+      CHECK((plan.layers_per_stage.back() == 6 || plan.layers_per_stage.back() == 7));
+  }
+  CHECK(tps == std::set<std::int64_t>{2, 4});
+  CHECK(pps == std::set<std::int64_t>{4});  // two stages give up at most 3 of 16
+}
+
+TEST_CASE("what changes the training is searched only where the user allows it") {
+  const Problem problem = problem_of("gpt2", "dgx-h100", "megatron", {8}, 8);
+  for (const Candidate& c : all_of(space_of(problem))) {
+    CHECK(c.plan.precision == Dtype::kBf16);
+    CHECK_FALSE(c.plan.attention);
+  }
+  std::set<Dtype> used;
+  for (const Candidate& c : all_of(space_of(problem, {"precision=bf16,fp16", "attention=unfused"}))) {
+    used.insert(c.plan.precision);
+    CHECK(c.plan.attention == AttentionKind::kUnfused);
+  }
+  CHECK(used == std::set<Dtype>{Dtype::kFp16, Dtype::kBf16});
+}
+
+TEST_CASE("a split by hand is one of the values, where it has as many stages or chunks") {
+  const Space space =
+      space_of(problem_of("gpt2", "dgx-h100", "megatron", {8}, 8), {"layers_per_stage=2-3-4-3"});
+  CHECK(space.size() > 0);
+  for (const Candidate& c : all_of(space)) {
+    CHECK((c.plan.pp == 4 || c.plan.model_chunks() == 4));
+    CHECK(c.plan.layers_per_stage == std::vector<std::int64_t>{2, 3, 4, 3});
+  }
+}
+
+TEST_CASE("bad constraints are told with the nearest name") {
+  Problem problem = problem_of("gpt2", "dgx-h100", "megatron", {8}, 8);
+  Constraints c;
+  const auto error = [](const Result<void>& result) {
+    return result ? std::string() : result.error().message;
+  };
+  CHECK(error(c.add_set("micro_batc=1", problem)) == "unknown key 'micro_batc'; did you mean 'micro_batch'?");
+  CHECK(error(c.add_set("schedule=1f1", problem)) == "schedule: unknown '1f1'; did you mean '1f1b'?");
+  CHECK(error(c.add_set("tp=x", problem)) == "tp: found 'x', expected a whole number from 0 to 10000000");
+  CHECK(error(c.add_set("8", problem)) == "expected key=value, found '8'");
+  CHECK(error(c.add_range("pp=8..2")) == "pp: found '8..2', expected the smaller number first");
+  CHECK(error(c.add_range("schedule=1..2")) == "schedule: has no range, expected --set or --forbid");
+  CHECK(error(c.add_range("pp=4")) == "pp: found '4', expected a range such as 1..16");
+}
+
+}  // namespace
+}  // namespace foretrain

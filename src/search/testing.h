@@ -1,0 +1,33 @@
+// What the tests of this folder share.
+#pragma once
+
+#include <string>
+
+#include "base/check.h"
+#include "search/engine.h"
+#include "spec/catalog.h"
+
+namespace foretrain {
+
+inline Problem problem_of(const std::string& model, const std::string& cluster, const std::string& stack,
+                          std::vector<std::int64_t> gpus, std::int64_t global_batch) {
+  const Catalog catalog;
+  Problem problem;
+  problem.model = catalog.model(model).value();
+  problem.cluster = catalog.cluster(cluster).value();
+  problem.stack = catalog.stack(stack).value();
+  problem.gpus = std::move(gpus);
+  problem.global_batch = global_batch;
+  problem.seq = problem.model.default_seq;
+  return problem;
+}
+
+inline Space space_of(Problem problem, const std::vector<std::string>& sets = {}) {
+  Constraints constraints;
+  for (const std::string& set : sets) CHECK_THAT(constraints.add_set(set, problem).has_value());
+  auto space = Space::make(std::move(problem), std::move(constraints));
+  CHECK_THAT(space.has_value());
+  return *std::move(space);
+}
+
+}  // namespace foretrain
