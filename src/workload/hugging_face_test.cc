@@ -123,6 +123,28 @@ TEST_CASE("Compiled Llama keeps what products and attention take, and the norms'
   CHECK(layer_bytes(llama(16), "hf-compile") == 8 * kU + 3 * f + 2 * kRows + kSums);
 }
 
+TEST_CASE("Compiled GPT-2 keeps 16 u a block, compiled GPT-NeoX 18 u") {
+  // Of the gelu its input and output alone: 8 u where the eager chain keeps 20 u. GPT-NeoX keeps the whole
+  // output of its product for v, beside the rotated q and k, and a copy of attention's output; its norms have
+  // one input.
+  CHECK(layer_bytes(gpt2(), "hf-compile") == 16 * kU + 2 * kRows + kSums);
+  CHECK(layer_bytes(pythia(), "hf-compile") == 18 * kU + 2 * kRows + kSums);
+}
+
+TEST_CASE("Compiled products are padded to eight columns") {
+  Model model = gpt2();
+  model.vocab = 50257;
+  const auto columns = [&](const char* name) {
+    const auto all = operators(work_of(model, name, Chunk{1, false, true}).forward);
+    std::int64_t most = 0;
+    for (const Operator& op : all)
+      if (op.kind == OperatorKind::kLinear) most = std::max(most, op.sizes[2]);
+    return most;
+  };
+  CHECK(columns("hf-eager") == 50257);
+  CHECK(columns("hf-compile") == 50264);
+}
+
 TEST_CASE("A mask in memory computes whole squares for every query head") {
   const auto attention = [](const char* name) {
     for (const Operator& op : operators(work_of(llama(), name, Chunk{1, false, false}).forward))
