@@ -5,6 +5,24 @@
 namespace foretrain {
 namespace {
 
+// The largest tensor that an operator makes.
+Bytes made_bytes(const Operator& op) {
+  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  const double a = bytes_of(op.dtype);
+  switch (op.kind) {
+    case OperatorKind::kLinear:
+      return Bytes(a * size(0) * size(2));
+    case OperatorKind::kBatchedProduct:
+      return Bytes(a * size(0) * size(1) * size(3));
+    case OperatorKind::kAttention:
+      return Bytes(a * size(0) * size(1) * size(3) * size(4));
+    case OperatorKind::kCrossEntropy:
+      return Bytes((op.impl == Impl::kEager ? 4 : a) * size(0) * size(1));
+    default:
+      return Bytes(a * size(0) * size(1));
+  }
+}
+
 // What an operator needs beside saved tensors while it runs: what it makes and, backward, the gradient that
 // comes in.
 Bytes working_bytes(const Operator& op) {
@@ -30,7 +48,7 @@ Bytes working_bytes(const Operator& op) {
     case OperatorKind::kEmbedding:
       return Bytes(a * (size(0) * size(1) + (forward ? 0 : size(1) * size(2))));
     case OperatorKind::kCrossEntropy:  // eager works on an fp32 copy of the logits
-      return Bytes((op.impl == Impl::kEager ? 4 : a) * size(0) * size(1));
+      return made_bytes(op);
     case OperatorKind::kAccumulate:
       return Bytes(a * size(0) * size(1));
     default:
@@ -38,48 +56,72 @@ Bytes working_bytes(const Operator& op) {
   }
 }
 
-// Most that a pass holds at once beside what is saved. A block that is run again is there only while its own
-// backward is.
-Bytes largest(const Pass& pass, Bytes recomputed = Bytes(0)) {
+// A loss that keeps nothing is for the log alone, and taken when the passes' tensors are gone.
+bool is_metric(const Task& task) {
+  return task.op.kind == OperatorKind::kCrossEntropy && task.op.pass == PassKind::kForward &&
+         task.saved == Bytes(0);
+}
+
+Bytes largest(const Repeat& repeat) {
   Bytes most;
-  for (const Repeat& repeat : pass.repeats)
-    for (const Task& task : repeat.tasks)
-      if (task.kind == Task::Kind::kOperator)
-        most = std::max(
-            most, task.extra.value_or(working_bytes(task.op)) + (repeat.is_layer ? recomputed : Bytes(0)));
+  for (const Task& task : repeat.tasks)
+    if (task.kind == Task::Kind::kOperator && !is_metric(task))
+      most = std::max(most, task.extra.value_or(working_bytes(task.op)));
+  return most;
+}
+
+Bytes largest(const Pass& pass) {
+  Bytes most;
+  for (const Repeat& repeat : pass.repeats) most = std::max(most, largest(repeat));
+  return most;
+}
+
+// Above `held`, which counts as there from the start: a layer's operator runs when the layers before it hold.
+Bytes forward_extra(const Pass& forward, Bytes held) {
+  Bytes most, so_far;
+  for (const Repeat& repeat : forward.repeats) {
+    so_far += saved_bytes(repeat) * static_cast<double>(repeat.count);
+    most = std::max(most, so_far - held + largest(repeat));
+  }
+  return most;
+}
+
+// Above `held` at the start of the backward.
+Bytes backward_extra(const Pass& backward) {
+  Bytes most, level;
+  for (const Repeat& repeat : backward.repeats) {
+    const Bytes each = repeat.leaves - repeat.releases;
+    const Bytes rest = each * static_cast<double>(repeat.count - 1);
+    const Bytes while_it_runs = repeat.recomputes + largest(repeat);
+    most = std::max(most, level + std::max(Bytes(0), rest) + while_it_runs);
+    level += rest + each;
+  }
   return most;
 }
 
 }  // namespace
 
-StateBytes state_bytes(const ParameterShare& share, const Stack& stack, Dtype precision, Dtype grad_dtype,
-                       int zero, std::int64_t shards) {
-  const double n = static_cast<double>(share.elements);
-  const auto divided_from = [&](int level) { return zero >= level ? n / static_cast<double>(shards) : n; };
-  const double master = stack.master_weights && precision != Dtype::kFp32 ? 4 : 0;
-  const bool casts = master > 0 && bytes_of(grad_dtype) < master &&
-                     std::any_of(stack.optimizer.begin(), stack.optimizer.end(),
-                                 [](const PartOperator& op) { return op.kind == OperatorKind::kCastGrads; });
-  return {Bytes(divided_from(3) * bytes_of(precision)), Bytes(divided_from(2) * bytes_of(grad_dtype)),
-          Bytes(divided_from(1) * (master + 2 * bytes_of(stack.moment_dtype))),
-          Bytes(casts ? divided_from(1) * master : 0)};
-}
-
 PassBytes pass_bytes(const ChunkWork& work) {
-  return {saved_bytes(work.forward), largest(work.forward) + work.gathered,
-          largest(work.backward, work.recomputed) + work.gathered + work.unit_gradients, work.held_for_weight,
-          largest(only(work.backward, Direction::kWeight)) + work.unit_gradients};
+  PassBytes bytes;
+  bytes.held = saved_bytes(work.forward);
+  bytes.held_for_weight = work.held_for_weight;
+  bytes.gathered = work.gathered;
+  bytes.shared_buffers = work.shared_buffers;
+  const Bytes always = work.gathered + work.shared_buffers;
+  bytes.forward_extra = forward_extra(work.forward, bytes.held) + always;
+  bytes.backward_extra = backward_extra(work.backward) + always + work.unit_gradients;
+  bytes.weight_extra =
+      largest(only(work.backward, Direction::kWeight)) + work.unit_gradients + work.shared_buffers;
+  for (const Repeat& repeat : work.backward.repeats)
+    bytes.backward_end += repeat.leaves * static_cast<double>(repeat.count);
+  for (const Repeat& repeat : work.forward.repeats)
+    for (const Task& task : repeat.tasks) {
+      if (task.kind != Task::Kind::kOperator) continue;
+      const Bytes saved = task.saved * static_cast<double>(repeat.count);
+      bytes.saved[static_cast<std::size_t>(task.op.kind)] += saved;
+      bytes.largest_block = std::max(bytes.largest_block, made_bytes(task.op));
+    }
+  return bytes;
 }
-
-Bytes allocated_bytes(const StateBytes& states, Bytes passes, const Stack& stack,
-                      std::int64_t micro_batches) {
-  // Lazy gradients appear layer by layer while activations go: the larger of the two is the peak.
-  const Bytes in_passes = stack.lazy_gradients && micro_batches == 1
-                              ? states.weights + states.optimizer + std::max(states.gradients, passes)
-                              : states.total() + passes;
-  return std::max(in_passes, states.total() + states.step_copy);
-}
-
-Allowance allowance(bool several_gpus) { return {gib(several_gpus ? 1.5 : 0.7), 0.05}; }
 
 }  // namespace foretrain

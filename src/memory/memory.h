@@ -1,51 +1,36 @@
-// What one rank holds, in bytes: states that stay for the whole run, and what passes keep and use.
+// What passes keep and use, in bytes, on top of a rank's states (states.h).
 //
-//   weights    elements * bytes of the format they are used in, divided by the shards of ZeRO 3
-//   gradients  elements * bytes of the format they are accumulated in, divided from ZeRO 2 on
-//   optimizer  elements * (master copy + two moments), divided from ZeRO 1 on
-//   units      under ZeRO 3 the weights gathered for a block and the next, and those of the ends; from ZeRO 2
-//              on the whole gradients of one unit: part of what a pass uses
-//   step copy  fp32 gradients of what the rank updates, while the optimizer casts narrower ones
-//   held       what a forward keeps for its backward, once for each micro-batch in flight
-// Rajbhandari et al. 2020 (arXiv 1910.02054) for the states; the saved tensors are declared by the stack.
+//   held       what a forward keeps for its backward: the sum of what its tasks declare, once for each
+//              micro-batch in flight (Korthikanti et al. 2022, arXiv 2205.05198, section 4, task by task)
+//   extra      the most that a pass uses above that, found by walking through its tasks: what an operator
+//   makes
+//              and takes, a layer's tensors while they are made again, a rank's buffers, the weights that
+//              ZeRO 3 has gathered, the gradients of a unit before they are scattered
+// A backward lets go of its layers' tensors as it goes, and may leave gradients behind, so its peak is not
+// where its largest operator is, but where the sum is largest: at the first or the last of equal layers.
 #pragma once
 
-#include "spec/stack.h"
+#include <array>
+
+#include "memory/states.h"
 #include "workload/workload.h"
 
 namespace foretrain {
 
-struct StateBytes {
-  Bytes weights;
-  Bytes gradients;
-  Bytes optimizer;
-  Bytes step_copy = Bytes(0);  // in the optimizer's step alone, when the passes hold nothing
-
-  Bytes total() const { return weights + gradients + optimizer; }
-};
-StateBytes state_bytes(const ParameterShare& share, const Stack& stack, Dtype precision, Dtype grad_dtype,
-                       int zero, std::int64_t shards);
-
 struct PassBytes {
   Bytes held;            // kept by a forward until its backward ends
   Bytes forward_extra;   // most that a forward uses above what it keeps
-  Bytes backward_extra;  // most that a backward uses, recomputed layers included
+  Bytes backward_extra;  // most that a backward uses above what its forward kept
+  Bytes backward_end;    // left behind by a backward until it is over
   // Where the backward is split:
   Bytes held_for_weight;  // kept by a backward to inputs until that to weights ends
   Bytes weight_extra;     // most that the latter uses
+  // What `held` and the extras are made of:
+  std::array<Bytes, kOperatorKindCount> saved{};  // by the operator that declares it
+  Bytes gathered;                                 // weights and gradients of units, in every extra
+  Bytes shared_buffers;                           // that sp gathers into, in every extra
+  Bytes largest_block;                            // the largest tensor
 };
 PassBytes pass_bytes(const ChunkWork& work);
-
-// States and what passes hold at their peak, or the optimizer's copy where that is more. A stack that frees
-// gradients after each step has none of them when the first backward begins.
-Bytes allocated_bytes(const StateBytes& states, Bytes passes, const Stack& stack, std::int64_t micro_batches);
-
-// Beside tensors: the CUDA context with its libraries, communication buffers, and the caching allocator's
-// slack. Stated allowances, to be replaced by a model of each.
-struct Allowance {
-  Bytes context;         // as nvidia-smi counts, not in any torch counter
-  double fragmentation;  // share of what passes hold and use: reserved, not allocated
-};
-Allowance allowance(bool several_gpus);
 
 }  // namespace foretrain

@@ -16,36 +16,6 @@ Stack stack(std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("Mixed precision holds 18 bytes a parameter with fp32 gradients, 16 with fp16 ones") {
-  // Rajbhandari et al. 2020, section 3.1: 2 + 2 + 12 bytes; an fp32 accumulator makes the gradient 4.
-  const ParameterShare share{1'000'000, 10, 0};
-  const Stack megatron = stack("megatron");
-  CHECK(state_bytes(share, megatron, Dtype::kBf16, Dtype::kFp32, 0, 8).total() == Bytes(18e6));
-  CHECK(state_bytes(share, megatron, Dtype::kFp16, Dtype::kFp16, 0, 8).total() == Bytes(16e6));
-}
-
-TEST_CASE("ZeRO 1 divides the optimizer's states by dp and nothing else") {
-  const ParameterShare share{1'000'000, 10, 0};
-  const Stack megatron = stack("megatron");
-  const StateBytes whole = state_bytes(share, megatron, Dtype::kBf16, Dtype::kFp32, 0, 8);
-  const StateBytes sharded = state_bytes(share, megatron, Dtype::kBf16, Dtype::kFp32, 1, 8);
-  CHECK(sharded.weights == whole.weights);
-  CHECK(sharded.gradients == whole.gradients);
-  CHECK(sharded.optimizer * 8.0 == whole.optimizer);
-}
-
-TEST_CASE("ZeRO 2 divides gradients too, ZeRO 3 all of 18 bytes a parameter") {
-  const ParameterShare share{1'000'000, 10, 0};
-  const Stack megatron = stack("megatron");
-  const auto states = [&](int zero) {
-    return state_bytes(share, megatron, Dtype::kBf16, Dtype::kFp32, zero, 8);
-  };
-  CHECK(states(2).weights == Bytes(2e6));
-  CHECK(states(2).gradients == Bytes(0.5e6));
-  CHECK(states(2).optimizer == Bytes(1.5e6));
-  CHECK(states(3).total() == Bytes(18e6 / 8));
-}
-
 TEST_CASE("What is gathered, and a unit's whole gradients, are there while a pass runs") {
   ChunkWork work;
   work.gathered = Bytes(30);
@@ -54,37 +24,6 @@ TEST_CASE("What is gathered, and a unit's whole gradients, are there while a pas
   CHECK(pass_bytes(work).backward_extra == Bytes(40));
   CHECK(pass_bytes(work).weight_extra == Bytes(10));
   CHECK(pass_bytes(work).held == Bytes(0));
-}
-
-TEST_CASE("Pure bf16 training with bf16 moments holds 8 bytes a parameter") {
-  const ParameterShare share{1'000'000, 10, 0};
-  CHECK(state_bytes(share, stack("hf-eager"), Dtype::kBf16, Dtype::kBf16, 0, 1).total() == Bytes(8e6));
-}
-
-TEST_CASE("Gradients that are freed after each step are not there when its only backward begins") {
-  const StateBytes states{Bytes(20), Bytes(10), Bytes(40)};
-  Stack lazy;
-  lazy.lazy_gradients = true;
-  CHECK(allocated_bytes(states, Bytes(100), lazy, 1) == Bytes(160));
-  CHECK(allocated_bytes(states, Bytes(5), lazy, 1) == Bytes(70));     // at the step's end: all states
-  CHECK(allocated_bytes(states, Bytes(100), lazy, 2) == Bytes(170));  // kept from one micro-batch to the next
-  CHECK(allocated_bytes(states, Bytes(100), Stack{}, 1) == Bytes(170));
-}
-
-TEST_CASE("Narrow gradients are copied to fp32 for the step, of the shard that a rank updates") {
-  const ParameterShare share{1'000'000, 10, 0};
-  const Stack megatron = stack("megatron");
-  const auto copy = [&](Dtype gradients, int zero) {
-    return state_bytes(share, megatron, Dtype::kFp16, gradients, zero, 8).step_copy;
-  };
-  CHECK(copy(Dtype::kFp32, 0) == Bytes(0));
-  CHECK(copy(Dtype::kFp16, 0) == Bytes(4e6));
-  CHECK(copy(Dtype::kFp16, 1) == Bytes(0.5e6));
-  CHECK(state_bytes(share, stack("hf-eager"), Dtype::kBf16, Dtype::kBf16, 0, 1).step_copy == Bytes(0));
-  // The passes' tensors are gone by then: the larger counts.
-  const StateBytes states{Bytes(20), Bytes(20), Bytes(120), Bytes(40)};
-  CHECK(allocated_bytes(states, Bytes(100), megatron, 1) == Bytes(260));
-  CHECK(allocated_bytes(states, Bytes(10), megatron, 1) == Bytes(200));
 }
 
 TEST_CASE("What a forward holds is what its tasks declare; recomputation moves it to the backward") {
@@ -106,6 +45,64 @@ TEST_CASE("What a forward holds is what its tasks declare; recomputation moves i
   CHECK(full.held < none.held);
   // One layer's worth comes back while its backward runs.
   CHECK(full.backward_extra.value == doctest::Approx(none.backward_extra.value + none.held.value / 4));
+}
+
+TEST_CASE("A backward peaks where the sum is largest, not where its largest operator is") {
+  // Head: a product that needs 1000 bytes; four layers that hold 600 each, make 500 again and need 100.
+  const auto product = [](double bytes, PassKind pass) {
+    Task task;
+    task.op.pass = pass;
+    task.op.sizes = {static_cast<std::int64_t>(bytes / 2) / 2, 1, 1};  // backward: input and output
+    return task;
+  };
+  ChunkWork work;
+  Task layer_saves, head_saves;
+  layer_saves.saved = Bytes(600);
+  head_saves.saved = Bytes(50);
+  work.forward.repeats = {{4, true, {layer_saves}, {}, {}, {}}, {1, false, {head_saves}, {}, {}, {}}};
+  work.backward.repeats = {{1, false, {product(1000, PassKind::kInput)}, Bytes(50), {}, {}},
+                           {4, true, {product(100, PassKind::kInput)}, Bytes(600), Bytes(500), {}}};
+  CHECK(pass_bytes(work).held == Bytes(2450));
+  CHECK(pass_bytes(work).backward_extra == Bytes(1000));
+  work.backward.repeats[1].recomputes = Bytes(2000);  // when the head has let go of its 50
+  CHECK(pass_bytes(work).backward_extra == Bytes(-50 + 2000 + 100));
+  // Gradients that stay until the end, more than the layers let go: the last layer is the peak.
+  work.backward.repeats[1].leaves = Bytes(1600);
+  CHECK(pass_bytes(work).backward_extra == Bytes(-50 + 3 * 1000 + 2000 + 100));
+  CHECK(pass_bytes(work).backward_end == Bytes(4 * 1600));
+}
+
+TEST_CASE("Some layers of a chunk can be recomputed: the others hold everything") {
+  Model model;
+  model.hidden = 1024;
+  model.blocks = {{4, Block{16, 16, 64, 4096, MlpKind::kGelu}}};
+  model.vocab = 51200;
+  const Stack megatron = stack("megatron");
+  const auto held = [&](std::string_view text) {
+    const Plan plan = parse_plan(text).value();
+    return pass_bytes(
+               build_chunk(model, megatron, choices_of(model, plan, megatron, 2048, true), {4, false, false}))
+        .held.value;
+  };
+  const double none = held("recompute=none"), full = held("recompute=full");
+  CHECK(held("recompute=full,recompute_layers=1") == doctest::Approx(none * 3 / 4 + full / 4));
+  CHECK(held("recompute=full,recompute_layers=4") == full);
+  CHECK(held("recompute=full,recompute_layers=9") == full);
+}
+
+TEST_CASE("What is held is told by operator, and sums to all of it") {
+  Model model;
+  model.hidden = 1024;
+  model.blocks = {{4, Block{16, 16, 64, 4096, MlpKind::kSwiglu}}};
+  model.vocab = 51200;
+  const Stack megatron = stack("megatron");
+  const PassBytes bytes = pass_bytes(
+      build_chunk(model, megatron, choices_of(model, Plan{}, megatron, 2048, true), {4, true, true}));
+  double sum = 0;
+  for (const Bytes saved : bytes.saved) sum += saved.value;
+  CHECK(sum == doctest::Approx(bytes.held.value));
+  CHECK(bytes.saved[static_cast<std::size_t>(OperatorKind::kCrossEntropy)] == Bytes(4.0 * 2048 * 51200));
+  CHECK(bytes.largest_block == Bytes(4.0 * 2048 * 51200));  // fp32 logits
 }
 
 TEST_CASE("A block that is run again and the loss are not there at once") {

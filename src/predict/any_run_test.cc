@@ -61,6 +61,8 @@ void draw_plan(Run& run, std::int64_t fewest, Draw draw) {
   if (plan.zero > 0 && plan.dp % 2 == 0 && *rc::gen::arbitrary<bool>()) plan.shard = 2;
   plan.micro_batch = *rc::gen::element<std::int64_t>(1, 2, 8);
   plan.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);
+  if (plan.recompute == Recompute::kFull && *rc::gen::inRange(0, 4) == 0)
+    plan.recompute_layers = *rc::gen::inRange<std::int64_t>(1, 8);
   plan.schedule = *rc::gen::element(ScheduleKind::kGpipe, ScheduleKind::k1f1b);
   if (draw == Draw::kAllSchedules)
     plan.schedule = static_cast<ScheduleKind>(*rc::gen::inRange(0, kScheduleCount));
@@ -69,6 +71,9 @@ void draw_plan(Run& run, std::int64_t fewest, Draw draw) {
   plan.attention = perhaps(*rc::gen::element(AttentionKind::kFlash, AttentionKind::kUnfused));
   plan.grad_dtype = perhaps(*rc::gen::element(Dtype::kFp32, Dtype::kBf16));
   plan.reduce_dtype = perhaps(*rc::gen::element(Dtype::kFp32, Dtype::kBf16));
+  plan.optimizer = static_cast<OptimizerKind>(*rc::gen::inRange(0, static_cast<int>(kOptimizerNames.size())));
+  plan.master_weights = perhaps(*rc::gen::arbitrary<bool>());
+  plan.sp_gather_again = perhaps(*rc::gen::arbitrary<bool>());
   plan.overlap_grad_reduce = perhaps(*rc::gen::arbitrary<bool>());
   plan.overlap_param_gather = perhaps(*rc::gen::arbitrary<bool>());
   plan.partition_activations = perhaps(*rc::gen::arbitrary<bool>());

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "cost/analytic.h"
+#include "predict/nearest.h"
 #include "predict/uncertainty.h"
 #include "segment/contention.h"
 
@@ -69,13 +70,16 @@ std::size_t Evaluator::ShapeKeyHash::operator()(const ShapeKey& key) const noexc
   mix(h, c.tp);
   mix(h, c.micro_batch);
   mix(h, key.tensor.domains);
+  mix(h, c.recompute_layers * 2 + (c.sp_gather_again ? 1 : 0));
   mix(h, c.units.shards);
   return h;
 }
 
 std::size_t Evaluator::OptimizerKeyHash::operator()(const OptimizerKey& key) const noexcept {
-  std::uint64_t h =
-      static_cast<std::uint64_t>(key.precision) << 8 | static_cast<std::uint64_t>(key.grad_dtype);
+  const UpdateFormat& f = key.format;
+  std::uint64_t h = static_cast<std::uint64_t>(f.precision) << 8 | static_cast<std::uint64_t>(f.grad_dtype) |
+                    static_cast<std::uint64_t>(f.moment_bytes) << 16 |
+                    static_cast<std::uint64_t>(f.master) << 24;
   mix(h, key.elements);
   mix(h, key.owned);
   mix(h, key.tensors);
@@ -149,8 +153,7 @@ void Evaluator::lay_out_chunk(ChunkCost& cost, const Network& network) {
 const Segment& Evaluator::optimizer_cost(const OptimizerKey& key, const Network& network) {
   const auto found = optimizers_.find(key);
   if (found != optimizers_.end()) return found->second;
-  const Pass pass =
-      build_optimizer(stack_, key.precision, key.grad_dtype, key.elements, key.owned, key.tensors);
+  const Pass pass = build_optimizer(stack_, key.format, key.elements, key.owned, key.tensors);
   return optimizers_.emplace(key, lay_out(pass, costs_, network, cluster_.host_launch, Seconds(0)))
       .first->second;
 }
@@ -294,9 +297,10 @@ void Evaluator::place(const Plan& plan, std::int64_t global_batch, Evaluation& o
     load.forward_extra = cost.bytes.forward_extra;
     load.backward_extra = cost.bytes.backward_extra;
     load.weight_extra = cost.bytes.weight_extra;
+    load.backward_end = cost.bytes.backward_end;
   }
 
-  const Dtype grad_dtype = accumulation_dtype(plan, stack_);
+  const StateChoices states = state_choices(plan, stack_);
   stage_parts_.assign(ranks, StageParts{});
   for (std::size_t r = 0; r < ranks; ++r) {
     StageParts& part = stage_parts_[r];
@@ -306,11 +310,14 @@ void Evaluator::place(const Plan& plan, std::int64_t global_batch, Evaluation& o
       part.share.elements += share.elements;
       part.share.tensors += share.tensors;
       part.share.embedding_elements += share.embedding_elements;
+      part.share.matrix_elements += share.matrix_elements;
+      part.share.largest_matrix = std::max(part.share.largest_matrix, share.largest_matrix);
+      part.share.largest_tensor = std::max(part.share.largest_tensor, share.largest_tensor);
     }
     if (r > 0 && part.share == stage_parts_[r - 1].share)
       part.states = stage_parts_[r - 1].states;
     else
-      part.states = state_bytes(part.share, stack_, plan.precision, grad_dtype, plan.zero, plan.shards());
+      part.states = state_bytes(part.share, stack_, states);
   }
 
   PipelineWork& pipeline = out.pipeline;
@@ -327,17 +334,18 @@ void Evaluator::place(const Plan& plan, std::int64_t global_batch, Evaluation& o
 void Evaluator::add_bytes(Evaluation& e) {
   const Plan& plan = *e.plan;
   timeline_.measure(e.pipeline);
-  const Allowance extra = allowance(plan.tp * plan.pp * plan.dp * plan.cp > 1);
+  const Bytes outside = outside_torch(plan);
   const auto times = timeline_.stages();
   for (std::size_t r = 0; r < stage_parts_.size(); ++r) {
-    const Bytes allocated = allocated_bytes(stage_parts_[r].states, times[r].peak, stack_, e.micro_batches);
-    const Bytes reserved = allocated + times[r].peak * extra.fragmentation;
-    if (reserved > e.worst_reserved) {
-      e.worst_stage = r;
-      e.worst_allocated = allocated;
-      e.worst_reserved = reserved;
-      e.worst_total = reserved + extra.context;
+    StageParts& part = stage_parts_[r];
+    PassesPeak passes{times[r].peak, Bytes(0)};
+    for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
+      const auto n = static_cast<std::size_t>(e.placement.node(static_cast<std::int64_t>(r), c));
+      passes.largest_block = std::max(passes.largest_block, chunk_parts_[n].cost->bytes.largest_block);
     }
+    const Bytes gradient(static_cast<double>(part.share.largest_tensor) * bytes_of(plan.precision));
+    part.memory = memory_counters(part.states, passes, gradient, stack_, e.micro_batches, outside);
+    if (part.memory.needed > stage_parts_[e.worst_stage].memory.needed) e.worst_stage = r;
   }
 }
 
@@ -348,7 +356,7 @@ void Evaluator::add_times(Evaluation& e) {
   const Placement& placement = e.placement;
   const std::size_t nodes = chunk_parts_.size(), ranks = stage_parts_.size();
   const Choices& choices = shape_->first.choices;
-  const Dtype grad_dtype = accumulation_dtype(plan, stack_);
+  const UpdateFormat format = update_format(plan, stack_);
   const Dtype reduce_dtype = reduction_dtype(plan, stack_);
   const bool sharded = plan.zero >= 1 && plan.shards() > 1;
   const bool gathers_by_step =
@@ -429,7 +437,7 @@ void Evaluator::add_times(Evaluation& e) {
     const std::int64_t shards = plan.shards();
     const std::int64_t owned = sharded ? (share.elements + shards - 1) / shards : share.elements;
     const std::int64_t gradients = plan.zero >= 2 ? owned : share.elements;  // that it keeps
-    part.optimizer = &optimizer_cost({gradients, owned, share.tensors, plan.precision, grad_dtype}, network);
+    part.optimizer = &optimizer_cost({gradients, owned, share.tensors, format}, network);
     updates_[r].optimizer = part.optimizer->duration;
     if (gathers_by_step) updates_[r].gather = parameter_gather(plan, network, r, placement);
   }
@@ -467,13 +475,16 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
 Bytes Evaluator::weigh(const Plan& plan, std::int64_t global_batch) {
   place(plan, global_batch, current_);
   add_bytes(current_);
-  return current_.worst_total;
+  return stage_parts_[current_.worst_stage].memory.needed;
 }
 
 PlanFloor Evaluator::floor(const Plan& plan, std::int64_t global_batch) {
   const std::int64_t micro_batches = global_batch / (plan.dp * plan.micro_batch);
   const Network& network = network_of(plan);
-  use_shape(shape_key(plan, network, micro_batches));
+  ShapeKey key = shape_key(plan, network, micro_batches);
+  // Which stages have layers that are not run again hangs on the split: at least, none is.
+  if (key.choices.recompute_layers > 0) key.choices.recompute = Recompute::kNone;
+  use_shape(key);
   const auto seconds = [&](const Chunk& chunk) {
     ChunkCost& cost = chunk_bytes(chunk);
     lay_out_chunk(cost, network);
@@ -494,8 +505,7 @@ PlanFloor Evaluator::floor(const Plan& plan, std::int64_t global_batch) {
   // Likewise of parameters, a tied head counted once.
   ParameterShare share = parameter_share(model_, stack_, plan.tp, {layers, true, true}, true);
   share.elements /= plan.pp;
-  const StateBytes states =
-      state_bytes(share, stack_, plan.precision, accumulation_dtype(plan, stack_), plan.zero, plan.shards());
+  const StateBytes states = state_bytes(share, stack_, state_choices(plan, stack_));
   return {std::max(fullest, all / static_cast<double>(plan.pp)) *
               (static_cast<double>(micro_batches) * kBelowRounding),
           states.total() * kBelowRounding};
@@ -581,10 +591,35 @@ double Evaluator::step_spread(const Evaluation& e) const {
   return sum.relative(e.step);
 }
 
+// What the passes' peak of a rank consists of.
+void Evaluator::describe_peak(const Evaluation& e, std::size_t rank, StagePrediction& stage) const {
+  const StageTimes& times = timeline_.stages()[rank];
+  stage.moment = times.moment;
+  Bytes rest = times.peak;
+  for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
+    const auto n = static_cast<std::size_t>(e.placement.node(static_cast<std::int64_t>(rank), c));
+    const PassBytes& bytes = chunk_parts_[n].cost->bytes;
+    const auto held = static_cast<double>(timeline_.held_at_peak()[n]);
+    for (std::size_t k = 0; k < kOperatorKindCount; ++k) stage.saved[k] += bytes.saved[k] * held;
+    const Bytes waiting = bytes.held_for_weight * static_cast<double>(timeline_.waiting_at_peak()[n]);
+    stage.waiting += waiting;
+    rest -= bytes.held * held + waiting;
+  }
+  if (!times.moment.at_end) {
+    const PassBytes& bytes = chunk_parts_[static_cast<std::size_t>(times.moment.node)].cost->bytes;
+    stage.gathered = std::min(rest, bytes.gathered);
+    stage.shared_buffers = std::min(rest - stage.gathered, bytes.shared_buffers);
+  }
+  stage.working = std::max(Bytes(0), rest - stage.gathered - stage.shared_buffers);
+  stage.peak_in_step = stage.states.total() + stage.states.in_step() >= stage.memory.allocated;
+}
+
 Score Evaluator::score(const Plan& plan, std::int64_t global_batch) {
   Evaluation e;
   evaluate(plan, global_batch, e);
-  return {e.step, e.spread, e.worst_total, e.worst_total <= cluster_.gpu.usable};
+  const MemoryCounters& memory = stage_parts_[e.worst_stage].memory;
+  return {e.step, e.spread, memory.total, memory.needed,
+          fit_probability(memory.needed, cluster_.gpu.usable) >= kFitsFrom};
 }
 
 void Evaluator::record(const Evaluation& e, StepTrace& trace) {
@@ -601,7 +636,14 @@ void Evaluator::record(const Evaluation& e, StepTrace& trace) {
                       cost.weight.by_cause};
     chunk.held = load.held;
     chunk.held_for_weight = load.held_for_weight;
+    chunk.forward_extra = load.forward_extra;
+    chunk.backward_extra = std::max(load.backward_extra, load.backward_end - load.held);
+    chunk.input_extra = load.backward_extra;
+    chunk.weight_extra = std::max(load.weight_extra, load.backward_end - load.held_for_weight);
   }
+  trace.states.clear();
+  for (const StageParts& part : stage_parts_) trace.states.push_back(part.states);
+  trace.lazy_gradients = stack_.lazy_gradients && e.micro_batches == 1;
 }
 
 Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch, StepTrace* trace) {
@@ -624,11 +666,14 @@ Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch, StepT
   p.tokens_per_s_per_gpu = static_cast<double>(global_batch * seq_) / (e.step.value * gpus);
   p.params = parameters(model_);
   p.usable = cluster_.gpu.usable;
-  p.peak = e.worst_total;
-  p.peak_reserved = e.worst_reserved;
-  p.peak_allocated = e.worst_allocated;
-  p.fits = p.peak <= p.usable;
-  p.fit_probability = fit_probability(p.peak, p.usable);
+  const MemoryCounters& worst = stage_parts_[e.worst_stage].memory;
+  p.peak = worst.total;
+  p.peak_reserved = worst.reserved;
+  p.peak_allocated = worst.allocated;
+  p.needed = worst.needed;
+  p.worst_stage = static_cast<std::int64_t>(e.worst_stage);
+  p.fit_probability = fit_probability(p.needed, p.usable);
+  p.fits = p.fit_probability >= kFitsFrom;
   p.busiest_stage = static_cast<std::int64_t>(e.busiest);
 
   const auto cause = [&](StepCause which) -> Seconds& {
@@ -662,7 +707,6 @@ Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch, StepT
   for (double& share : p.origin_shares) share /= origin_sum > 0 ? origin_sum : 1;
 
   Flops useful;
-  const Allowance extra = allowance(gpus > 1);
   for (std::size_t r = 0; r < stage_parts_.size(); ++r) {
     const StageParts& part = stage_parts_[r];
     StagePrediction stage;
@@ -681,9 +725,8 @@ Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch, StepT
     stage.in_flight = times[r].in_flight;
     stage.states = part.states;
     stage.activations = times[r].peak;
-    stage.allocated = allocated_bytes(part.states, times[r].peak, stack_, e.micro_batches);
-    stage.reserved = stage.allocated + times[r].peak * extra.fragmentation;
-    stage.total = stage.reserved + extra.context;
+    stage.memory = part.memory;
+    describe_peak(e, r, stage);
     p.stages.push_back(stage);
   }
   p.mfu = useful.value * static_cast<double>(plan.tp * plan.dp * plan.cp) /
@@ -696,6 +739,7 @@ Prediction predict(const Run& run, std::shared_ptr<const CostSource> costs, Step
   Evaluator evaluator(run.model, run.cluster, run.stack, run.seq, std::move(costs));
   Prediction prediction = evaluator.predict(run.plan, run.global_batch, trace);
   prediction.assumed = run.assumed;
+  if (!prediction.fits) prediction.would_fit = nearest_fitting(run, evaluator);
   return prediction;
 }
 

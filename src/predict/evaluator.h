@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cost/memo.h"
+#include "memory/counters.h"
 #include "memory/memory.h"
 #include "predict/prediction.h"
 #include "predict/trace.h"
@@ -49,7 +50,7 @@ class Evaluator {
   Prediction predict(const Plan& plan, std::int64_t global_batch, StepTrace* trace = nullptr);
 
   PlanFloor floor(const Plan& plan, std::int64_t global_batch);
-  // The peak of the worst stage, as nvidia-smi counts. What follows speaks of the plan that was weighed last,
+  // What must fit on the worst stage (most_that_fits). What follows speaks of the plan that was weighed last,
   // which must be there still.
   Bytes weigh(const Plan& plan, std::int64_t global_batch);
   Seconds at_least();
@@ -89,8 +90,7 @@ class Evaluator {
     std::int64_t elements = 0;
     std::int64_t owned = 0;
     std::int64_t tensors = 0;
-    Dtype precision = Dtype::kBf16;
-    Dtype grad_dtype = Dtype::kFp32;
+    UpdateFormat format;
     bool operator==(const OptimizerKey&) const = default;
   };
   struct OptimizerKeyHash {
@@ -107,7 +107,6 @@ class Evaluator {
     double spread = 0;
     double send_spread = 0;
     double reduce_spread = 0;
-    Bytes worst_allocated, worst_reserved, worst_total;
     std::size_t worst_stage = 0;
     bool has_times = false;
   };
@@ -128,6 +127,7 @@ class Evaluator {
   Seconds parameter_gather(const Plan& plan, const Network& network, std::size_t rank,
                            const Placement& placement) const;
   double step_spread(const Evaluation& e) const;
+  void describe_peak(const Evaluation& e, std::size_t rank, StagePrediction& stage) const;
   void record(const Evaluation& e, StepTrace& trace);  // simulates the step again
   // Every segment that runs on a rank, with how often it does in a step: visit(segment, times).
   template <class Visit>
@@ -162,6 +162,7 @@ class Evaluator {
     ParameterShare share;
     const Segment* optimizer = nullptr;
     StateBytes states;
+    MemoryCounters memory;
   };
   std::vector<ChunkParts> chunk_parts_;
   std::vector<StageParts> stage_parts_;

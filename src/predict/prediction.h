@@ -10,9 +10,12 @@
 
 #include "base/estimate.h"
 #include "base/units.h"
+#include "memory/counters.h"
 #include "memory/memory.h"
 #include "predict/jitter.h"
 #include "spec/operator_kind.h"
+#include "spec/plan.h"
+#include "timeline/work.h"
 
 namespace foretrain {
 
@@ -48,20 +51,34 @@ struct StagePrediction {
   Seconds idle;                // while the pipeline runs
   std::int64_t in_flight = 0;  // most micro-batches held at once; with several chunks, of a chunk each
   StateBytes states;
-  Bytes activations;  // held for backwards at the peak, and what the pass at the peak uses
-  Bytes allocated;    // states and activations: torch's allocated counter
-  Bytes reserved;     // with the caching allocator's slack
-  Bytes total;        // with context and communication buffers: as nvidia-smi counts
+  Bytes activations;  // held for backwards at the peak of the passes, and what the pass at the peak uses
+  // What `activations` consists of:
+  std::array<Bytes, kOperatorKindCount> saved{};  // by the operator that keeps it
+  Bytes waiting;                                  // kept for backwards to weights
+  Bytes gathered;                                 // weights and gradients of units (ZeRO 2 and 3)
+  Bytes shared_buffers;                           // that sp gathers into
+  Bytes working;                                  // the rest: what the pass at the peak makes and takes
+  PeakMoment moment;                              // of the passes
+  bool peak_in_step = false;                      // allocated is largest in the optimizer's step
+  MemoryCounters memory;
 };
 
 // What a search keeps of a plan.
 struct Score {
   Seconds step;
   double spread = 0.0;
-  Bytes peak;  // of the worst stage, as nvidia-smi counts
+  Bytes peak;    // of the worst stage, as nvidia-smi counts
+  Bytes needed;  // of it, what must fit
   bool fits = false;
 
   bool operator==(const Score&) const = default;
+};
+
+// A plan near one that does not fit, and does.
+struct FittingPlan {
+  Plan plan;
+  Score score;
+  double fit_probability = 0;
 };
 
 struct Prediction {
@@ -74,7 +91,9 @@ struct Prediction {
   bool fits = false;
   double fit_probability = 0;
   Bytes usable;
-  Bytes peak;  // the three counters of the worst stage
+  std::int64_t worst_stage = 0;  // needs the most
+  Bytes needed;                  // of it: what must fit
+  Bytes peak;                    // the three counters of it
   Bytes peak_reserved;
   Bytes peak_allocated;
   std::array<Seconds, kStepCauseCount> breakdown{};
@@ -83,8 +102,9 @@ struct Prediction {
   std::int64_t busiest_stage = 0;
   std::vector<StagePrediction> stages;
   std::vector<std::string> assumed;
+  std::vector<FittingPlan> would_fit;  // where the plan does not; see nearest.h
 
-  Score score() const { return {Seconds(step.value), step.spread, peak, fits}; }
+  Score score() const { return {Seconds(step.value), step.spread, peak, needed, fits}; }
 };
 
 }  // namespace foretrain

@@ -23,6 +23,10 @@ struct TracedChunk {
   std::array<std::array<Seconds, kCauseCount>, 4> by_cause{};
   Bytes held;
   Bytes held_for_weight;
+  Bytes forward_extra;  // while the pass runs, above what is held then
+  Bytes backward_extra;
+  Bytes input_extra;
+  Bytes weight_extra;
 };
 
 struct StepTrace {
@@ -32,6 +36,8 @@ struct StepTrace {
   Seconds step;                // ends with the last event; equal to the prediction's but for rounding
   std::vector<Event> events;   // causes before effects
   std::vector<TracedChunk> chunks;
+  std::vector<StateBytes> states;  // by rank
+  bool lazy_gradients = false;     // there from the only backward on
 
   std::int64_t node(const Event& event) const { return placement.node(event.stage, event.chunk); }
 };

@@ -12,13 +12,13 @@ TEST_CASE("a plan weighs what its prediction says, and takes at least its bounds
     const Run run = any_run(1, Draw::kAllSchedules);
     Evaluator evaluator = evaluator_of(run), other = evaluator_of(run);
     const Score score = other.score(run.plan, run.global_batch);
-    RC_ASSERT(evaluator.weigh(run.plan, run.global_batch) == score.peak);
+    RC_ASSERT(evaluator.weigh(run.plan, run.global_batch) == score.needed);
     RC_ASSERT(evaluator.at_least() <= score.step);
     const PlanFloor floor = evaluator.floor(run.plan, run.global_batch);
     RC_ASSERT(floor.step <= score.step);
-    RC_ASSERT(floor.peak <= score.peak);
+    RC_ASSERT(floor.peak <= score.needed);
     // The order of questions does not matter.
-    RC_ASSERT(evaluator.weigh(run.plan, run.global_batch) == score.peak);
+    RC_ASSERT(evaluator.weigh(run.plan, run.global_batch) == score.needed);
     RC_ASSERT(evaluator.score(run.plan, run.global_batch) == score);
   }));
 }

@@ -74,7 +74,7 @@ TEST_CASE("the critical path is told by cause and by name, with what each stage 
     p.stages[r].busy = Seconds(16);
     p.stages[r].idle = Seconds(8 - 3.0 * static_cast<double>(r));
     p.stages[r].in_flight = 3 - static_cast<std::int64_t>(r);
-    p.stages[r].total = gib(10);
+    p.stages[r].memory.total = gib(10);
   }
   // Two forwards and two backwards more than the four of a stage: 6 x 1 s and 6 x 3 s, a third recomputed.
   CHECK(path_text(view, p) ==

@@ -1,4 +1,5 @@
 #include "report/compare_report.h"
+#include "predict/uncertainty.h"
 
 #include <fmt/format.h>
 
@@ -82,6 +83,8 @@ std::string summary(Runs runs) {
   });
   add("fits", [](const PredictedRun& r) {
     const Prediction& p = r.prediction;
+    if (!p.fits && p.fit_probability > 1 - kFitsFrom)
+      return fmt::format("perhaps ({:.0f} %)", 100 * p.fit_probability);
     return fmt::format("{} ({})", p.fits ? "yes" : "no",
                        sure(p.fits ? p.fit_probability : 1 - p.fit_probability));
   });

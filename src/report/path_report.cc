@@ -63,7 +63,7 @@ StageCells stage_cells(const StepView& view, const Prediction& prediction) {
   for (std::size_t r = 0; r < rows.size(); ++r) {
     rows[r].push_back(unit.tell(view.path.by_rank[r]));
     rows[r].push_back(fmt::format("{}", prediction.stages[r].in_flight));
-    rows[r].push_back(fmt::format("{:.2f}", prediction.stages[r].total / gib(1)));
+    rows[r].push_back(fmt::format("{:.2f}", prediction.stages[r].memory.total / gib(1)));
   }
   return out;
 }

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "report/gantt_svg.h"
 #include "report/html.h"
+#include "report/memory_report.h"
 #include "report/path_report.h"
 #include "report/text_parts.h"
 
@@ -20,7 +21,8 @@ p.run { max-width: none; } .cards { display: flex; flex-wrap: wrap; gap: 0.75rem
 .card b { display: block; font-size: 1.25rem; } .card span { color: var(--soft); font-size: 0.8rem; display: block; }
 .bad b { color: var(--mark); } .two { display: flex; flex-wrap: wrap; gap: 0 2.5rem; }
 .bars td { padding-right: 0.9rem; } .bars td:last-child { width: 9rem; padding: 0; } .bars i { display: block; height: 0.7rem; border-radius: 2px; background: var(--dot); }
-.m0 { fill: #3b82f6; } .m1 { fill: #0f9f6e; } .m2 { fill: #ef4444; } .m3 { fill: #f59e0b; } .m4 { fill: #8b5cf6; } .m5 { fill: #94a3b8; }
+.m0 { fill: #3b82f6; } .m1 { fill: #0f9f6e; } .m2 { fill: #ef4444; } .m3 { fill: #f59e0b; } .m4 { fill: #8b5cf6; } .m5 { fill: #94a3b8; } .m6 { fill: #14b8a6; }
+.m7 { fill: #d946ef; } .m8 { fill: #64748b; } .m9 { fill: #a16207; } .track { fill: none; stroke: var(--dot); stroke-width: 1.5; }
 .limit { stroke: var(--mark); stroke-width: 1.5; stroke-dasharray: 5 4; }
 )";
 
@@ -40,10 +42,8 @@ std::string cards(const Run& run, const Prediction& p, const Training* whole) {
   out += card("throughput", human_count(p.tokens_per_s_per_gpu) + " tokens/s/GPU",
               human_count(p.tokens_per_s_per_gpu * static_cast<double>(run.gpus)) + " tokens/s in all");
   out += card("MFU", fmt::format("{:.1f} %", 100 * p.mfu), "without recomputation");
-  out += card("memory", human_bytes(p.peak),
-              fmt::format("of {}: {} ({})", human_bytes(p.usable), p.fits ? "fits" : "does not fit",
-                          sure(p.fits ? p.fit_probability : 1 - p.fit_probability)),
-              !p.fits);
+  out += card("memory needed", human_bytes(p.needed),
+              fmt::format("of {}: {}", human_bytes(p.usable), fit_words(p)), !p.fits);
   if (p.stages.size() > 1)
     out += card("bubble", fmt::format("{:.1f} %", 100 * bubble_fraction(p)), "of the pipeline's time");
   if (whole != nullptr)
@@ -88,46 +88,52 @@ std::string table(std::vector<std::string> head, const std::vector<std::vector<s
   return out + "</table></div>\n";
 }
 
+bool same(const std::vector<MemoryPart>& a, const std::vector<MemoryPart>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const MemoryPart& x, const MemoryPart& y) {
+    return x.name == y.name && x.bytes == y.bytes;
+  });
+}
+
 // A bar a stage; neighbours that hold the same share one.
 std::string memory_svg(const Prediction& p) {
   constexpr double kWidth = 1280, kLeft = 74, kRight = 130, kBar = 22, kTop = 6;
-  constexpr std::array<std::string_view, 6> kNames = {
-      "weights", "gradients", "optimizer", "activations", "other and the allocator's slack", "context"};
-  const auto parts_of = [](const StagePrediction& s) -> std::array<Bytes, 6> {
-    const Bytes known = s.states.weights + s.states.gradients + s.states.optimizer + s.activations;
-    return {s.states.weights, s.states.gradients, s.states.optimizer,
-            s.activations,    s.reserved - known, s.total - s.reserved};
+  std::vector<std::string_view> names;
+  const auto class_of = [&](std::string_view part) {
+    const auto place = static_cast<std::size_t>(std::find(names.begin(), names.end(), part) - names.begin());
+    if (place == names.size()) names.push_back(part);
+    return place;
   };
   Bytes most = p.usable;
-  for (const StagePrediction& stage : p.stages) most = std::max(most, stage.total);
+  for (const StagePrediction& stage : p.stages) most = std::max(most, stage.memory.total);
   const auto x = [&](Bytes b) { return kLeft + (kWidth - kLeft - kRight) * (b / most); };
   std::string rows;
   double y = kTop;
   for (std::size_t first = 0; first < p.stages.size();) {
-    const auto parts = parts_of(p.stages[first]);
+    const auto parts = memory_parts(p.stages[first]);
     std::size_t end = first + 1;
-    while (end < p.stages.size() && parts_of(p.stages[end]) == parts) ++end;
+    while (end < p.stages.size() && same(memory_parts(p.stages[end]), parts)) ++end;
     const std::string who =
         end - first == 1 ? fmt::format("stage {}", end) : fmt::format("{} to {}", first + 1, end);
     rows += fmt::format("<text text-anchor=\"end\" x=\"{}\" y=\"{:.1f}\">{}</text>", kLeft - 6, y + 14, who);
     Bytes sum;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      const double from = x(sum), to = x(sum + parts[i]);
-      sum += parts[i];
+      const double from = x(sum), to = x(sum + parts[i].bytes);
+      sum += parts[i].bytes;
       if (to > from)
         rows += fmt::format(
             "<rect class=\"m{}\" x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{}\"><title>{}: {} "
             "{}</title></rect>",
-            i, from, y, to - from, kBar - 4, who, kNames[i], human_bytes(parts[i]));
+            class_of(parts[i].name), from, y, to - from, kBar - 4, who, parts[i].name,
+            human_bytes(parts[i].bytes));
     }
     rows += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x(sum) + 6, y + 14, human_bytes(sum));
     y += kBar;
     first = end;
   }
   std::string legend;
-  for (std::size_t i = 0; i < kNames.size(); ++i)
+  for (std::size_t i = 0; i < names.size(); ++i)
     legend += fmt::format("<svg class=\"key\"><rect class=\"m{}\" width=\"100%\" height=\"100%\"/></svg>{}",
-                          i, kNames[i]);
+                          i, names[i]);
   return fmt::format(
       "<p class=\"run\">{0}<br>The dashed line is what the GPU has.</p>\n<svg viewBox=\"0 0 {1} {2:.0f}\" "
       "width=\"{1}\" "
@@ -163,6 +169,22 @@ std::string predict_html(const Run& run, const Prediction& p, const StepView& vi
   body += fmt::format("<h2>What each stage does ({})</h2>\n", unit_of(step).name) +
           table(std::move(cells.head), cells.rows);
   body += "<h2>Memory of a GPU by stage</h2>\n" + memory_svg(p);
+  body += fmt::format(
+              "<h2>Memory over the step: stage {}, which needs the most</h2>\n<p class=\"run\">Allocated as "
+              "torch "
+              "counts. The dashed line is what the GPU has.</p>\n",
+              p.worst_stage + 1) +
+          memory_track_svg(view, p, p.worst_stage);
+  if (!p.would_fit.empty()) {
+    body +=
+        "<h2>What would fit</h2>\n<table><tr><th>change</th><th class=\"n\">step</th><th "
+        "class=\"n\">needs</th></tr>\n";
+    for (const FittingPlan& plan : p.would_fit)
+      body += fmt::format("<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+                          html_escaped(changes(run.plan, plan.plan)), human_seconds(plan.score.step),
+                          human_bytes(plan.score.needed));
+    body += "</table>\n";
+  }
   if (!p.assumed.empty()) {
     body += "<h2>Assumed</h2>\n";
     for (const std::string& line : p.assumed) body += "<p>" + html_escaped(line) + "</p>\n";

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "report/memory_report.h"
 #include "report/predict_report.h"
 #include "workload/workload.h"
 
@@ -30,8 +31,12 @@ void put_plan(JsonWriter& w, const Run& run) {
   put(w, "shard", plan.zero > 0 ? plan.shards() : 0);
   put(w, "micro_batch", plan.micro_batch);
   put(w, "recompute", kRecomputeNames[static_cast<std::size_t>(plan.recompute)]);
+  put(w, "recompute_layers", plan.recompute_layers);
   put(w, "schedule", name(plan.pp > 1 ? plan.effective_schedule() : plan.schedule));
   put(w, "precision", name(plan.precision));
+  put(w, "optimizer", kOptimizerNames[static_cast<std::size_t>(plan.optimizer)]);
+  put(w, "master_weights", plan.master_weights.value_or(run.stack.master_weights));
+  put(w, "sp_gather_again", plan.sp_gather_again.value_or(run.stack.sp_gather_again));
   const AttentionKind attention = plan.attention.value_or(run.stack.default_attention);
   put(w, "attention", kAttentionNames[static_cast<std::size_t>(attention)]);
   put(w, "grad_dtype", name(accumulation_dtype(plan, run.stack)));
@@ -89,6 +94,24 @@ void put_times(JsonWriter& w, const StepView* view, std::size_t r) {
   put(w, "critical_path_s", view->path.by_rank[r]);
 }
 
+// What the activations at the peak consist of, and all that nvidia-smi counts; each sums to its whole.
+void put_peak(JsonWriter& w, const StagePrediction& stage) {
+  w.key("peak").begin_object();
+  put(w, "when", peak_words(stage));
+  w.key("saved_bytes").begin_object();
+  for (std::size_t k = 0; k < kOperatorKindCount; ++k)
+    if (stage.saved[k] > Bytes(0)) put(w, kOperatorKindNames[k], stage.saved[k]);
+  w.end_object();
+  put(w, "kept_for_weights_bytes", stage.waiting);
+  put(w, "gathered_bytes", stage.gathered);
+  put(w, "sp_buffers_bytes", stage.shared_buffers);
+  put(w, "working_bytes", stage.working);
+  w.key("parts_bytes").begin_object();
+  for (const MemoryPart& part : memory_parts(stage)) put(w, part.key, part.bytes);
+  w.end_object();
+  w.end_object();
+}
+
 void put_stage(JsonWriter& w, const StagePrediction& stage, const StepView* view, std::size_t r) {
   w.begin_object();
   put(w, "layers", stage.layers);
@@ -101,10 +124,13 @@ void put_stage(JsonWriter& w, const StagePrediction& stage, const StepView* view
   put(w, "weights_bytes", stage.states.weights);
   put(w, "gradients_bytes", stage.states.gradients);
   put(w, "optimizer_bytes", stage.states.optimizer);
+  put(w, "buffers_bytes", stage.states.buffers);
   put(w, "activations_bytes", stage.activations);
-  put(w, "allocated_bytes", stage.allocated);
-  put(w, "reserved_bytes", stage.reserved);
-  put(w, "total_bytes", stage.total);
+  put(w, "allocated_bytes", stage.memory.allocated);
+  put(w, "reserved_bytes", stage.memory.reserved);
+  put(w, "total_bytes", stage.memory.total);
+  put(w, "needed_bytes", stage.memory.needed);
+  put_peak(w, stage);
   put_times(w, view, r);
   w.end_object();
 }
@@ -169,11 +195,26 @@ void put_prediction(JsonWriter& w, const Run& run, const Prediction& p, const Tr
   put(w, "fit_probability", p.fit_probability);
   put(w, "peak_bytes", p.peak);
   put(w, "usable_bytes", p.usable);
+  put(w, "needed_bytes", p.needed);
+  put(w, "allocated_bytes", p.peak_allocated);
+  put(w, "reserved_bytes", p.peak_reserved);
+  put(w, "worst_stage", p.worst_stage);
   if (whole != nullptr) put_training(w, *whole);
   put_shares(w, p);
   put_path(w, p, view);
   w.key("stages").begin_array();
   for (std::size_t r = 0; r < p.stages.size(); ++r) put_stage(w, p.stages[r], view, r);
+  w.end_array();
+  w.key("would_fit").begin_array();
+  for (const FittingPlan& plan : p.would_fit) {
+    w.begin_object();
+    put(w, "change", changes(run.plan, plan.plan));
+    put(w, "plan", to_text(plan.plan));
+    put(w, "step_s", plan.score.step);
+    put(w, "needed_bytes", plan.score.needed);
+    put(w, "fit_probability", plan.fit_probability);
+    w.end_object();
+  }
   w.end_array();
   put_run(w, run);
   w.key("assumed").begin_array();

@@ -1,4 +1,5 @@
 #include "report/predict_report.h"
+#include "report/memory_report.h"
 
 #include <doctest/doctest.h>
 
@@ -45,6 +46,7 @@ Prediction prediction() {
   p.fit_probability = 0.97;
   p.usable = gib(79.25);
   p.peak = gib(60);
+  p.needed = gib(58);
   set(p, StepCause::kForward, 0.5);
   set(p, StepCause::kBackward, 1.0);
   set(p, StepCause::kBubble, 0.5);
@@ -62,9 +64,11 @@ Prediction prediction() {
   stage.in_flight = 2;
   stage.states = {gib(1.25), gib(2.5), gib(7.5)};
   stage.activations = gib(40);
-  stage.allocated = gib(51.25);
-  stage.reserved = gib(55);
-  stage.total = gib(60);
+  stage.working = gib(4);
+  stage.saved[static_cast<std::size_t>(OperatorKind::kLinear)] = gib(30);
+  stage.saved[static_cast<std::size_t>(OperatorKind::kCrossEntropy)] = gib(6);
+  stage.moment.pass = PassKind::kBackward;
+  stage.memory = {gib(51.25), gib(55), gib(60), gib(58)};
   p.stages = {stage, stage};
   p.stages[0].in_flight = 1;
   return p;
@@ -99,7 +103,7 @@ TEST_CASE("the text begins with the run, the step and the memory") {
       "\n"
       "step        2 s, 80 % interval 1.76 s to 2.27 s\n"
       "throughput  8.19 k tokens/s/GPU, 32.8 k tokens/s in all, MFU 40.0 %\n"
-      "memory      peak 60 GiB of 79.2 GiB usable: fits (97 % sure)\n"));
+      "memory      needs 58 GiB of 79.2 GiB usable: fits (97 % sure); nvidia-smi would show 60 GiB\n"));
   CHECK_FALSE(has(text, "typical"));  // nothing is known of jitter
   CHECK_FALSE(has(text, "training"));
 }
@@ -162,8 +166,28 @@ TEST_CASE("stages that read the same share a row") {
   Prediction p = prediction();
   const std::string text = predict_text(two_stages(), p);
   CHECK(has(text, "\n  1-2        12    0.062     0.125  1.500  0.250\n"));  // equal times
-  CHECK(has(text, "\n  1           650 M          1     1.25       2.50       7.50        40.00"));
-  CHECK(has(text, "\n  2           650 M          2     1.25       2.50       7.50        40.00"));
+  CHECK(has(
+      text,
+      "\n  1           650 M          1     1.25       2.50       7.50     0.00        40.00      51.25"));
+  CHECK(has(
+      text,
+      "\n  2           650 M          2     1.25       2.50       7.50     0.00        40.00      51.25"));
+}
+
+TEST_CASE("the peak is told by what it consists of, and when it is") {
+  const Prediction p = prediction();
+  CHECK(has(predict_text(two_stages(), p),
+            "activations of stage 1 at the peak, in a backward (GiB)\n"
+            "  linear 30.00, logits 6.00, the pass at work 4.00\n"));
+  Bytes sum;
+  for (const MemoryPart& part : memory_parts(p.stages[0])) sum += part.bytes;
+  CHECK(sum.value == doctest::Approx(p.stages[0].memory.total.value));
+  StagePrediction in_step = p.stages[0];
+  in_step.peak_in_step = true;
+  CHECK(peak_words(in_step) == "in the optimizer's step");
+  sum = Bytes(0);
+  for (const MemoryPart& part : memory_parts(in_step)) sum += part.bytes;
+  CHECK(sum.value == doctest::Approx(in_step.memory.total.value));
 }
 
 TEST_CASE("few operators are all named, many are summed up") {
@@ -182,7 +206,21 @@ TEST_CASE("what does not fit is said plainly") {
   Prediction p = prediction();
   p.fits = false;
   p.fit_probability = 0.001;
-  CHECK(has(predict_text(two_stages(), p), "usable: does not fit (over 99 % sure)\n"));
+  CHECK(has(predict_text(two_stages(), p), "usable: does not fit (over 99 % sure); nvidia-smi"));
+  CHECK(has(predict_text(two_stages(), p), "\nno change of up to three of tp, sp, pp, zero"));
+  p.fit_probability = 0.5;
+  CHECK(has(predict_text(two_stages(), p), "usable: may not fit (50 % that it does); nvidia-smi"));
+  FittingPlan near;
+  near.plan = two_stages().plan;
+  near.plan.zero = 1;
+  near.plan.micro_batch = 2;
+  near.score = {Seconds(2.5), 0.1, gib(50), gib(48), true};
+  near.fit_probability = 0.97;
+  p.would_fit = {near};
+  CHECK(has(predict_text(two_stages(), p),
+            "\nwhat would fit (the nearest plans, the fastest of equals first)\n"
+            "  change                 step   needs\n"
+            "  zero=1,micro_batch=2  2.5 s  48 GiB  97 % sure\n"));
 }
 
 TEST_CASE("one stage needs no table of stage times, and a known jitter gives a typical step") {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "report/memory_report.h"
 #include "report/predict_report.h"
 #include "report/table.h"
 #include "report/text_parts.h"
@@ -64,9 +65,7 @@ std::string summary(const Run& run, const Prediction& p, const Training* whole) 
   out += fmt::format("throughput  {} tokens/s/GPU, {} tokens/s in all, MFU {:.1f} %\n",
                      human_count(p.tokens_per_s_per_gpu),
                      human_count(p.tokens_per_s_per_gpu * static_cast<double>(run.gpus)), 100 * p.mfu);
-  out +=
-      fmt::format("memory      peak {} of {} usable: {} ({})\n", human_bytes(p.peak), human_bytes(p.usable),
-                  p.fits ? "fits" : "does not fit", sure(p.fits ? p.fit_probability : 1 - p.fit_probability));
+  out += fit_line(p);
   if (!p.fits) out += "            all times are those of GPUs with memory enough\n";
   if (whole == nullptr) return out;
   out += fmt::format("training    {} tokens: {} steps, {}, {} GPU-hours", human_count(whole->tokens),
@@ -115,26 +114,6 @@ std::string time_by_stage(const Prediction& p) {
          table_by_stage(p, {"layers", "forward", "backward", "busy", "idle"}, cells_of);
 }
 
-std::string memory_by_stage(const Prediction& p) {
-  const auto gibs = [](Bytes b) { return fmt::format("{:.2f}", b / gib(1)); };
-  const auto cells_of = [&](const StagePrediction& stage) -> std::vector<std::string> {
-    return {human_count(static_cast<double>(stage.parameters)),
-            fmt::format("{}", stage.in_flight),
-            gibs(stage.states.weights),
-            gibs(stage.states.gradients),
-            gibs(stage.states.optimizer),
-            gibs(stage.activations),
-            gibs(stage.allocated),
-            gibs(stage.reserved),
-            gibs(stage.total)};
-  };
-  return "\nmemory of a GPU by stage (GiB)\n" +
-         table_by_stage(p,
-                        {"parameters", "in flight", "weights", "gradients", "optimizer", "activations",
-                         "allocated", "reserved", "total"},
-                        cells_of);
-}
-
 std::string origins(const Prediction& p) {
   std::vector<std::string> parts;
   for (int i = 0; i < kOriginCount; ++i) {
@@ -151,8 +130,8 @@ std::string origins(const Prediction& p) {
 
 std::string predict_text(const Run& run, const Prediction& prediction, const Training* whole) {
   std::string out = header(run, prediction) + summary(run, prediction, whole) + time_by_cause(prediction) +
-                    time_by_operator(prediction) + time_by_stage(prediction) + memory_by_stage(prediction) +
-                    origins(prediction);
+                    time_by_operator(prediction) + time_by_stage(prediction) + memory_text(prediction) +
+                    would_fit_text(run, prediction) + origins(prediction);
   if (!prediction.assumed.empty()) out += "assumed\n";
   for (const std::string& line : prediction.assumed) out += "  " + printable(line) + "\n";
   return out;

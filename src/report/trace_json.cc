@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "predict/memory_track.h"
 
 namespace foretrain {
 namespace {
@@ -178,7 +179,7 @@ class TraceWriter {
     for (auto& ends : lane_ends_) ends.clear();
     for (const std::int32_t i : view_.index.rank(rank)) event(i);
     waits(rank);
-    held_bytes(rank);
+    memory(rank);
   }
 
   void event(std::int32_t i) {
@@ -233,36 +234,19 @@ class TraceWriter {
     }
   }
 
-  // A forward holds from its start, a backward lets go at its end.
-  void held_bytes(std::int64_t rank) {
-    struct Change {
-      double at;
-      Bytes bytes;
-    };
-    std::vector<Change> changes;
-    for (const std::int32_t i : view_.index.rank(rank)) {
-      const Event& e = view_.event(i);
-      if (!is_pass(e.kind)) continue;
-      const TracedChunk& chunk = view_.trace.chunks[static_cast<std::size_t>(view_.trace.node(e))];
-      if (e.kind == EventKind::kForward)
-        changes.push_back({eighths(e.start), chunk.held});
-      else if (e.kind == EventKind::kBackward)
-        changes.push_back({eighths(e.end), Bytes(0) - chunk.held});
-      else if (e.kind == EventKind::kInput)
-        changes.push_back({eighths(e.end), chunk.held_for_weight - chunk.held});
-      else
-        changes.push_back({eighths(e.end), Bytes(0) - chunk.held_for_weight});
+  // Two counters: all that is allocated, and what of it is held for backwards.
+  void memory(std::int64_t rank) {
+    const std::vector<MemoryPoint> track = memory_track(view_.trace, rank);
+    for (std::size_t k = 0; k < track.size(); ++k) {
+      if (k + 1 < track.size() && eighths(track[k + 1].at) == eighths(track[k].at)) continue;
+      counter("held for backwards (GiB)", rank, track[k].at, track[k].held);
+      counter("allocated (GiB)", rank, track[k].at, track[k].allocated);
     }
-    std::stable_sort(changes.begin(), changes.end(),
-                     [](const Change& a, const Change& b) { return a.at < b.at; });
-    Bytes held;
-    for (std::size_t k = 0; k < changes.size(); ++k) {
-      held += changes[k].bytes;
-      if (k + 1 < changes.size() && changes[k + 1].at == changes[k].at) continue;
-      add("{{\"name\":\"held for backwards "
-          "(GiB)\",\"ph\":\"C\",\"ts\":{},\"pid\":{},\"args\":{{\"GiB\":{}}}}}",
-          microseconds_of(changes[k].at), pid_of(rank), std::nearbyint(held / gib(1) * 1e6) / 1e6);
-    }
+  }
+
+  void counter(std::string_view name, std::int64_t rank, Seconds at, Bytes bytes) {
+    add("{{\"name\":\"{}\",\"ph\":\"C\",\"ts\":{},\"pid\":{},\"args\":{{\"GiB\":{}}}}}", name,
+        microseconds_of(eighths(at)), pid_of(rank), std::nearbyint(bytes / gib(1) * 1e6) / 1e6);
   }
 
   void path() {

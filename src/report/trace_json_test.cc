@@ -158,12 +158,19 @@ TEST_CASE("a backward that recomputes shows it inside, and a pass says what it i
   CHECK(recomputes);
 }
 
-TEST_CASE("the counter holds what is in flight, and nothing when the step is over") {
+TEST_CASE(
+    "the counters hold what is in flight and what is allocated, and states alone when the step is over") {
   const Traced t = traced("megatron", 64, "tp=8,pp=4", 64);
   const json root = json::parse(trace_json(t.run, t.view, cut_trace(t.view.trace)));
-  std::map<std::int64_t, double> most, last;
+  std::map<std::int64_t, double> most, last, most_allocated, last_allocated;
   for (const json& e : root.at("traceEvents")) {
     if (e.at("ph") != "C") continue;
+    if (e.at("name") == "allocated (GiB)") {
+      const auto pid = e.at("pid").get<std::int64_t>();
+      last_allocated[pid] = e.at("args").at("GiB").get<double>();
+      most_allocated[pid] = std::max(most_allocated[pid], last_allocated[pid]);
+      continue;
+    }
     const auto pid = e.at("pid").get<std::int64_t>();
     last[pid] = e.at("args").at("GiB").get<double>();
     most[pid] = std::max(most[pid], last[pid]);
@@ -175,6 +182,9 @@ TEST_CASE("the counter holds what is in flight, and nothing when the step is ove
     CHECK(most[pid] ==
           doctest::Approx(static_cast<double>(t.prediction.stages[r].in_flight) * one).epsilon(1e-4));
     CHECK(last[pid] == doctest::Approx(0).epsilon(1e-9));
+    const StagePrediction& stage = t.prediction.stages[r];
+    CHECK(most_allocated[pid] == doctest::Approx(stage.memory.allocated / gib(1)).epsilon(1e-4));
+    CHECK(last_allocated[pid] == doctest::Approx(stage.states.total() / gib(1)).epsilon(1e-4));
   }
 }
 

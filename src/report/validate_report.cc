@@ -69,8 +69,19 @@ std::string fits_lines(const FitSummary& fits) {
   if (fits.oom_rows > 0)
     out += fmt::format("out of memory: {} of {} failed runs predicted not to fit\n", fits.oom_caught,
                        fits.oom_rows);
-  return out + fmt::format("false alarms: {} of {} measured runs predicted not to fit\n", fits.false_oom,
-                           fits.measured_rows);
+  out += fmt::format("false alarms: {} of {} measured runs predicted not to fit\n", fits.false_oom,
+                     fits.measured_rows);
+  if (fits.oom_rows == 0) return out;
+  Table table = table_of(4);
+  table.add({"said to fit with", "rows", "failed", "share"});
+  for (std::size_t i = fits.reliability.size(); i-- > 0;) {
+    const auto& bin = fits.reliability[i];
+    const double rows = static_cast<double>(bin.rows);
+    table.add({fmt::format("{} to {} %", i * 100 / kFitBins, (i + 1) * 100 / kFitBins),
+               fmt::format("{}", bin.rows), fmt::format("{}", bin.failed),
+               percent(bin.rows > 0 ? static_cast<double>(bin.failed) / rows : kNoFigure)});
+  }
+  return out + "\n" + table.text("");
 }
 
 std::string seconds(double value) { return fmt::format("{:.4g}", value); }
@@ -162,6 +173,14 @@ void write(JsonWriter& w, const Summary& summary) {
   w.key("oom_caught").value(summary.fits.oom_caught);
   w.key("measured_rows").value(summary.fits.measured_rows);
   w.key("false_oom").value(summary.fits.false_oom);
+  w.key("reliability").begin_array();
+  for (const FitBin& bin : summary.fits.reliability) {
+    w.begin_object();
+    w.key("count").value(bin.rows);
+    w.key("failed").value(bin.failed);
+    w.end_object();
+  }
+  w.end_array();
   w.end_object();
   w.end_object();
 }
@@ -185,6 +204,9 @@ void write(JsonWriter& w, const RowScore& row) {
   number_or_null("measured_gib",
                  row.measured_memory ? std::optional(row.measured_memory->value / kGib) : std::nullopt);
   w.key("predicted_gib").value(row.predicted_memory.value / kGib);
+  w.key("fits").value(row.fits);
+  w.key("fit_probability").value(row.fit_probability);
+  w.key("needed_share").value(row.needed_share);
   w.key("params").value(row.params);
   for (std::size_t i = 0; i < row.parts.size(); ++i)
     if (const auto& part = row.parts[i]) {

@@ -15,10 +15,13 @@ std::vector<RowScore> example() {
   rows[0].measured = Seconds(2);
   rows[0].predicted.value = 2;
   rows[0].fits = true;
+  rows[0].fit_probability = 1;
   rows[1].id = "over";
   rows[1].measured = Seconds(1);
   rows[1].predicted.value = 1.25;
   rows[1].fits = true;
+  rows[1].fit_probability = 0.75;
+  rows[1].needed_share = 0.875;
   rows[1].measured_memory = gib(10);
   rows[1].predicted_memory = gib(8);
   rows[1].params = 1000;
@@ -47,6 +50,13 @@ all          1
 
 out of memory: 1 of 1 failed runs predicted not to fit
 false alarms: 0 of 2 measured runs predicted not to fit
+
+said to fit with  rows  failed   share
+80 to 100 %          1       0    0.0%
+60 to 80 %           1       0    0.0%
+40 to 60 %           0       0       -
+20 to 40 %           0       0       -
+0 to 20 %            1       1  100.0%
 
 row    measured s  predicted s   low  high   error  assumed
 over            1         1.25  1.25  1.25  +25.0%  biases=1; recompute=none
@@ -77,7 +87,29 @@ TEST_CASE("JSON: summary, groups and the predicted rows in their order") {
       "oom_rows": 1,
       "oom_caught": 1,
       "measured_rows": 2,
-      "false_oom": 0
+      "false_oom": 0,
+      "reliability": [
+        {
+          "count": 1,
+          "failed": 1
+        },
+        {
+          "count": 0,
+          "failed": 0
+        },
+        {
+          "count": 0,
+          "failed": 0
+        },
+        {
+          "count": 1,
+          "failed": 0
+        },
+        {
+          "count": 1,
+          "failed": 0
+        }
+      ]
     }
   },
   "groups": {
@@ -94,6 +126,9 @@ TEST_CASE("JSON: summary, groups and the predicted rows in their order") {
       "error": 0.25,
       "measured_gib": 10,
       "predicted_gib": 8,
+      "fits": true,
+      "fit_probability": 0.75,
+      "needed_share": 0.875,
       "params": 1000,
       "assumed": [
         "biases=1",

@@ -23,7 +23,7 @@ struct ScoredPlan {
   std::uint64_t index = 0;  // in its space
   std::int64_t gpus = 0;
   double step = 0;  // seconds
-  double peak = 0;  // bytes, as nvidia-smi counts
+  double peak = 0;  // bytes that must fit, of the worst GPU
   double joules = 0;
   bool exact = true;  // otherwise the step may be kClosedFormError longer (predict/evaluator.h)
 

@@ -50,11 +50,15 @@ Result<void> read_degrees(const Node& node, Plan& plan) {
 
 Result<void> read_choices(const Node& node, Plan& plan) {
   TRY(read_optional(node, "recompute", plan.recompute, kRecomputeNames));
+  TRY(read_optional(node, "recompute_layers", plan.recompute_layers, 0, kMaxLayers));
   TRY(read_optional(node, "schedule", plan.schedule, kScheduleNames));
   TRY(read_optional(node, "precision", plan.precision, kDtypeNames));
   TRY(read_optional(node, "attention", plan.attention, kAttentionNames));
   TRY(read_optional(node, "grad_dtype", plan.grad_dtype, kDtypeNames));
   TRY(read_optional(node, "reduce_dtype", plan.reduce_dtype, kDtypeNames));
+  TRY(read_optional(node, "optimizer", plan.optimizer, kOptimizerNames));
+  TRY(read_optional(node, "master_weights", plan.master_weights));
+  TRY(read_optional(node, "sp_gather_again", plan.sp_gather_again));
   TRY(read_optional(node, "overlap_grad_reduce", plan.overlap_grad_reduce));
   TRY(read_optional(node, "overlap_param_gather", plan.overlap_param_gather));
   return read_optional(node, "partition_activations", plan.partition_activations);
@@ -101,11 +105,15 @@ Result<Plan> parse_plan(const Node& node, Plan start) {
                    "shard",
                    "micro_batch",
                    "recompute",
+                   "recompute_layers",
                    "schedule",
                    "precision",
                    "attention",
                    "grad_dtype",
                    "reduce_dtype",
+                   "optimizer",
+                   "master_weights",
+                   "sp_gather_again",
                    "overlap_grad_reduce",
                    "overlap_param_gather",
                    "partition_activations",
@@ -154,11 +162,15 @@ std::string to_text(const Plan& plan) {
   add("shard", plan.shard, usual.shard);
   add("micro_batch", plan.micro_batch, usual.micro_batch);
   add_word("recompute", kRecomputeNames, plan.recompute, usual.recompute);
+  add("recompute_layers", plan.recompute_layers, usual.recompute_layers);
   add_word("schedule", kScheduleNames, plan.schedule, usual.schedule);
   add_word("precision", kDtypeNames, plan.precision, usual.precision);
   add_open_word("attention", kAttentionNames, plan.attention);
   add_open_word("grad_dtype", kDtypeNames, plan.grad_dtype);
   add_open_word("reduce_dtype", kDtypeNames, plan.reduce_dtype);
+  add_word("optimizer", kOptimizerNames, plan.optimizer, usual.optimizer);
+  add_open_flag("master_weights", plan.master_weights);
+  add_open_flag("sp_gather_again", plan.sp_gather_again);
   add_open_flag("overlap_grad_reduce", plan.overlap_grad_reduce);
   add_open_flag("overlap_param_gather", plan.overlap_param_gather);
   add_open_flag("partition_activations", plan.partition_activations);

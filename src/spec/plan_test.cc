@@ -100,3 +100,18 @@ TEST_CASE("a wrong plan is refused, by option and by file") {
   CHECK(error_of(plan_of("layers_per_stage: []")) ==
         "p.yaml:1:19: error: layers_per_stage: expected 1 to 20000 stages, found 0");
 }
+
+TEST_CASE("memory's keys read back as they are written") {
+  const std::string text =
+      "tp=2,sp=1,recompute=full,recompute_layers=3,optimizer=adamw_8bit,master_weights=0,sp_gather_again=1";
+  const auto plan = parse_plan(text);
+  REQUIRE(plan.has_value());
+  CHECK(plan->optimizer == OptimizerKind::kAdamw8bit);
+  CHECK(plan->master_weights == false);
+  CHECK(plan->sp_gather_again == true);
+  CHECK(plan->recompute_layers == 3);
+  CHECK(to_text(*plan) == text);
+  const auto wrong = parse_plan("optimizer=adamv");
+  REQUIRE_FALSE(wrong.has_value());
+  CHECK(wrong.error().message.find("adamw") != std::string::npos);
+}

@@ -38,6 +38,17 @@ Result<void> check_degrees(Run& run) {
   return {};
 }
 
+// What the model does not time is said.
+Result<void> check_choices(Run& run) {
+  const Plan& plan = run.plan;
+  if (plan.recompute_layers > 0 && plan.recompute != Recompute::kFull)
+    return fail("recompute_layers needs recompute=full");
+  const std::string muon = "muon: the products of its iteration are not timed";
+  const bool said = std::find(run.assumed.begin(), run.assumed.end(), muon) != run.assumed.end();
+  if (plan.optimizer == OptimizerKind::kMuon && !said) run.assumed.push_back(muon);
+  return {};
+}
+
 Result<void> check_tensor_parallel(const Run& run) {
   const Plan& plan = run.plan;
   for (const BlockRun& blocks : run.model.blocks) {
@@ -203,6 +214,7 @@ Result<void> check_run(Run& run) {
   if (const auto reason = not_modelled(plan)) return fail("not modelled yet: " + *reason);
   TRY(check_cluster(run));
   TRY(check_degrees(run));
+  TRY(check_choices(run));
   TRY(check_tensor_parallel(run));
   TRY(check_stages(run));
   TRY(check_stack(run));

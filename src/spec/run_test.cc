@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "spec/testing.h"
@@ -304,4 +305,29 @@ TEST_CASE("a step has no more passes than can be simulated at once") {
   CHECK(error_of(run_of(kSpecs + "gpus: 4\nglobal_batch: 2500001\n", options)) ==
         "foretrain: error: --plan: 2500001 micro-batches a step * pp 4 is more than 10^7; raise micro_batch "
         "or dp");
+}
+
+TEST_CASE("recompute_layers belongs to full recomputation, and Muon's products are said not to be timed") {
+  const auto run = [](const std::string& plan) {
+    RunOptions options;
+    options.model = "gpt2";
+    options.cluster = "h200-1";
+    options.gpus = 1;
+    options.global_batch = 8;
+    options.plan = plan;
+    return parse_run(nullptr, options, Catalog());
+  };
+  CHECK(run("recompute=full,recompute_layers=3").has_value());
+  const auto wrong = run("recompute_layers=3");
+  REQUIRE_FALSE(wrong.has_value());
+  CHECK(wrong.error().message.find("recompute_layers needs recompute=full") != std::string::npos);
+  auto muon = run("optimizer=muon");
+  REQUIRE(muon.has_value());
+  const auto said = [](const Run& r) {
+    return std::count(r.assumed.begin(), r.assumed.end(),
+                      "muon: the products of its iteration are not timed");
+  };
+  CHECK(said(*muon) == 1);
+  CHECK(check_run(*muon).has_value());
+  CHECK(said(*muon) == 1);
 }

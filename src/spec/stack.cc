@@ -13,6 +13,7 @@ namespace {
 constexpr std::int64_t kMaxLaunches = 10'000;
 constexpr std::int64_t kMaxTimes = 1'000;
 constexpr double kMaxExtra = 1'000;
+constexpr std::int64_t kMaxCopies = 16;
 constexpr std::size_t kMaxOperators = 64;  // a part; each is laid out layer by layer
 
 // What a launch list may hold: [forward, backward] or [forward, backward, weights]; [step] in the optimizer.
@@ -50,15 +51,24 @@ Result<void> read_widths(const Node& node, PartOperator& op) {
   return {};
 }
 
-Result<void> read_saves(const Node& node, PartOperator& op) {
-  const Node* saves = node.find("saves");
-  if (saves == nullptr) return {};
-  if (!saves->is_list()) return fail("saves: expected a list", saves->at);
-  for (const Node& item : saves->items) {
+Result<std::vector<SavedTensor>> parse_saves(const Node& list, std::string_view key) {
+  if (!list.is_list()) return fail(fmt::format("{}: expected a list", key), list.at);
+  std::vector<SavedTensor> saves;
+  for (const Node& item : list.items) {
     SavedTensor saved{};
     if (auto read = read_value(item, saved, kSavedTensorNames); !read)
-      return named("saves", std::move(read).error());
-    op.saves.push_back(saved);
+      return named(key, std::move(read).error());
+    saves.push_back(saved);
+  }
+  return saves;
+}
+
+Result<void> read_saves(const Node& node, PartOperator& op) {
+  if (const Node* saves = node.find("saves")) {
+    TRY_ASSIGN(op.saves, parse_saves(*saves, "saves"));
+  }
+  if (const Node* saves = node.find("selective_saves")) {
+    TRY_ASSIGN(op.selective_saves, parse_saves(*saves, "selective_saves"));
   }
   return {};
 }
@@ -105,7 +115,7 @@ Result<PartOperator> parse_operator(const Node& node, Where where) {
   } else {
     TRY(only_fields(node, "an operator",
                     {"op", "impl", "width", "in", "out", "when", "times", "launches", "saves", "extra",
-                     "selective", "masked"}));
+                     "selective", "selective_saves", "masked"}));
   }
   TRY(read_required(node, "op", op.kind, kOperatorKindNames));
   TRY(read_optional(node, "impl", op.impl, kImplNames));
@@ -173,29 +183,44 @@ Result<void> read_parts(const Node& node, Stack& stack) {
   return read_required_part(*parts, "optimizer", stack.optimizer, Where::kOptimizer);
 }
 
+// `weights: fp32` or, as otherwise, those of the plan's precision.
+Result<void> read_stored_weights(const Node& states, Stack& stack) {
+  Dtype stored = Dtype::kBf16;
+  const Node* node = states.find("weights");
+  if (node == nullptr) return {};
+  if (auto read = read_value(*node, stored, kDtypeNames); !read)
+    return named("weights", std::move(read).error());
+  if (stored != Dtype::kFp32)
+    return fail(fmt::format("weights: found {}, expected fp32", name(stored)), node->at);
+  stack.fp32_weights = true;
+  return {};
+}
+
 Result<void> read_numbers(const Node& node, Stack& stack) {
   TRY(read_optional(node, "default_attention", stack.default_attention, kAttentionNames));
   TRY(read_optional(node, "default_dropout", stack.default_dropout, 0.0, 0.99));
-  TRY_ASSIGN(
-      const Node* gradients,
-      optional_section(node, "gradients", {"dtype", "reduce_dtype", "fp16_stays", "fused_accumulation"}));
+  TRY_ASSIGN(const Node* gradients, optional_section(node, "gradients",
+                                                     {"dtype", "reduce_dtype", "fp16_stays",
+                                                      "fused_accumulation", "autograd_copies"}));
   TRY(read_optional(*gradients, "dtype", stack.grad_dtype, kDtypeNames));
   TRY(read_optional(*gradients, "reduce_dtype", stack.reduce_dtype, kDtypeNames));
   TRY(check_gradient_dtype("dtype", stack.grad_dtype, gradients->at));
   TRY(check_gradient_dtype("reduce_dtype", stack.reduce_dtype, gradients->at));
   TRY(read_optional(*gradients, "fp16_stays", stack.fp16_gradients));
   TRY(read_optional(*gradients, "fused_accumulation", stack.fused_accumulation));
+  TRY(read_optional(*gradients, "autograd_copies", stack.autograd_gradients));
   TRY_ASSIGN(const Node* states,
-             optional_section(node, "states", {"master_weights", "moments", "lazy_gradients"}));
+             optional_section(node, "states", {"master_weights", "moments", "lazy_gradients", "weights"}));
   TRY(read_optional(*states, "master_weights", stack.master_weights));
   TRY(read_optional(*states, "moments", stack.moment_dtype, kDtypeNames));
-  return read_optional(*states, "lazy_gradients", stack.lazy_gradients);
+  TRY(read_optional(*states, "lazy_gradients", stack.lazy_gradients));
+  return read_stored_weights(*states, stack);
 }
 
 Result<void> read_tensor_parallel(const Node& node, Stack& stack) {
-  TRY_ASSIGN(const Node* section,
-             optional_section(node, "tensor_parallel",
-                              {"blocking", "parallel_all_reduces", "sp_gather_again", "vocab_multiple"}));
+  TRY_ASSIGN(const Node* section, optional_section(node, "tensor_parallel",
+                                                   {"blocking", "parallel_all_reduces", "sp_gather_again",
+                                                    "sp_buffers", "vocab_multiple"}));
   TRY(read_optional(*section, "blocking", stack.tp_blocking));
   if (const Node* counts = section->find("parallel_all_reduces")) {
     if (!counts->is_list() || counts->items.size() != 2)
@@ -206,6 +231,7 @@ Result<void> read_tensor_parallel(const Node& node, Stack& stack) {
     }
   }
   TRY(read_optional(*section, "sp_gather_again", stack.sp_gather_again));
+  TRY(read_optional(*section, "sp_buffers", stack.sp_buffers, 0, kMaxCopies));
   return read_optional(*section, "vocab_multiple", stack.vocab_multiple, 1, 1'000'000);
 }
 
@@ -221,7 +247,8 @@ Result<void> read_pipeline_and_data_parallel(const Node& node, Stack& stack) {
   TRY_ASSIGN(const Node* data,
              optional_section(node, "data_parallel",
                               {"overlap", "bucket_elements", "zero_reduce_scatter", "overlap_param_gather",
-                               "prefetch", "reshard_after_forward", "zero2_gather", "gradient_copies"}));
+                               "prefetch", "reshard_after_forward", "zero2_gather", "gradient_copies",
+                               "bucket_buffers", "gather_copies", "gathered_units", "reduce_buffers"}));
   TRY(read_optional(*data, "overlap", stack.overlap_grad_reduce));
   TRY(read_optional(*data, "bucket_elements", stack.bucket_elements, 0, 1'000'000'000'000));
   TRY(read_optional(*data, "zero_reduce_scatter", stack.zero_reduce_scatter));
@@ -235,7 +262,11 @@ Result<void> read_pipeline_and_data_parallel(const Node& node, Stack& stack) {
   }
   TRY(read_optional(*data, "reshard_after_forward", stack.reshard_after_forward));
   TRY(read_optional(*data, "zero2_gather", stack.zero2_gather, kZero2GatherNames));
-  return read_optional(*data, "gradient_copies", stack.gradient_copies, 0, kMaxTimes);
+  TRY(read_optional(*data, "gradient_copies", stack.gradient_copies, 0, kMaxTimes));
+  TRY(read_optional(*data, "bucket_buffers", stack.bucket_buffers));
+  TRY(read_optional(*data, "gather_copies", stack.gather_copies, 0, 2));
+  TRY(read_optional(*data, "gathered_units", stack.gathered_units, 1, kMaxCopies));
+  return read_optional(*data, "reduce_buffers", stack.reduce_buffers, 1, kMaxCopies);
 }
 
 // A count forward and one backward.
@@ -266,7 +297,7 @@ bool has_dropout(const Stack& stack) {
 Result<Stack> parse_stack(const Node& node) {
   TRY(only_fields(node, "a stack",
                   {"name", "source", "parts", "default_attention", "default_dropout", "gradients", "states",
-                   "recompute", "tensor_parallel", "pipeline", "data_parallel", "host"}));
+                   "recompute", "tensor_parallel", "pipeline", "data_parallel", "host", "memory_log"}));
   Stack stack;
   stack.name = "inline";
   TRY(read_optional(node, "name", stack.name));
@@ -277,6 +308,9 @@ Result<Stack> parse_stack(const Node& node) {
   TRY(read_optional(*recompute, "stops_early", stack.recompute_stops_early));
   TRY(read_tensor_parallel(node, stack));
   TRY(read_pipeline_and_data_parallel(node, stack));
+  TRY_ASSIGN(const Node* log, optional_section(node, "memory_log", {"counter", "stage"}));
+  TRY(read_optional(*log, "counter", stack.logged_counter, kMemoryCounterNames));
+  TRY(read_optional(*log, "stage", stack.logged_stage, kLoggedStageNames));
   TRY_ASSIGN(const Node* host,
              optional_section(node, "host",
                               {"syncs_per_layer", "calls_per_layer", "calls_per_recompute",

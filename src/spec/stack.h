@@ -64,6 +64,8 @@ struct PartOperator {
   // Of attention: the causal mask is a tensor, so that whole squares are computed, and keys and values are
   // repeated for each query head.
   bool masked = false;
+  // What is kept under selective recomputation, where that is neither all of `saves` nor nothing.
+  std::optional<std::vector<SavedTensor>> selective_saves;
 
   bool operator==(const PartOperator&) const = default;
 };
@@ -81,6 +83,15 @@ inline constexpr std::array<std::string_view, 3> kPrefetchNames = {"none", "afte
 // forward, to be dropped after the backward (torch FSDP's SHARD_GRAD_OP).
 enum class Zero2Gather : unsigned char { kStep, kForward };
 inline constexpr std::array<std::string_view, 2> kZero2GatherNames = {"step", "forward"};
+
+// Three counters that people read: bytes in tensors (torch's allocated), in the caching allocator's segments
+// (torch's reserved), on the device (nvidia-smi: with context and communication buffers).
+enum class MemoryCounter : unsigned char { kAllocated, kReserved, kNvidiaSmi };
+inline constexpr std::array<std::string_view, 3> kMemoryCounterNames = {"allocated", "reserved",
+                                                                        "nvidia-smi"};
+
+enum class LoggedStage : unsigned char { kWorst, kFirst };
+inline constexpr std::array<std::string_view, 2> kLoggedStageNames = {"worst", "first"};
 
 struct Stack {
   std::string name;
@@ -111,6 +122,10 @@ struct Stack {
   bool master_weights = true;  // an fp32 copy of half precision weights
   Dtype moment_dtype = Dtype::kFp32;
   bool lazy_gradients = false;  // freed after each step, made again by its first backward
+  bool fp32_weights = false;    // weights are kept in fp32, which is the master copy, and cast for use
+  // Autograd's own gradients, in the format of the passes, live until a backward ends; then they are added to
+  // the accumulated ones.
+  bool autograd_gradients = false;
 
   // Full recomputation ends when the last tensor that the backward needs is there: what follows, and a
   // product that ends the block, are not run again (torch.utils.checkpoint without reentry, early_stop).
@@ -121,6 +136,7 @@ struct Stack {
   // Of a block with parallel residual: forward, and backward without sp (with it each half gathers its own).
   std::array<std::int64_t, 2> parallel_all_reduces = {1, 2};
   bool sp_gather_again = false;     // the backward gathers the saved shard of a column-parallel input again
+  std::int64_t sp_buffers = 1;      // whole activations in which shards are gathered, kept from pass to pass
   std::int64_t vocab_multiple = 1;  // the vocabulary is padded to this many times tp
 
   // Pipeline parallelism.
@@ -139,6 +155,18 @@ struct Stack {
   bool reshard_after_forward = true;  // ZeRO 3 gathers a block's weights again for its backward
   Zero2Gather zero2_gather = Zero2Gather::kStep;
   std::int64_t gradient_copies = 0;  // of a unit's whole gradients before a scatter: flattened, divided
+  bool bucket_buffers = false;       // ZeRO 0: gradients are copied to buckets that stay, to be reduced there
+  // Copies of all weights while ZeRO 1 puts them together after the update: one in a single block, a second
+  // in a block for each shard.
+  std::int64_t gather_copies = 0;
+  std::int64_t gathered_units =
+      2;  // blocks whose weights are there at once under ZeRO 3, where it prefetches
+  std::int64_t reduce_buffers =
+      1;  // gradients of blocks that wait to be reduced at once, in the format for it
+
+  // What the framework's own log says of memory, for runs that do not name a counter: which, and whose.
+  MemoryCounter logged_counter = MemoryCounter::kReserved;
+  LoggedStage logged_stage = LoggedStage::kWorst;
 
   // The host.
   std::int64_t syncs_per_layer = 0;  // points of a block, in each direction, where the host waits for the GPU

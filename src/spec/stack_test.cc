@@ -191,3 +191,42 @@ TEST_CASE("operators out of place and formats that gradients cannot have are ref
   CHECK(error_of(kParts + "gradients: {dtype: nvfp4}\n").find("expected fp32, fp16 or bf16") !=
         std::string::npos);
 }
+
+TEST_CASE("what memory asks of a stack is read, and refused where it is nothing that is known") {
+  const auto stack = stack_of(
+      kParts +
+      "gradients: {autograd_copies: true}\n"
+      "states: {weights: fp32}\n"
+      "tensor_parallel: {sp_buffers: 2}\n"
+      "data_parallel: {bucket_buffers: true, gather_copies: 2, gathered_units: 3, reduce_buffers: 2}\n"
+      "memory_log: {counter: allocated, stage: first}\n");
+  REQUIRE(stack.has_value());
+  CHECK(stack->autograd_gradients);
+  CHECK(stack->fp32_weights);
+  CHECK(stack->sp_buffers == 2);
+  CHECK(stack->bucket_buffers);
+  CHECK(stack->gather_copies == 2);
+  CHECK(stack->gathered_units == 3);
+  CHECK(stack->reduce_buffers == 2);
+  CHECK(stack->logged_counter == MemoryCounter::kAllocated);
+  CHECK(stack->logged_stage == LoggedStage::kFirst);
+
+  CHECK(error_of(kParts + "states: {weights: bf16}\n") ==
+        "s.yaml:11:19: error: weights: found bf16, expected fp32");
+  CHECK(error_of(kParts + "memory_log: {counter: cached}\n").find("counter") != std::string::npos);
+  CHECK(error_of(kParts + "data_parallel: {gather_copies: 3}\n").find("gather_copies") != std::string::npos);
+  CHECK(error_of(kParts + "data_parallel: {gathered_units: 0}\n").find("gathered_units") !=
+        std::string::npos);
+}
+
+TEST_CASE("an operator may keep something else under selective recomputation") {
+  std::string yaml = kParts;
+  const std::string loss = "saves: [output_fp32, stats]";
+  yaml.replace(yaml.find(loss), loss.size(), loss + ", selective_saves: [output]");
+  const auto stack = stack_of(yaml);
+  REQUIRE(stack.has_value());
+  CHECK(stack->loss.front().selective_saves == std::vector<SavedTensor>{SavedTensor::kOutput});
+  CHECK_FALSE(stack->head.front().selective_saves.has_value());
+  yaml.replace(yaml.find("selective_saves: [output]"), 25, "selective_saves: [outputs]");
+  CHECK(error_of(yaml).find("selective_saves") != std::string::npos);
+}

@@ -6,7 +6,8 @@ namespace foretrain {
 
 void Footprint::measure(const PipelineWork& work, const Orders& orders) {
   const std::size_t nodes = work.chunks.size();
-  for (auto* counts : {&now_, &before_, &most_}) counts->assign(nodes, 0);
+  for (auto* counts : {&now_, &before_, &most_, &waiting_, &waiting_before_, &at_peak_, &waiting_at_peak_})
+    counts->assign(nodes, 0);
   ranks_.assign(static_cast<std::size_t>(work.ranks()), {});
   backwards_.assign(nodes, {});
   const Placement placement{work.schedule, work.ranks(), work.chunks_per_rank};
@@ -20,7 +21,7 @@ bool equal_chunks(const PipelineWork& work, const Placement& placement, std::int
   for (std::int64_t c = 1; c < placement.chunks; ++c) {
     const ChunkLoad& load = work.chunks[static_cast<std::size_t>(placement.node(rank, c))];
     if (load.held != first.held || load.forward_extra != first.forward_extra ||
-        load.backward_extra != first.backward_extra)
+        load.backward_extra != first.backward_extra || load.backward_end != first.backward_end)
       return false;
   }
   return true;
@@ -35,11 +36,22 @@ void Footprint::hold_equal_chunks(const PipelineWork& work, const Placement& pla
   const ChunkLoad& load = work.chunks[static_cast<std::size_t>(r)];
   RankFootprint& rank = ranks_[static_cast<std::size_t>(r)];
   rank.in_flight = std::min(m * v, 2 * (p - 1 - r) + (v - 1) * p + 1);
-  rank.peak =
-      static_cast<double>(rank.in_flight) * load.held + std::max(load.forward_extra, load.backward_extra);
+  const Bytes held = static_cast<double>(rank.in_flight) * load.held;
+  const bool forward = load.forward_extra >= load.backward_extra;
+  std::int64_t at_peak = rank.in_flight;
+  rank.peak = held + std::max(load.forward_extra, load.backward_extra);
+  // Equal chunks: which of them it is says nothing.
+  const std::int64_t last = placement.node(r, v - 1);
+  rank.moment = {forward ? PassKind::kForward : PassKind::kBackward, last};
+  if (const Bytes end = held - load.held + load.backward_end; end > rank.peak) {
+    rank.peak = end;
+    rank.moment = {PassKind::kBackward, last, true};
+    --at_peak;
+  }
   for (std::int64_t c = 0; c < v; ++c) {
     const auto n = static_cast<std::size_t>(placement.node(r, c));
     most_[n] = std::min(m, rank.in_flight);
+    at_peak_[n] = at_peak / v + (c < at_peak % v ? 1 : 0);
     backwards_[n].whole = m;
   }
 }
@@ -51,27 +63,44 @@ void Footprint::measure_rank(const PipelineWork& work, const Orders& orders, con
     return;
   }
   RankFootprint& rank = ranks_[static_cast<std::size_t>(r)];
-  double held = 0.0, peak = 0.0;
+  double held = 0.0, peak = -1.0;
   std::int64_t flying = 0;
   const auto node_of = [&](std::int64_t chunk) { return static_cast<std::size_t>(placement.node(r, chunk)); };
+  const auto reach = [&](double bytes, const PeakMoment& moment) {
+    if (bytes <= peak) return;
+    peak = bytes;
+    rank.moment = moment;
+    for (std::int64_t c = 0; c < work.chunks_per_rank; ++c) {
+      at_peak_[node_of(c)] = now_[node_of(c)];
+      waiting_at_peak_[node_of(c)] = waiting_[node_of(c)];
+    }
+  };
   const auto go_through = [&](std::span<const OrderedPass> passes) {
     for (const OrderedPass& pass : passes) {
       const std::size_t n = node_of(pass.chunk);
       const ChunkLoad& load = work.chunks[n];
+      const auto node = static_cast<std::int64_t>(n);
       if (pass.kind == PassKind::kForward) {
         held += load.held.value;
-        peak = std::max(peak, held + load.forward_extra.value);
         most_[n] = std::max(most_[n], ++now_[n]);
         rank.in_flight = std::max(rank.in_flight, ++flying);
+        reach(held + load.forward_extra.value, {pass.kind, node});
       } else if (pass.kind == PassKind::kWeight) {
-        peak = std::max(peak, held + load.weight_extra.value);
+        reach(held + load.weight_extra.value, {pass.kind, node});
         held -= load.held_for_weight.value;
+        --waiting_[n];
+        reach(held + load.backward_end.value, {pass.kind, node, true});
       } else {
-        peak = std::max(peak, held + load.backward_extra.value);
+        reach(held + load.backward_extra.value, {pass.kind, node});
         held -= load.held.value;
-        if (pass.kind == PassKind::kInput) held += load.held_for_weight.value;
-        peak = std::max(peak, held);
         --now_[n], --flying;
+        if (pass.kind == PassKind::kInput) {
+          held += load.held_for_weight.value;
+          ++waiting_[n];
+          reach(held, {pass.kind, node, true});
+        } else {
+          reach(held + load.backward_end.value, {pass.kind, node, true});
+        }
       }
     }
   };
@@ -85,18 +114,23 @@ void Footprint::measure_rank(const PipelineWork& work, const Orders& orders, con
     if (phase.repeats > 2) {
       const double held_before = held;
       const std::int64_t flying_before = flying, skipped = phase.repeats - 2;
-      for (std::int64_t c = 0; c < work.chunks_per_rank; ++c) before_[node_of(c)] = now_[node_of(c)];
+      for (std::int64_t c = 0; c < work.chunks_per_rank; ++c) {
+        before_[node_of(c)] = now_[node_of(c)];
+        waiting_before_[node_of(c)] = waiting_[node_of(c)];
+      }
       go_through(passes);
       held += static_cast<double>(skipped) * (held - held_before);
       flying += skipped * (flying - flying_before);
-      for (std::int64_t c = 0; c < work.chunks_per_rank; ++c)
+      for (std::int64_t c = 0; c < work.chunks_per_rank; ++c) {
         now_[node_of(c)] += skipped * (now_[node_of(c)] - before_[node_of(c)]);
+        waiting_[node_of(c)] += skipped * (waiting_[node_of(c)] - waiting_before_[node_of(c)]);
+      }
       go_through(passes);
     } else {
       for (std::int64_t i = 0; i < phase.repeats; ++i) go_through(passes);
     }
   }
-  rank.peak = Bytes(peak);
+  rank.peak = Bytes(std::max(peak, 0.0));
 }
 
 }  // namespace foretrain

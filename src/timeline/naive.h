@@ -185,11 +185,12 @@ struct Naive {
       } else if (pass.pass.kind == PassKind::kWeight) {
         most = std::max(most, held + l.weight_extra);
         held -= l.held_for_weight;
+        most = std::max(most, held + l.backward_end);
       } else {
         most = std::max(most, held + l.backward_extra);
         held -= l.held;
         if (pass.pass.kind == PassKind::kInput) held += l.held_for_weight;
-        most = std::max(most, held);
+        most = std::max(most, pass.pass.kind == PassKind::kInput ? held : held + l.backward_end);
       }
     }
     return most;

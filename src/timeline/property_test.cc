@@ -62,6 +62,7 @@ Case any_case(int64_t factor = 1) {
     load.forward_extra = Bytes(*rc::gen::inRange(0, 100));
     load.backward_extra = Bytes(*rc::gen::inRange(0, 100));
     load.weight_extra = Bytes(*rc::gen::inRange(0, 100));
+    load.backward_end = Bytes(*rc::gen::inRange(0, 200));
     c.chunks.push_back(load);
     c.buckets.emplace_back();
     for (int i = *rc::gen::inRange(0, 4); i > 0; --i) {

@@ -153,6 +153,8 @@ void Timeline::begin(const PipelineWork& work, std::vector<Event>* events) {
   if (events) events->clear();
   stages_.assign(static_cast<std::size_t>(work.ranks()), {});
   counts_.assign(work.chunks.size(), {});
+  held_at_peak_.assign(work.chunks.size(), 0);
+  waiting_at_peak_.assign(work.chunks.size(), 0);
   last_.assign(work.chunks.size(), {});
 }
 
@@ -166,7 +168,7 @@ bool Timeline::Known::same_bytes(const PipelineWork& work) const {
                     [](const ChunkLoad& a, const ChunkLoad& b) {
                       return a.held == b.held && a.held_for_weight == b.held_for_weight &&
                              a.forward_extra == b.forward_extra && a.backward_extra == b.backward_extra &&
-                             a.weight_extra == b.weight_extra;
+                             a.weight_extra == b.weight_extra && a.backward_end == b.backward_end;
                     });
 }
 
@@ -211,6 +213,8 @@ Seconds Timeline::simulate(const PipelineWork& work, std::vector<Event>* events)
     stages_ = run_stages_;
     counts_ = run_counts_;
     last_ = run_last_;
+    held_at_peak_ = run_held_;
+    waiting_at_peak_ = run_waiting_;
     return finish(work, events);
   }
   if (follow_orders(work)) {
@@ -225,6 +229,8 @@ Seconds Timeline::simulate(const PipelineWork& work, std::vector<Event>* events)
     run_stages_ = stages_;
     run_counts_ = counts_;
     run_last_ = last_;
+    run_held_ = held_at_peak_;
+    run_waiting_ = waiting_at_peak_;
   }
   return finish(work, events);
 }
@@ -284,14 +290,24 @@ void Timeline::weigh_slots(const PipelineWork& work, std::int64_t stage) {
   const ChunkLoad& load = work.chunks[static_cast<std::size_t>(stage)];
   StageTimes& times = stages_[static_cast<std::size_t>(stage)];
   times.in_flight = most_in_flight(work.schedule, stage, work.ranks(), work.micro_batches);
-  times.peak =
-      static_cast<double>(times.in_flight) * load.held + std::max(load.forward_extra, load.backward_extra);
+  const Bytes held = static_cast<double>(times.in_flight) * load.held;
+  const bool forward = load.forward_extra >= load.backward_extra;
+  times.peak = held + std::max(load.forward_extra, load.backward_extra);
+  times.moment = {forward ? PassKind::kForward : PassKind::kBackward, stage};
+  std::int64_t& at_peak = held_at_peak_[static_cast<std::size_t>(stage)];
+  at_peak = times.in_flight;
+  if (const Bytes end = held - load.held + load.backward_end; end > times.peak) {
+    times.peak = end;
+    times.moment = {PassKind::kBackward, stage, true};
+    --at_peak;
+  }
 }
 
 void Timeline::take_footprint() {
   const auto ranks = executor_.footprint().ranks();
   for (std::size_t r = 0; r < stages_.size(); ++r) {
     stages_[r].peak = ranks[r].peak;
+    stages_[r].moment = ranks[r].moment;
     stages_[r].in_flight = ranks[r].in_flight;
   }
 }
@@ -302,6 +318,8 @@ void Timeline::take_ends(const PipelineWork& work) {
   take_footprint();
   for (std::size_t n = 0; n < work.chunks.size(); ++n) {
     counts_[n] = footprint.backwards()[n];
+    held_at_peak_[n] = footprint.held_at_peak()[n];
+    waiting_at_peak_[n] = footprint.waiting_at_peak()[n];
     last_[n] = {executor_.last_start(n).value, executor_.last_end(n).value};
   }
 }

@@ -49,6 +49,9 @@ class Timeline {
 
   std::span<const StageTimes> stages() const { return stages_; }
   std::span<const ChunkCounts> chunks() const { return counts_; }
+  // Node by node, at the peak of its rank; see Footprint.
+  std::span<const std::int64_t> held_at_peak() const { return held_at_peak_; }
+  std::span<const std::int64_t> waiting_at_peak() const { return waiting_at_peak_; }
 
  private:
   // One stage while passes run: what it takes, and how far it has come. Plain doubles, in seconds.
@@ -93,6 +96,7 @@ class Timeline {
 
   std::vector<StageTimes> stages_;
   std::vector<ChunkCounts> counts_;
+  std::vector<std::int64_t> held_at_peak_, waiting_at_peak_, run_held_, run_waiting_;
   std::vector<LastPass> last_;
   std::vector<Cursor> cursors_;  // with one before the first and one after the last stage, to send into
   Executor executor_;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/units.h"
+#include "spec/operator_kind.h"
 #include "spec/schedule_kind.h"
 
 namespace foretrain {
@@ -35,6 +36,7 @@ struct ChunkLoad {
   Bytes forward_extra;              // above what is held, while a forward runs
   Bytes backward_extra;             // likewise a backward, whole or to inputs
   Bytes weight_extra;               // likewise a backward to weights
+  Bytes backward_end;               // above what is left when a backward, whole or to weights, ends
   std::span<const Bucket> buckets;  // in the order in which they are reduced
 };
 
@@ -86,6 +88,13 @@ struct Event {
   std::int64_t chunk = 0;  // on that rank
 };
 
+// When a rank holds the most: in which pass, and what it holds for others beside it.
+struct PeakMoment {
+  PassKind pass = PassKind::kForward;
+  std::int64_t node = 0;
+  bool at_end = false;  // when the pass has let go of what it was kept for
+};
+
 struct StageTimes {
   Seconds compute;       // in passes
   Seconds sending;       // blocked by its own sends, and by receives that block
@@ -94,6 +103,7 @@ struct StageTimes {
   Seconds exchange;  // of shared embeddings, without the wait for the other end
   Seconds end;
   Bytes peak;  // largest sum of held and extra bytes
+  PeakMoment moment;
   std::int64_t in_flight =
       0;  // most micro-batches held at once for a backward to inputs, each chunk's counted
 };

@@ -101,7 +101,7 @@ class RowReader {
     TRY(number(peak_gib));
     if (step_s) out.step = Seconds(*step_s);
     if (peak_gib) out.peak_memory = gib(*peak_gib);
-    TRY(word(kMemoryCounterNames, out.memory_counter));
+    TRY(word(kStatedCounterNames, out.memory_counter));
     if (const std::string_view inferred = next_cell(); !inferred.empty())
       for (const std::string_view name : split(inferred, ';')) out.inferred.emplace_back(name);
     out.notes = Notes(next_cell());

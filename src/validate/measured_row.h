@@ -24,8 +24,8 @@ enum class RowSchedule : unsigned char { kNone, k1f1b, kInterleaved };
 inline constexpr std::array<std::string_view, 3> kRowScheduleNames = {"none", "1f1b", "interleaved"};
 
 // Who counted the memory: torch's counters, the driver, or nobody says.
-enum class MemoryCounter : unsigned char { kUnknown, kAllocated, kReserved, kNvidiaSmi };
-inline constexpr std::array<std::string_view, 4> kMemoryCounterNames = {"unknown", "allocated", "reserved",
+enum class StatedCounter : unsigned char { kUnknown, kAllocated, kReserved, kNvidiaSmi };
+inline constexpr std::array<std::string_view, 4> kStatedCounterNames = {"unknown", "allocated", "reserved",
                                                                         "nvidia-smi"};
 
 // The items of a notes cell: `key=value` (of a key that stands twice, the first), or free text.
@@ -66,7 +66,7 @@ struct MeasuredRow {
   std::optional<Seconds> step;  // absent where the run failed
   std::optional<double> tokens_per_s_per_gpu;
   std::optional<Bytes> peak_memory;  // of the worst GPU
-  std::optional<MemoryCounter> memory_counter;
+  std::optional<StatedCounter> memory_counter;
   std::vector<std::string> inferred;  // columns that the source does not state (the `assumed` column)
   Notes notes;
 

@@ -29,7 +29,7 @@ TEST_CASE("a row is read into typed cells") {
   CHECK(row.schedule == RowSchedule::k1f1b);
   CHECK(row.step == Seconds(0.5));
   CHECK(row.peak_memory == gib(12));
-  CHECK(row.memory_counter == MemoryCounter::kAllocated);
+  CHECK(row.memory_counter == StatedCounter::kAllocated);
   CHECK(row.inferred == std::vector<std::string>{"vocab", "tied"});
   CHECK(row.notes.find("fastest_s") == "0.45");
   CHECK(row.at.line == 2);

@@ -48,22 +48,30 @@ std::array<std::optional<PartScore>, 3> score_parts(const MeasuredRow& row, cons
   return parts;
 }
 
-Bytes counted(const Prediction& prediction, std::optional<MemoryCounter> counter) {
-  switch (counter.value_or(MemoryCounter::kUnknown)) {
+// By the counter that the row states, of the worst stage; otherwise by what the framework's log says.
+Bytes counted(const Prediction& prediction, const Stack& stack, std::optional<StatedCounter> stated) {
+  MemoryCounter counter = stack.logged_counter;
+  if (stated == StatedCounter::kAllocated) counter = MemoryCounter::kAllocated;
+  if (stated == StatedCounter::kReserved) counter = MemoryCounter::kReserved;
+  if (stated == StatedCounter::kNvidiaSmi) counter = MemoryCounter::kNvidiaSmi;
+  const bool unknown = !stated || stated == StatedCounter::kUnknown;
+  const bool first = unknown && stack.logged_stage == LoggedStage::kFirst;
+  const auto stage = static_cast<std::size_t>(first ? 0 : prediction.worst_stage);
+  const MemoryCounters& memory = prediction.stages[stage].memory;
+  switch (counter) {
     case MemoryCounter::kAllocated:
-      return prediction.peak_allocated;
-    case MemoryCounter::kNvidiaSmi:
-      return prediction.peak;
+      return memory.allocated;
     case MemoryCounter::kReserved:
-    case MemoryCounter::kUnknown:
+      return memory.reserved;
+    case MemoryCounter::kNvidiaSmi:
       break;
   }
-  return prediction.peak_reserved;
+  return memory.total;
 }
 
 bool better(const Score& a, const Score& b) {
   if (a.fits != b.fits) return a.fits;
-  return a.fits ? a.step < b.step : a.peak < b.peak;
+  return a.fits ? a.step < b.step : a.needed < b.needed;
 }
 
 // Settles what the row leaves open, cheapest first, and says so in `assumed`.
@@ -159,8 +167,10 @@ Result<RowScore> RowScorer::score(const MeasuredRow& row) {
   if (open) out.predicted.spread *= kOpenChoiceWidening;
   out.parts = score_parts(row, row_run.run, prediction);
   out.measured_memory = row.peak_memory;
-  out.predicted_memory = counted(prediction, row.memory_counter);
+  out.predicted_memory = counted(prediction, row_run.run.stack, row.memory_counter);
   out.fits = prediction.fits;
+  out.fit_probability = prediction.fit_probability;
+  out.needed_share = prediction.needed / prediction.usable;
   out.params = prediction.params;
   out.assumed = std::move(row_run.run.assumed);
   return out;

@@ -39,6 +39,8 @@ struct RowScore {
   std::optional<Bytes> measured_memory;
   Bytes predicted_memory;  // by the counter that the row used
   bool fits = false;
+  double fit_probability = 0;
+  double needed_share = 0;  // of the usable memory, on the worst stage
   std::int64_t params = 0;
   std::vector<std::string> assumed;
 

@@ -55,7 +55,12 @@ Summary summarise(const std::vector<const RowScore*>& rows) {
     if (!row->skipped.empty()) {
       ++summary.skipped;
       ++summary.skipped_reasons[row->skipped];
-    } else if (const auto error = row->error()) {
+      continue;
+    }
+    const auto step = static_cast<std::size_t>(row->fit_probability * static_cast<double>(kFitBins));
+    FitBin& bin = summary.fits.reliability[std::min(step, kFitBins - 1)];
+    ++bin.rows;
+    if (const auto error = row->error()) {
       errors.push_back(*error);
       if (const auto memory_error = row->memory_error()) memory_errors.push_back(*memory_error);
       for (std::size_t i = 0; i < part_errors.size(); ++i)
@@ -64,6 +69,7 @@ Summary summarise(const std::vector<const RowScore*>& rows) {
       ++summary.fits.measured_rows;
       if (!row->fits) ++summary.fits.false_oom;
     } else {
+      ++bin.failed;
       ++summary.fits.oom_rows;
       if (!row->fits) ++summary.fits.oom_caught;
     }

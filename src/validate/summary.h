@@ -31,11 +31,18 @@ struct PartSummary {
   double bias = kNoFigure;
 };
 
+inline constexpr std::size_t kFitBins = 5;
+struct FitBin {
+  std::size_t rows = 0;
+  std::size_t failed = 0;
+};
+
 struct FitSummary {
-  std::size_t oom_rows = 0;       // failed for memory
-  std::size_t oom_caught = 0;     // of these, predicted not to fit
-  std::size_t measured_rows = 0;  // ran
-  std::size_t false_oom = 0;      // of these, predicted not to fit
+  std::size_t oom_rows = 0;                    // failed for memory
+  std::size_t oom_caught = 0;                  // of these, predicted not to fit
+  std::size_t measured_rows = 0;               // ran
+  std::size_t false_oom = 0;                   // of these, predicted not to fit
+  std::array<FitBin, kFitBins> reliability{};  // by fit_probability, in equal steps from 0 to 1
 };
 
 struct Summary {

@@ -134,7 +134,7 @@ class StepWriter {
       case OperatorKind::kLinear:
         step.op.sizes = {tokens, width(entry.in), width(entry.out)};
         // A gathered input can be dropped and gathered again: then only this rank's share is kept.
-        if (entered_ && c.sp && stack_.sp_gather_again) inputs /= static_cast<double>(c.tp);
+        if (entered_ && c.sp_gather_again) inputs /= static_cast<double>(c.tp);
         entered_ = false;
         break;
       case OperatorKind::kBatchedProduct: {
@@ -184,30 +184,37 @@ class StepWriter {
       }
     }
 
-    double saved = 0;
-    for (const SavedTensor tensor : entry.saves) {
-      switch (tensor) {
-        case SavedTensor::kInput:
-          if (!input_kept_) saved += a * inputs;
-          break;
-        case SavedTensor::kOutput:
-          saved += a * outputs;
-          break;
-        case SavedTensor::kInputFp32:
-          saved += 4 * inputs;
-          break;
-        case SavedTensor::kOutputFp32:
-          saved += 4 * outputs;
-          break;
-        case SavedTensor::kMask:
-          saved += inputs;
-          break;
-        case SavedTensor::kStats:
-          saved += stats;
-          break;
+    const auto bytes_of_saves = [&](const std::vector<SavedTensor>& saves) {
+      double saved = 0;
+      for (const SavedTensor tensor : saves) {
+        switch (tensor) {
+          case SavedTensor::kInput:
+            if (!input_kept_) saved += a * inputs;
+            break;
+          case SavedTensor::kOutput:
+            saved += a * outputs;
+            break;
+          case SavedTensor::kInputFp32:
+            saved += 4 * inputs;
+            break;
+          case SavedTensor::kOutputFp32:
+            saved += 4 * outputs;
+            break;
+          case SavedTensor::kMask:
+            saved += inputs;
+            break;
+          case SavedTensor::kStats:
+            saved += stats;
+            break;
+        }
       }
-    }
-    step.saved = Bytes(saved * static_cast<double>(entry.times));
+      return Bytes(saved * static_cast<double>(entry.times));
+    };
+    step.saved = bytes_of_saves(entry.saves);
+    if (entry.selective_saves)
+      step.selective_saved = bytes_of_saves(*entry.selective_saves);
+    else if (!entry.selective)
+      step.selective_saved = step.saved;
     if (entry.extra) step.extra = {Bytes((*entry.extra)[0] * outputs), Bytes((*entry.extra)[1] * outputs)};
     step.has_backward = entry.launches[1] > 0 || entry.launches[2] > 0;
     if (step.op.launches > 0 || step.has_backward) steps_.push_back(step);

@@ -18,6 +18,7 @@ struct Step {
   std::int64_t times = 1;
   Bytes saved;
   std::optional<std::array<Bytes, 2>> extra;  // held on top while it runs, forward and backward
+  Bytes selective_saved;                      // under selective recomputation
   bool selective = false;
   bool has_backward = true;
 };

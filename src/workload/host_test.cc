@@ -72,7 +72,7 @@ TEST_CASE("A stack without such counts adds no task") {
 }
 
 TEST_CASE("A step's logging stands before its update") {
-  const Pass pass = build_optimizer(stack(), Dtype::kBf16, Dtype::kFp32, 1000, 1000, 10);
+  const Pass pass = build_optimizer(stack(), UpdateFormat{}, 1000, 1000, 10);
   CHECK(pass.repeats.front().tasks.front().calls == 11);
   CHECK(pass.repeats.front().tasks.front().kind == Task::Kind::kHost);
 }

@@ -10,7 +10,7 @@ bool on_data_stream(const Task& task) {
 Pass only(const Pass& pass, Direction direction) {
   Pass result;
   for (const Repeat& repeat : pass.repeats) {
-    Repeat kept{repeat.count, repeat.is_layer, {}};
+    Repeat kept{repeat.count, repeat.is_layer, {}, repeat.releases, repeat.recomputes, repeat.leaves};
     for (const Task& task : repeat.tasks)
       if (task.direction == direction) kept.tasks.push_back(task);
     if (!kept.tasks.empty()) result.repeats.push_back(std::move(kept));
@@ -31,6 +31,12 @@ Bytes saved_bytes(const Pass& pass) {
   Bytes sum;
   for (const Repeat& repeat : pass.repeats)
     for (const Task& task : repeat.tasks) sum += task.saved * static_cast<double>(repeat.count);
+  return sum;
+}
+
+Bytes saved_bytes(const Repeat& repeat) {
+  Bytes sum;
+  for (const Task& task : repeat.tasks) sum += task.saved;
   return sum;
 }
 

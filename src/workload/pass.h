@@ -42,10 +42,15 @@ inline bool is_gather(const Task& task) {
   return on_data_stream(task) && task.collective.kind == CollectiveKind::kAllGather;
 }
 
+// Of a backward: what each time lets go (its forward's saved tensors), makes again and holds while it lasts,
+// and leaves behind (autograd's own gradients, where they live until the backward ends).
 struct Repeat {
   std::int64_t count = 1;
   bool is_layer = false;
   std::vector<Task> tasks;
+  Bytes releases;
+  Bytes recomputes;
+  Bytes leaves;
 
   bool operator==(const Repeat&) const = default;
 };
@@ -61,6 +66,7 @@ Pass only(const Pass& pass, Direction direction);
 
 Flops flops(const Pass& pass);  // recomputation included
 Bytes saved_bytes(const Pass& pass);
+Bytes saved_bytes(const Repeat& repeat);  // once
 std::int64_t launches(const Pass& pass);
 
 }  // namespace foretrain

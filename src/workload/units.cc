@@ -33,7 +33,8 @@ void UnitWriter::scatter(std::vector<Task>& tasks, std::int64_t elements) {
                                whole / static_cast<double>(choices_.units.shards), Direction::kWeight));
   // As autograd made them, and once more in the format of the reduction, where that is wider.
   const bool wider = bytes_of(choices_.units.reduce_dtype) > bytes_of(choices_.precision);
-  const Bytes gradients = weight_bytes(elements) + (wider ? whole : Bytes(0));
+  const double buffers = static_cast<double>(stack_.reduce_buffers) - (wider ? 0 : 1);
+  const Bytes gradients = weight_bytes(elements) + whole * buffers;
   work_.unit_gradients = std::max(work_.unit_gradients, gradients);
 }
 
@@ -43,12 +44,15 @@ void UnitWriter::unit(Repeat& forward, Repeat& backward, std::int64_t elements, 
   if (units.gathers_forward) gather(forward.tasks, elements, Direction::kForward);
   if (units.gathers_backward && is_block) gather(backward.tasks, elements, Direction::kBackward);
   if (units.scatters) scatter(backward.tasks, elements);
-  if (units.keeps_gathered) work_.gathered += weight_bytes(elements) * static_cast<double>(backward.count);
-  if (!units.gathers_backward) return;
-  // A block at work and the next one on its way.
+  if (!is_block && (units.keeps_gathered || units.gathers_backward)) work_.gathered += weight_bytes(elements);
+}
+
+void UnitWriter::hold_blocks(std::int64_t elements, std::int64_t blocks) {
+  const UnitSharding& units = choices_.units;
+  if (!units.keeps_gathered && !units.gathers_backward) return;
   const bool ahead = stack_.prefetch[0] != Prefetch::kNone || stack_.prefetch[1] != Prefetch::kNone;
-  const std::int64_t blocks = std::min<std::int64_t>(backward.count, ahead ? 2 : 1);
-  work_.gathered += weight_bytes(elements) * static_cast<double>(is_block ? blocks : 1);
+  if (!units.keeps_gathered) blocks = std::min(blocks, ahead ? stack_.gathered_units : 1);
+  work_.gathered += weight_bytes(elements) * static_cast<double>(blocks);
 }
 
 std::int64_t UnitWriter::elements(const Chunk& part, bool ends_together) const {

@@ -20,6 +20,9 @@ class UnitWriter {
   // at once, and the embedding's does not need them.
   void unit(Repeat& forward, Repeat& backward, std::int64_t elements, bool is_block);
 
+  // The gathered weights of blocks: all, or those at work and on their way.
+  void hold_blocks(std::int64_t elements, std::int64_t blocks);
+
   std::int64_t elements(const Chunk& part, bool ends_together) const;
 
  private:

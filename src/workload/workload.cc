@@ -15,7 +15,7 @@ class TaskWriter {
   TaskWriter(const Model& model, const Stack& stack, const Choices& choices)
       : choices_(choices),
         blocking_(stack.tp_blocking),
-        gather_again_(stack.sp_gather_again && choices.sp),
+        gather_again_(choices.sp_gather_again),
         // Under ZeRO 2 and 3 whole gradients live for one backward; only shards are added up.
         fused_accumulation_(stack.fused_accumulation || choices.units.scatters),
         activation_(static_cast<double>(choices.micro_batch * choices.seq * model.hidden) *
@@ -85,7 +85,8 @@ class TaskWriter {
     task.direction = pass == PassKind::kWeight    ? Direction::kWeight
                      : pass == PassKind::kForward ? forward_direction(recompute)
                                                   : Direction::kBackward;
-    if (pass == PassKind::kForward && !recompute) task.saved = step.saved;
+    if (pass == PassKind::kForward && !recompute)
+      task.saved = choices_.recompute == Recompute::kSelective ? step.selective_saved : step.saved;
     if (step.extra) task.extra = (*step.extra)[pass == PassKind::kForward ? 0 : 1];
     tasks_.push_back(task);
   }
@@ -164,7 +165,7 @@ void add_loss_exchange(const Choices& choices, std::vector<Task>& tasks) {
 
 // A product that is fed a shard gathered for it keeps the shard; several products with one input keep it
 // once.
-Bytes held_for_weight(const std::vector<Step>& steps, const Stack& stack, const Choices& choices) {
+Bytes held_for_weight(const std::vector<Step>& steps, const Choices& choices) {
   double sum = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Step& step = steps[i];
@@ -172,18 +173,23 @@ Bytes held_for_weight(const std::vector<Step>& steps, const Stack& stack, const 
         step.launches[2] == 0)
       continue;
     const auto size = [&](std::size_t k) { return static_cast<double>(step.op.sizes[k]); };
-    const bool gathered =
-        i > 0 && steps[i - 1].kind == Step::Kind::kEnter && choices.sp && stack.sp_gather_again;
+    const bool gathered = i > 0 && steps[i - 1].kind == Step::Kind::kEnter && choices.sp_gather_again;
     const double input = size(0) * size(1) / (gathered ? static_cast<double>(choices.tp) : 1.0);
     sum += bytes_of(step.op.dtype) * (input + size(0) * size(2) * static_cast<double>(step.times));
   }
   return Bytes(sum);
 }
 
-Bytes saved_by(const std::vector<Step>& steps, bool skip_selective) {
+// What selective recomputation does not keep: all of it is there again while a layer's backward runs.
+Bytes dropped_by_selective(const std::vector<Step>& steps) {
   Bytes sum;
-  for (const Step& step : steps)
-    if (!(skip_selective && step.selective)) sum += step.saved;
+  for (const Step& step : steps) sum += std::max(Bytes(0), step.saved - step.selective_saved);
+  return sum;
+}
+
+Bytes saved_by(const std::vector<Step>& steps) {
+  Bytes sum;
+  for (const Step& step : steps) sum += step.saved;
   return sum;
 }
 
@@ -292,7 +298,9 @@ Choices choices_of(const Model& model, const Plan& plan, const Stack& stack, std
   c.sp = plan.sp && plan.tp > 1;
   c.micro_batch = plan.micro_batch;
   c.seq = seq;
+  c.sp_gather_again = c.sp && plan.sp_gather_again.value_or(stack.sp_gather_again);
   c.recompute = plan.recompute;
+  if (plan.recompute == Recompute::kFull) c.recompute_layers = plan.recompute_layers;
   c.attention = plan.attention.value_or(stack.default_attention);
   c.precision = plan.precision;
   c.partition_activations = plan.partition_activations.value_or(false) && plan.tp > 1;
@@ -303,85 +311,115 @@ Choices choices_of(const Model& model, const Plan& plan, const Stack& stack, std
   return c;
 }
 
-ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& choices, const Chunk& chunk) {
-  CHECK_THAT(model.blocks.size() == 1);
-  ChunkWork work;
-  const bool full = choices.recompute == Recompute::kFull;
-  const bool selective = choices.recompute == Recompute::kSelective;
+namespace {
 
-  const auto ends = [&](const std::vector<Step>& steps, bool is_head) {
-    TaskWriter forward(model, stack, choices);
-    forward.forward(steps, 0, steps.size(), false);
-    Repeat f{1, false, forward.take()};
-    if (is_head) add_loss_exchange(choices, f.tasks);
-    work.forward.repeats.push_back(std::move(f));
-    TaskWriter backward(model, stack, choices);
-    backward.backward(steps, false);
-    if (!is_head && chunk.last && model.tied)
-      backward.add_tied_gradients(model.hidden, padded_vocab(model, stack, choices.tp) / choices.tp);
-    work.held_for_weight += held_for_weight(steps, stack, choices);
-    return Repeat{1, false, backward.take()};
-  };
+// The passes of one chunk while they are put together.
+class ChunkWriter {
+ public:
+  ChunkWriter(const Model& model, const Stack& stack, const Choices& choices)
+      : model_(model), stack_(stack), choices_(choices), units_(model, stack, choices, work_) {}
 
-  Repeat embedding_backward;
-  if (chunk.first) embedding_backward = ends(embedding_steps(model, stack, choices), false);
-
-  Repeat layer_backward;
-  if (chunk.layers > 0) {
-    const std::vector<Step> steps = block_steps(model, stack, choices, model.blocks.front().block);
-    TaskWriter forward(model, stack, choices);
-    forward.forward(steps, 0, steps.size(), false);
-    Repeat f{chunk.layers, true, forward.take()};
-    add_calls(f.tasks, stack.calls_per_layer[0] + choices.calls_beside_messages, false);
-    spread_syncs(f.tasks, stack.syncs_per_layer, false);
-    if (full) {
-      const double share =
-          choices.sp || choices.partition_activations ? static_cast<double>(choices.tp) : 1.0;
-      set_saved(f.tasks, Bytes(static_cast<double>(choices.micro_batch * choices.seq * model.hidden) *
-                               bytes_of(choices.precision) / share));
-      work.recomputed = saved_by(steps, false);
-    } else if (selective) {
-      set_saved(f.tasks, saved_by(steps, true));
-      work.recomputed = saved_by(steps, false) - saved_by(steps, true);
+  ChunkWork write(const Chunk& chunk) {
+    last_ = chunk.last;
+    // Tied ends on one rank are one unit, the embedding's.
+    const bool both = chunk.first && chunk.last, joined = both && model_.tied;
+    if (chunk.first)
+      end(embedding_steps(model_, stack_, choices_), false, units_.elements({0, true, joined}, both));
+    if (chunk.layers > 0) {
+      const std::int64_t elements = units_.elements({1, false, false}, both);
+      const bool full = choices_.recompute == Recompute::kFull;
+      const std::int64_t some = choices_.recompute_layers;
+      const std::int64_t again = !full ? 0 : some > 0 ? std::min(some, chunk.layers) : chunk.layers;
+      if (again > 0) layers(again, true, elements);
+      if (again < chunk.layers) layers(chunk.layers - again, false, elements);
+      units_.hold_blocks(elements, chunk.layers);
     }
-    work.forward.repeats.push_back(std::move(f));
-    work.held_for_weight += held_for_weight(steps, stack, choices) * static_cast<double>(chunk.layers);
-
-    TaskWriter backward(model, stack, choices);
-    if (full) {
-      if (choices.partition_activations) backward.gather_checkpoint();
-      backward.forward(steps, 0, recomputed_steps(steps, stack), true);
+    if (chunk.last)
+      end(head_steps(model_, stack_, choices_), true, joined ? 0 : units_.elements({0, false, true}, both));
+    while (!backwards_.empty()) {
+      if (!backwards_.back().tasks.empty()) work_.backward.repeats.push_back(std::move(backwards_.back()));
+      backwards_.pop_back();
     }
-    backward.backward(steps, selective);
-    layer_backward = Repeat{chunk.layers, true, backward.take()};
-    add_calls(layer_backward.tasks, stack.calls_per_layer[1] + choices.calls_beside_messages, false);
-    if (full) {
-      add_calls(layer_backward.tasks,
-                stack.calls_per_layer[0] + stack.calls_per_recompute + choices.calls_beside_messages, true);
-      spread_syncs(layer_backward.tasks, stack.syncs_per_layer, true);
-    }
-    spread_syncs(layer_backward.tasks, stack.syncs_per_layer, false);
+    if (choices_.sp) work_.shared_buffers = activation() * static_cast<double>(stack_.sp_buffers);
+    add_host_work(stack_, chunk, work_);
+    return std::move(work_);
   }
 
-  Repeat head_backward;
-  if (chunk.last) head_backward = ends(head_steps(model, stack, choices), true);
+ private:
+  Bytes activation() const {
+    return Bytes(static_cast<double>(choices_.micro_batch * choices_.seq * model_.hidden) *
+                 bytes_of(choices_.precision));
+  }
 
-  // Tied ends on one rank are one unit, the embedding's.
-  UnitWriter units(model, stack, choices, work);
-  const bool both = chunk.first && chunk.last, joined = both && model.tied;
-  if (chunk.first)
-    units.unit(work.forward.repeats.front(), embedding_backward, units.elements({0, true, joined}, both),
-               false);
-  if (chunk.layers > 0)
-    units.unit(work.forward.repeats[chunk.first ? 1 : 0], layer_backward,
-               units.elements({1, false, false}, both), true);
-  if (chunk.last && !joined)
-    units.unit(work.forward.repeats.back(), head_backward, units.elements({0, false, true}, both), false);
+  void end(const std::vector<Step>& steps, bool is_head, std::int64_t elements) {
+    TaskWriter forward(model_, stack_, choices_);
+    forward.forward(steps, 0, steps.size(), false);
+    Repeat f{1, false, forward.take(), {}, {}, {}};
+    if (is_head) add_loss_exchange(choices_, f.tasks);
+    TaskWriter backward(model_, stack_, choices_);
+    backward.backward(steps, false);
+    if (!is_head && last_ && model_.tied)
+      backward.add_tied_gradients(model_.hidden, padded_vocab(model_, stack_, choices_.tp) / choices_.tp);
+    work_.held_for_weight += held_for_weight(steps, choices_);
+    add(std::move(f), Repeat{1, false, backward.take(), {}, {}, {}}, elements, false);
+  }
 
-  for (Repeat* repeat : {&head_backward, &layer_backward, &embedding_backward})
-    if (!repeat->tasks.empty()) work.backward.repeats.push_back(std::move(*repeat));
-  add_host_work(stack, chunk, work);
-  return work;
+  // A row of equal layers, all of them run again in the backward (`full`) or none.
+  void layers(std::int64_t count, bool full, std::int64_t elements) {
+    const std::vector<Step> steps = block_steps(model_, stack_, choices_, model_.blocks.front().block);
+    const bool selective = choices_.recompute == Recompute::kSelective;
+    TaskWriter forward(model_, stack_, choices_);
+    forward.forward(steps, 0, steps.size(), false);
+    Repeat f{count, true, forward.take(), {}, {}, {}};
+    add_calls(f.tasks, stack_.calls_per_layer[0] + choices_.calls_beside_messages, false);
+    spread_syncs(f.tasks, stack_.syncs_per_layer, false);
+    const bool divided = choices_.sp || choices_.partition_activations;
+    if (full) set_saved(f.tasks, activation() / (divided ? static_cast<double>(choices_.tp) : 1.0));
+    work_.held_for_weight += held_for_weight(steps, choices_) * static_cast<double>(count);
+
+    TaskWriter backward(model_, stack_, choices_);
+    if (full) {
+      if (choices_.partition_activations) backward.gather_checkpoint();
+      backward.forward(steps, 0, recomputed_steps(steps, stack_), true);
+    }
+    backward.backward(steps, selective);
+    Repeat b{count, true, backward.take(), {}, {}, {}};
+    add_calls(b.tasks, stack_.calls_per_layer[1] + choices_.calls_beside_messages, false);
+    if (full) {
+      add_calls(b.tasks,
+                stack_.calls_per_layer[0] + stack_.calls_per_recompute + choices_.calls_beside_messages,
+                true);
+      spread_syncs(b.tasks, stack_.syncs_per_layer, true);
+    }
+    spread_syncs(b.tasks, stack_.syncs_per_layer, false);
+    if (full) b.recomputes = saved_by(steps);
+    if (selective) b.recomputes = dropped_by_selective(steps);
+    add(std::move(f), std::move(b), elements, true);
+  }
+
+  void add(Repeat forward, Repeat backward, std::int64_t elements, bool is_block) {
+    units_.unit(forward, backward, elements, is_block);
+    backward.releases = saved_bytes(forward);
+    if (stack_.autograd_gradients && !choices_.units.scatters)
+      backward.leaves = Bytes(static_cast<double>(elements) * bytes_of(choices_.precision));
+    work_.forward.repeats.push_back(std::move(forward));
+    backwards_.push_back(std::move(backward));
+  }
+
+  const Model& model_;
+  const Stack& stack_;
+  const Choices& choices_;
+  ChunkWork work_;
+  UnitWriter units_;
+  std::vector<Repeat> backwards_;  // in the model's order
+  bool last_ = false;
+};
+
+}  // namespace
+
+ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& choices, const Chunk& chunk) {
+  CHECK_THAT(model.blocks.size() == 1);
+  return ChunkWriter(model, stack, choices).write(chunk);
 }
 
 std::int64_t padded_vocab(const Model& model, const Stack& stack, std::int64_t tp) {
@@ -425,8 +463,12 @@ ParameterShare parameter_share(const Model& model, const Stack& stack, std::int6
 
   ParameterShare share;
   share.elements = chunk.layers * block;
+  share.matrix_elements = chunk.layers * (h * (q + 2 * kv) + q * h + h * up + b.ffn / tp * h);
+  if (chunk.layers > 0)
+    share.largest_matrix = share.largest_tensor = h * std::max({q + 2 * kv, up, b.ffn / tp});
   share.tensors = chunk.layers * block_tensors;
   const std::int64_t table = padded_vocab(model, stack, tp) / tp * h;
+  if (chunk.first || chunk.last) share.largest_tensor = std::max(share.largest_tensor, table);
   if (chunk.first) {
     share.elements += table + position_parameters(model) + (model.embedding_norm ? norm : 0);
     share.tensors += 1 + (position_parameters(model) > 0 ? 1 : 0) + (model.embedding_norm ? norm_tensors : 0);
@@ -440,10 +482,21 @@ ParameterShare parameter_share(const Model& model, const Stack& stack, std::int6
   return share;
 }
 
-Pass build_optimizer(const Stack& stack, Dtype precision, Dtype grad_dtype, std::int64_t elements,
+UpdateFormat update_format(const Plan& plan, const Stack& stack) {
+  UpdateFormat format;
+  format.precision = plan.precision;
+  format.grad_dtype = accumulation_dtype(plan, stack);
+  format.moment_bytes = static_cast<std::int64_t>(bytes_of(stack.moment_dtype));
+  if (plan.optimizer == OptimizerKind::kAdamwBf16) format.moment_bytes = 2;
+  if (plan.optimizer == OptimizerKind::kAdamw8bit) format.moment_bytes = 1;
+  format.master = plan.precision != Dtype::kFp32 &&
+                  (plan.master_weights.value_or(stack.master_weights) || stack.fp32_weights);
+  return format;
+}
+
+Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_t elements,
                      std::int64_t owned, std::int64_t tensors) {
   const auto size = [](Dtype dtype) { return static_cast<std::int64_t>(bytes_of(dtype)); };
-  const bool master = stack.master_weights && precision != Dtype::kFp32;
   Repeat repeat;
   if (stack.calls_per_step > 0)
     repeat.tasks.push_back(host_task(Direction::kForward, stack.calls_per_step, true));
@@ -452,11 +505,15 @@ Pass build_optimizer(const Stack& stack, Dtype precision, Dtype grad_dtype, std:
     task.op.kind = entry.kind;
     task.op.impl = entry.impl;
     task.op.pass = PassKind::kStep;
-    task.op.dtype = precision;
+    task.op.dtype = format.precision;
     task.op.launches = static_cast<std::int32_t>(entry.launches[0]);
     const std::int64_t touched = entry.kind == OperatorKind::kZeroGrads ? elements : owned;
-    task.op.sizes = {touched,       tensors, size(grad_dtype), size(precision), size(stack.moment_dtype),
-                     master ? 4 : 0};
+    task.op.sizes = {touched,
+                     tensors,
+                     size(format.grad_dtype),
+                     size(format.precision),
+                     format.moment_bytes,
+                     format.master ? 4 : 0};
     task.times = entry.times;
     repeat.tasks.push_back(task);
   }

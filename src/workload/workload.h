@@ -55,6 +55,8 @@ struct Choices {
   bool partition_activations = false;
   bool dropout = false;
   bool accumulates = false;  // several micro-batches a step: gradients are added up
+  bool sp_gather_again = false;
+  std::int64_t recompute_layers = 0;  // of recompute full; 0: all
   Dtype grad_dtype = Dtype::kFp32;
   UnitSharding units;
   std::int64_t calls_beside_messages = 0;  // of a layer and direction, all tensor-parallel ranks together
@@ -70,9 +72,9 @@ Choices choices_of(const Model& model, const Plan& plan, const Stack& stack, std
 struct ChunkWork {
   Pass forward;
   Pass backward;         // B and W tasks in the order in which autograd runs them
-  Bytes recomputed;      // what a recomputed layer holds while its backward runs
   Bytes gathered;        // most weights that a pass has gathered at once (ZeRO 3)
   Bytes unit_gradients;  // and gradients of the largest unit, before they are scattered (ZeRO 2 and 3)
+  Bytes shared_buffers;  // whole activations that sp gathers into, kept from pass to pass
   // What products' W need when their B are over: their inputs and the gradients of their outputs.
   Bytes held_for_weight;
 };
@@ -84,6 +86,9 @@ struct ParameterShare {
   std::int64_t elements = 0;
   std::int64_t tensors = 0;
   std::int64_t embedding_elements = 0;  // of these, the tied embedding that first and last stage share
+  std::int64_t matrix_elements = 0;     // of these, in the blocks' matrices
+  std::int64_t largest_matrix = 0;      // elements of the largest of these
+  std::int64_t largest_tensor = 0;      // likewise with the ends of the model
 
   bool operator==(const ParameterShare&) const = default;
 };
@@ -91,8 +96,18 @@ ParameterShare parameter_share(const Model& model, const Stack& stack, std::int6
                                bool ends_together);
 
 // The optimizer's step of a rank that holds `elements` gradients and updates `owned` of them (fewer under
-// ZeRO), in `tensors` tensors. Gradients are zeroed all; everything else is done to what it owns.
-Pass build_optimizer(const Stack& stack, Dtype precision, Dtype grad_dtype, std::int64_t elements,
+// ZeRO), in `tensors` tensors. Gradients are zeroed all; everything else is done to what it owns. What Muon
+// iterates on is not timed: its step is that of AdamW.
+struct UpdateFormat {
+  Dtype precision = Dtype::kBf16;
+  Dtype grad_dtype = Dtype::kFp32;
+  std::int64_t moment_bytes = 4;  // each
+  bool master = true;             // an fp32 copy of the weights, or weights that are kept in fp32
+
+  bool operator==(const UpdateFormat&) const = default;
+};
+UpdateFormat update_format(const Plan& plan, const Stack& stack);
+Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_t elements,
                      std::int64_t owned, std::int64_t tensors);
 
 std::int64_t padded_vocab(const Model& model, const Stack& stack, std::int64_t tp);

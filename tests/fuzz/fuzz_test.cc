@@ -108,7 +108,7 @@ void expect_sound(const Prediction& p) {
   for (const StagePrediction& stage : p.stages) {
     expect_not_negative(stage.forward.value, "forward");
     expect_not_negative(stage.backward.value, "backward");
-    expect_not_negative(stage.total.value, "memory of a stage");
+    expect_not_negative(stage.memory.total.value, "memory of a stage");
     expect_not_negative(static_cast<double>(stage.parameters), "parameters of a stage");
   }
 }
@@ -281,6 +281,7 @@ void try_run_file(Random& random, bool& accepted) {
 void try_plan(Random& random, bool& accepted) {
   constexpr std::string_view plans[] = {
       "tp=4,pp=2,recompute=full,layers_per_stage=6-6",
+      "tp=4,sp=1,sp_gather_again=0,recompute=full,recompute_layers=3,optimizer=adamw_8bit,master_weights=0",
       "tp=1,pp=4,dp=4,zero=1,micro_batch=2,schedule=gpipe,precision=fp16",
       "zero=3,shard=2,overlap_param_gather=1",
       "sp=1,tp=2,attention=unfused,grad_dtype=fp32,reduce_dtype=bf16,overlap_grad_reduce=1",

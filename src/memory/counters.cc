@@ -1,0 +1,57 @@
+#include "memory/counters.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foretrain {
+namespace {
+
+constexpr double kMib = 1024.0 * 1024.0;
+
+Bytes rounded_up(Bytes bytes, double multiple) { return Bytes(std::ceil(bytes.value / multiple) * multiple); }
+
+}  // namespace
+
+Bytes rounded_block(Bytes bytes) { return std::max(Bytes(512), rounded_up(bytes, 512)); }
+
+Bytes segment_for(Bytes block) {
+  if (block <= Bytes(kMib)) return Bytes(2 * kMib);
+  if (block < Bytes(10 * kMib)) return Bytes(20 * kMib);
+  return rounded_up(block, 2 * kMib);
+}
+
+std::int64_t communicators(const Plan& plan) {
+  const std::int64_t gpus = plan.tp * plan.pp * plan.dp * plan.cp;
+  return (plan.tp > 1 ? 1 : 0) + (plan.dp * plan.cp > 1 ? 1 : 0) + (plan.pp > 1 ? 1 : 0) + (gpus > 1 ? 1 : 0);
+}
+
+Bytes outside_torch(const Plan& plan) {
+  return gib(kContextGib + kCommunicatorGib * static_cast<double>(communicators(plan)));
+}
+
+MemoryCounters memory_counters(const StateBytes& states, const PassesPeak& passes, Bytes largest_gradient,
+                               const Stack& stack, std::int64_t micro_batches, Bytes outside_torch) {
+  const auto at_peak = [&](Bytes in_passes) {
+    // Lazy gradients appear layer by layer while activations go: the larger of the two is the peak.
+    return stack.lazy_gradients && micro_batches == 1
+               ? states.total() - states.gradients + std::max(states.gradients, in_passes)
+               : states.total() + in_passes;
+  };
+  const Bytes step = states.total() + states.in_step();
+  const auto unless_served = [&](Bytes block, Bytes all) {
+    return block > passes.largest_block ? all : Bytes(0);
+  };
+
+  MemoryCounters counters;
+  counters.allocated = std::max(at_peak(passes.bytes), step);
+  const Bytes cached = passes.bytes * (1 + kFragmentation);
+  Bytes beside = unless_served(states.gather_block, states.gather_block) +
+                 unless_served(states.gather_pieces, states.gather_copies - states.gather_block);
+  if (stack.autograd_gradients) beside += unless_served(largest_gradient, largest_gradient);
+  counters.reserved = std::max(at_peak(cached) + beside, step);
+  counters.needed = std::max(at_peak(cached), step) + outside_torch;
+  counters.total = counters.reserved + outside_torch;
+  return counters;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,53 @@
+// From bytes in tensors to the counters that people read.
+//
+//   allocated   states, and what passes hold and use at their peak; or what the optimizer's step adds to the
+//               states, where that is more
+//   reserved    the segments of PyTorch's caching allocator. It asks CUDA for segments of 2 MiB (blocks up to
+//               1 MiB), 20 MiB (up to 10 MiB) or the block rounded up to 2 MiB, serves later requests from
+//               free blocks that are large enough, and never joins two segments. So what is asked for in
+//               another part of the step in pieces larger than any block of the passes comes on top of their
+//               peak: the whole weights that ZeRO 1 gathers, the gradient of an embedding. Within the passes
+//               freed and wanted sizes do not match exactly: kFragmentation of what they hold.
+//   total       nvidia-smi: with the CUDA context and its libraries, and NCCL's buffers, by communicator
+// What must fit is less than `total`: before it gives up, the allocator returns every segment that is free,
+// so blocks of the step need not be there beside those of the passes.
+#pragma once
+
+#include "memory/states.h"
+
+namespace foretrain {
+
+// Share of what passes hold and use. Fitted, with whole models left out (docs/memory.md).
+inline constexpr double kFragmentation = 0.08;
+
+// Beside torch, assumed: the context with the libraries' kernels, and NCCL's channels a communicator.
+inline constexpr double kContextGib = 0.6;
+inline constexpr double kCommunicatorGib = 0.2;
+
+struct PassesPeak {
+  Bytes bytes;          // held and used at the peak
+  Bytes largest_block;  // in any of the passes
+};
+
+struct MemoryCounters {
+  Bytes allocated;
+  Bytes reserved;
+  Bytes total;
+  Bytes needed;  // what must fit
+
+  bool operator==(const MemoryCounters&) const = default;
+};
+
+// A block as the allocator hands it out, and the segment that it asks CUDA for to get it.
+Bytes rounded_block(Bytes bytes);
+Bytes segment_for(Bytes block);
+
+// Communicators of a rank: tensor, data, pipeline neighbours, and the whole model's.
+std::int64_t communicators(const Plan& plan);
+Bytes outside_torch(const Plan& plan);  // context and communicators
+
+// A stack that frees gradients after each step has none of them when its only backward begins.
+MemoryCounters memory_counters(const StateBytes& states, const PassesPeak& passes, Bytes largest_gradient,
+                               const Stack& stack, std::int64_t micro_batches, Bytes outside_torch);
+
+}  // namespace foretrain

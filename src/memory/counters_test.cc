@@ -1,0 +1,79 @@
+#include "memory/counters.h"
+
+#include <doctest/doctest.h>
+
+using namespace foretrain;
+
+namespace {
+
+MemoryCounters counted(const StateBytes& states, Bytes passes, const Stack& stack,
+                       std::int64_t micro_batches = 2, Bytes largest_block = Bytes(1e9),
+                       Bytes largest_gradient = Bytes(0)) {
+  return memory_counters(states, {passes, largest_block}, largest_gradient, stack, micro_batches, Bytes(7));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "The allocator hands out multiples of 512 bytes from segments of 2 MiB, 20 MiB or the block's size") {
+  const double mib = 1024 * 1024;
+  CHECK(rounded_block(Bytes(1)) == Bytes(512));
+  CHECK(rounded_block(Bytes(513)) == Bytes(1024));
+  CHECK(segment_for(Bytes(mib)) == Bytes(2 * mib));
+  CHECK(segment_for(Bytes(mib + 512)) == Bytes(20 * mib));
+  CHECK(segment_for(Bytes(10 * mib)) == Bytes(10 * mib));
+  CHECK(segment_for(Bytes(11 * mib)) == Bytes(12 * mib));
+}
+
+TEST_CASE("Allocated is the larger of the passes' peak and the step's") {
+  const StateBytes states{
+      .weights = Bytes(20), .gradients = Bytes(20), .optimizer = Bytes(120), .step_copy = Bytes(40)};
+  CHECK(counted(states, Bytes(100), Stack{}).allocated == Bytes(260));
+  CHECK(counted(states, Bytes(10), Stack{}).allocated == Bytes(200));
+}
+
+TEST_CASE("Gradients that are freed after each step are not there when its only backward begins") {
+  const StateBytes states{.weights = Bytes(20), .gradients = Bytes(10), .optimizer = Bytes(40)};
+  Stack lazy;
+  lazy.lazy_gradients = true;
+  CHECK(counted(states, Bytes(100), lazy, 1).allocated == Bytes(160));
+  CHECK(counted(states, Bytes(5), lazy, 1).allocated == Bytes(70));  // at the step's end: all states
+  CHECK(counted(states, Bytes(100), lazy, 2).allocated ==
+        Bytes(170));  // kept from one micro-batch to the next
+  CHECK(counted(states, Bytes(100), Stack{}, 1).allocated == Bytes(170));
+}
+
+TEST_CASE("Reserved adds what no cached block can serve; what must fit does not") {
+  const StateBytes states{.weights = Bytes(20),
+                          .gradients = Bytes(10),
+                          .optimizer = Bytes(40),
+                          .gather_copies = Bytes(40),
+                          .gather_block = Bytes(20),
+                          .gather_pieces = Bytes(5)};
+  const double passes = 100 * (1 + kFragmentation);
+  const auto reserved = [&](double largest) {
+    return counted(states, Bytes(100), Stack{}, 2, Bytes(largest)).reserved.value;
+  };
+  CHECK(reserved(50) == doctest::Approx(70 + passes));
+  CHECK(reserved(19) == doctest::Approx(70 + passes + 20));  // the whole weights in one block
+  CHECK(reserved(4) == doctest::Approx(70 + passes + 40));   // and the other copy's pieces
+  CHECK(counted(states, Bytes(100), Stack{}, 2, Bytes(4)).needed.value == doctest::Approx(70 + passes + 7));
+  CHECK(counted(states, Bytes(1), Stack{}, 2, Bytes(4)).needed ==
+        Bytes(70 + 40 + 7));  // the step's are enough
+  Stack autograd;
+  autograd.autograd_gradients = true;
+  CHECK(counted(states, Bytes(100), autograd, 2, Bytes(50), Bytes(60)).reserved.value ==
+        doctest::Approx(70 + passes + 60));  // an embedding's gradient
+}
+
+TEST_CASE("nvidia-smi counts context and communicators too") {
+  Plan plan;
+  plan.dp = 1;
+  CHECK(communicators(plan) == 0);
+  CHECK(outside_torch(plan) == gib(kContextGib));
+  plan.tp = plan.pp = plan.dp = 2;
+  CHECK(communicators(plan) == 4);
+  CHECK(outside_torch(plan).value == doctest::Approx(gib(kContextGib + 4 * kCommunicatorGib).value));
+  const MemoryCounters c = counted({.weights = Bytes(1)}, Bytes(10), Stack{});
+  CHECK(c.total.value == doctest::Approx(c.reserved.value + 7));
+}

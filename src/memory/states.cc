@@ -1,0 +1,80 @@
+#include "memory/states.h"
+
+#include <algorithm>
+
+namespace foretrain {
+namespace {
+
+constexpr double kScaleBlock = 256;  // elements that share one fp32 scale of eight-bit moments
+// X, X X' and its polynomial while Newton-Schulz iterates on a matrix in bf16 (Jordan et al. 2024).
+constexpr double kIterates = 3;
+
+}  // namespace
+
+StateChoices state_choices(const Plan& plan, const Stack& stack) {
+  return {.precision = plan.precision,
+          .grad_dtype = accumulation_dtype(plan, stack),
+          .optimizer = plan.optimizer,
+          .master_weights = plan.master_weights.value_or(stack.master_weights),
+          .zero = plan.zero,
+          .shards = plan.shards(),
+          .replicated = plan.dp * plan.cp > 1};
+}
+
+bool keeps_master(const StateChoices& choices, const Stack& stack) {
+  return choices.master_weights && choices.precision != Dtype::kFp32 && !stack.fp32_weights;
+}
+
+double moment_bytes(OptimizerKind optimizer, const Stack& stack) {
+  switch (optimizer) {
+    case OptimizerKind::kAdamw:
+    case OptimizerKind::kMuon:
+      return 2 * bytes_of(stack.moment_dtype);
+    case OptimizerKind::kAdamwBf16:
+      return 2 * bytes_of(Dtype::kBf16);
+    case OptimizerKind::kAdamw8bit:
+      return 2 * (1 + 4 / kScaleBlock);
+  }
+  return 0;
+}
+
+StateBytes state_bytes(const ParameterShare& share, const Stack& stack, const StateChoices& c) {
+  const double n = static_cast<double>(share.elements);
+  const auto divided_from = [&](int level, double bytes) {
+    return Bytes(c.zero >= level ? bytes / static_cast<double>(c.shards) : bytes);
+  };
+  const bool has_master = keeps_master(c, stack);
+  double moments = n * moment_bytes(c.optimizer, stack);
+  if (c.optimizer == OptimizerKind::kMuon)
+    moments -= static_cast<double>(share.matrix_elements) * moment_bytes(c.optimizer, stack) / 2;
+
+  StateBytes states;
+  if (stack.fp32_weights) {
+    // The copies for use are units of the passes under ZeRO 3, and there from forward to backward below it.
+    const bool gathered = c.zero == 2 && stack.zero2_gather == Zero2Gather::kForward;
+    states.weights = divided_from(gathered ? 2 : 3, n * 4);
+    if (c.zero < 3 && c.precision != Dtype::kFp32) states.weights += Bytes(n * bytes_of(c.precision));
+  } else {
+    states.weights = divided_from(3, n * bytes_of(c.precision));
+  }
+  states.gradients = divided_from(2, n * bytes_of(c.grad_dtype));
+  states.optimizer = divided_from(1, n * (has_master ? 4 : 0) + moments);
+  if (stack.bucket_buffers && c.zero == 0 && c.replicated) states.buffers = Bytes(n * bytes_of(c.precision));
+
+  const bool casts = has_master && bytes_of(c.grad_dtype) < 4 &&
+                     std::any_of(stack.optimizer.begin(), stack.optimizer.end(),
+                                 [](const PartOperator& op) { return op.kind == OperatorKind::kCastGrads; });
+  if (casts) states.step_copy = divided_from(1, n * 4);
+  if (c.optimizer == OptimizerKind::kMuon && share.matrix_elements > 0)
+    states.step_copy += Bytes(kIterates * bytes_of(Dtype::kBf16) * static_cast<double>(share.largest_matrix));
+
+  if (c.zero == 1 && c.shards > 1 && stack.gather_copies > 0) {
+    const Bytes weights(n * bytes_of(c.precision));
+    states.gather_copies = weights * static_cast<double>(stack.gather_copies);
+    states.gather_block = weights;
+    if (stack.gather_copies > 1) states.gather_pieces = weights / static_cast<double>(c.shards);
+  }
+  return states;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,143 @@
+#include "predict/nearest.h"
+
+#include <algorithm>
+#include <array>
+
+#include "predict/uncertainty.h"
+
+namespace foretrain {
+namespace {
+
+constexpr int kMostChanges = 3;
+constexpr std::int64_t kMostTimes = 8;           // of a degree
+constexpr std::int64_t kMostPasses = 2'000'000;  // to simulate in all: some 10 ms
+constexpr std::int64_t kPassesAPlan = 2'000;     // that laying out a plan's passes is worth
+
+// A key with what it can be instead.
+struct Choice {
+  std::string_view key;
+  std::vector<Plan> (*others)(const Plan& plan);
+};
+
+template <class Change>
+std::vector<Plan> with(const Plan& plan, std::initializer_list<std::int64_t> values, Change change) {
+  std::vector<Plan> plans;
+  for (const std::int64_t value : values) {
+    plans.push_back(plan);
+    change(plans.back(), value);
+  }
+  return plans;
+}
+
+std::vector<Plan> more_sp(const Plan& plan) {
+  if (plan.sp || plan.tp == 1) return {};
+  return with(plan, {1}, [](Plan& p, std::int64_t) { p.sp = true; });
+}
+
+std::vector<Plan> more_recompute(const Plan& plan) {
+  std::vector<Plan> plans;
+  for (const Recompute recompute : {Recompute::kSelective, Recompute::kFull}) {
+    if (recompute <= plan.recompute && plan.recompute_layers == 0) continue;
+    plans.push_back(plan);
+    plans.back().recompute = recompute;
+    plans.back().recompute_layers = 0;
+  }
+  return plans;
+}
+
+std::vector<Plan> more_zero(const Plan& plan) {
+  std::vector<Plan> plans;
+  for (int zero = plan.zero + 1; zero <= 3; ++zero) {
+    plans.push_back(plan);
+    plans.back().zero = zero;
+  }
+  return plans;
+}
+
+std::vector<Plan> smaller_batches(const Plan& plan) {
+  std::vector<Plan> plans;
+  for (std::int64_t size = plan.micro_batch / 2; size >= 1; size /= 2) {
+    plans.push_back(plan);
+    plans.back().micro_batch = size;
+  }
+  return plans;
+}
+
+std::vector<Plan> more_tp(const Plan& plan) {
+  std::vector<Plan> plans;
+  for (std::int64_t times = 2; times <= kMostTimes; times *= 2) {
+    plans.push_back(plan);
+    plans.back().tp *= times;
+  }
+  return plans;
+}
+
+std::vector<Plan> more_pp(const Plan& plan) {
+  std::vector<Plan> plans;
+  for (std::int64_t times = 2; times <= kMostTimes; times *= 2) {
+    plans.push_back(plan);
+    plans.back().pp *= times;
+    plans.back().layers_per_stage.clear();
+  }
+  return plans;
+}
+
+constexpr std::array<Choice, 6> kChoices = {{{"sp", more_sp},
+                                             {"recompute", more_recompute},
+                                             {"zero", more_zero},
+                                             {"micro_batch", smaller_batches},
+                                             {"tp", more_tp},
+                                             {"pp", more_pp}}};
+
+class Search {
+ public:
+  Search(const Run& run, Evaluator& evaluator) : run_(run), evaluator_(evaluator) {}
+
+  // Plans with so many keys changed that fit, fastest first.
+  std::vector<FittingPlan> with_changes(int changes) {
+    found_.clear();
+    change(run_.plan, 0, changes);
+    std::stable_sort(found_.begin(), found_.end(),
+                     [](const FittingPlan& a, const FittingPlan& b) { return a.score.step < b.score.step; });
+    return std::move(found_);
+  }
+
+ private:
+  void change(const Plan& plan, std::size_t first, int left) {
+    if (left == 0) return consider(plan);
+    for (std::size_t i = first; i < kChoices.size(); ++i)
+      for (const Plan& other : kChoices[i].others(plan)) change(other, i + 1, left - 1);
+  }
+
+  void consider(const Plan& plan) {
+    if (passes_ > kMostPasses) return;
+    Run run = run_;
+    run.plan = plan;
+    run.plan.dp = 0;  // what the other degrees leave
+    if (run.plan.shard > 0) run.plan.shard = 0;
+    if (!check_run(run)) return;
+    passes_ += events_of(run.plan, run.global_batch) + kPassesAPlan;
+    if (passes_ > kMostPasses) return;
+    const Score score = evaluator_.score(run.plan, run.global_batch);
+    if (score.fits)
+      found_.push_back({run.plan, score, fit_probability(score.needed, run.cluster.gpu.usable)});
+  }
+
+  const Run& run_;
+  Evaluator& evaluator_;
+  std::int64_t passes_ = 0;
+  std::vector<FittingPlan> found_;
+};
+
+}  // namespace
+
+std::vector<FittingPlan> nearest_fitting(const Run& run, Evaluator& evaluator, std::size_t most) {
+  Search search(run, evaluator);
+  std::vector<FittingPlan> nearest;
+  for (int changes = 1; changes <= kMostChanges && nearest.size() < most; ++changes)
+    for (FittingPlan& plan : search.with_changes(changes))
+      if (nearest.size() < most) nearest.push_back(std::move(plan));
+  return nearest;
+}
+
+}  // namespace foretrain

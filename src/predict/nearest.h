@@ -1,0 +1,16 @@
+// What would make a plan fit: the nearest plans that do. Plans are told apart by the keys that differ: sp,
+// recompute, zero, micro_batch, tp, pp. Those with the fewest changed keys come first, and of these the
+// fastest; what the training computes (batch, sequence, formats, optimizer) is left as it is.
+#pragma once
+
+#include <vector>
+
+#include "predict/evaluator.h"
+#include "spec/run.h"
+
+namespace foretrain {
+
+// The first so many, none where no change of up to three keys is enough. `run` is checked.
+std::vector<FittingPlan> nearest_fitting(const Run& run, Evaluator& evaluator, std::size_t most = 3);
+
+}  // namespace foretrain

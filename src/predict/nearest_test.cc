@@ -1,0 +1,54 @@
+#include "predict/nearest.h"
+
+#include <doctest/doctest.h>
+
+#include "predict/testing.h"
+
+using namespace foretrain;
+
+namespace {
+
+// Keys in which two plans differ, but for dp, which the others decide.
+int changes(const Plan& a, const Plan& b) {
+  return (a.sp != b.sp) + (a.recompute != b.recompute) + (a.zero != b.zero) +
+         (a.micro_batch != b.micro_batch) + (a.tp != b.tp) + (a.pp != b.pp);
+}
+
+}  // namespace
+
+TEST_CASE("the nearest plans that fit do fit, differ in few keys, and come nearest and fastest first") {
+  const Run run = run_of("llama-2-13b", "dgx-h100", 8, "megatron", "tp=2,micro_batch=4", 64);
+  Evaluator evaluator = evaluator_of(run);
+  CHECK_FALSE(evaluator.score(run.plan, run.global_batch).fits);
+  const auto nearest = nearest_fitting(run, evaluator);
+  REQUIRE(nearest.size() == 3);
+  for (std::size_t i = 0; i < nearest.size(); ++i) {
+    const FittingPlan& plan = nearest[i];
+    Run checked = run;
+    checked.plan = plan.plan;
+    CHECK(check_run(checked).has_value());
+    CHECK(evaluator.score(plan.plan, run.global_batch) == plan.score);
+    CHECK(plan.score.fits);
+    CHECK(plan.fit_probability >= 0.8);
+    if (i == 0) continue;
+    const int before = changes(run.plan, nearest[i - 1].plan), now = changes(run.plan, plan.plan);
+    CHECK(before <= now);
+    if (before == now) CHECK(nearest[i - 1].score.step <= plan.score.step);
+  }
+}
+
+TEST_CASE("where one change is enough, it is one change") {
+  // 13e9 parameters of 18 bytes do not fit on one GPU of eight; sharded three ways they do.
+  const Run run = run_of("llama-2-13b", "dgx-h100", 8, "generic", "recompute=full", 64);
+  Evaluator evaluator = evaluator_of(run);
+  const auto nearest = nearest_fitting(run, evaluator);
+  REQUIRE_FALSE(nearest.empty());
+  CHECK(changes(run.plan, nearest.front().plan) == 1);
+}
+
+TEST_CASE("a model that nothing makes fit has no nearest plan, and a prediction of a plan that fits none") {
+  const Run large = run_of("gpt-1t", "h200-1", 1, "generic", "", 1);
+  Evaluator evaluator = evaluator_of(large);
+  CHECK(nearest_fitting(large, evaluator).empty());
+  CHECK(predict(run_of("gpt2", "h200-1", 1, "generic", "", 1)).would_fit.empty());
+}
