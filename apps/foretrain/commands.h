@@ -20,6 +20,16 @@ struct PredictOptions {
 };
 int run_predict(const PredictOptions& options, const std::string& presets_folder);
 
+struct SearchCommandOptions {
+  std::string model, cluster, gpus, global_batch, seq, stack, profile;
+  std::vector<std::string> set, range, forbid, why, what_if;
+  std::string top, objective, tokens, deadline, budget, headroom, threads, csv, html;
+  bool json = false;
+};
+class Team;
+// `team`: the ranks that search together, of which the first answers; null: this process alone.
+int run_search(const SearchCommandOptions& options, const std::string& presets_folder, Team* team = nullptr);
+
 struct ListOptions {
   std::string what;
   bool json = false;

@@ -11,6 +11,7 @@
 #include "base/nearest.h"
 #include "base/text.h"
 #include "commands.h"
+#include "make_team.h"
 
 namespace foretrain {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 struct CommandLine {
   std::string presets;
   PredictOptions predict;
+  SearchCommandOptions search;
   ValidateOptions validate;
   CostOptions cost;
   FitCommandOptions fit;
@@ -68,6 +70,57 @@ void add_predict(CLI::App& app, CommandLine& line) {
   c.add_option("--trace-stages", o.trace_stages, "Only these stages of the trace: 1-4,16")->type_name("S");
   c.add_option("--html", o.html, "Also one page with all of it, to look at and to pass on")
       ->type_name("F.html");
+  c.add_flag("--json", o.json, "Answer in JSON")->disable_flag_override();
+}
+
+void add_search(CLI::App& app, CommandLine& line) {
+  SearchCommandOptions& o = line.search;
+  CLI::App& c = add_command(app, line, "search",
+                            "The best plan out of all of them, what limits it, and why not another",
+                            "foretrain search --model llama-3-70b --cluster dgx-h100 --gpus 256 "
+                            "--global-batch 1024 --seq 8192");
+  c.add_option("--model", o.model, "A name (foretrain list models) or a YAML file")->type_name("M");
+  c.add_option("--cluster", o.cluster,
+               "A name (foretrain list clusters), a YAML file, or a folder of fit --cluster")
+      ->type_name("C");
+  c.add_option("--gpus", o.gpus, "GPUs in all: 64, a list 64,128, or a range 64..512")->type_name("N");
+  c.add_option("--global-batch", o.global_batch, "Sequences a step")->type_name("B");
+  c.add_option("--seq", o.seq, "Tokens a sequence")->type_name("S");
+  c.add_option("--stack", o.stack, "A name (foretrain list stacks) or a YAML file")->type_name("K");
+  c.add_option("--profile", o.profile,
+               "Where operators' seconds come from: a profile, or analytic; without it, the GPU's own")
+      ->type_name("P");
+  c.add_option("--set", o.set, "Only these values: tp=8, zero=1,2")
+      ->type_name("K=V")
+      ->expected(1)
+      ->take_all();
+  c.add_option("--range", o.range, "Only values from one to another: pp=1..16")
+      ->type_name("K=A..B")
+      ->expected(1)
+      ->take_all();
+  c.add_option("--forbid", o.forbid, "Not these values: schedule=gpipe")
+      ->type_name("K=V")
+      ->expected(1)
+      ->take_all();
+  c.add_option("--headroom", o.headroom, "Memory to leave free on every GPU: 10% or 8GiB")->type_name("H");
+  c.add_option("--objective", o.objective, "time (without it), money, memory or energy")->type_name("O");
+  c.add_option("--top", o.top, "How many plans to show: 10 without it, at most 1000")->type_name("K");
+  c.add_option("--tokens", o.tokens, "Also what training on this many costs: 300e9, 300B, 1.5T")
+      ->type_name("T");
+  c.add_option("--deadline", o.deadline, "Only plans that train on these tokens in time: 30d, 12h")
+      ->type_name("D");
+  c.add_option("--budget", o.budget, "Only plans that do so for this money: 1.5M (USD)")->type_name("USD");
+  c.add_option("--why", o.why, "Why this plan is not the best, cause by cause: tp=4,pp=2")
+      ->type_name("PLAN")
+      ->expected(1)
+      ->take_all();
+  c.add_option("--what-if", o.what_if, "The best with one thing changed: gpus=512, inter_gbps=800")
+      ->type_name("K=V")
+      ->expected(1)
+      ->take_all();
+  c.add_option("--threads", o.threads, "Threads; without it, as many as the machine has")->type_name("N");
+  c.add_option("--csv", o.csv, "Also every plan that was evaluated")->type_name("F.csv");
+  c.add_option("--html", o.html, "Also a page with a scatter and the Pareto front")->type_name("F.html");
   c.add_flag("--json", o.json, "Answer in JSON")->disable_flag_override();
 }
 
@@ -176,8 +229,9 @@ void add_show(CLI::App& app, CommandLine& line) {
       ->type_name("");
 }
 
-int run_command(const std::string& name, const CommandLine& line) {
+int run_command(const std::string& name, const CommandLine& line, Team* team) {
   if (name == "predict") return run_predict(line.predict, line.presets);
+  if (name == "search") return run_search(line.search, line.presets, team);
   if (name == "validate") return run_validate(line.validate, line.presets);
   if (name == "cost") return run_cost(line.cost, line.presets);
   if (name == "fit")
@@ -246,7 +300,7 @@ Error reworded(const CLI::App& app, const CLI::ParseError& error) {
   return {name + ": found nothing, expected a value", {}};
 }
 
-int run(int argc, char** argv) {
+int run(int argc, char** argv, Team* team) {
   CommandLine line;
   CLI::App app("Know before you train: predicts the step time and memory of distributed LLM training.",
                "foretrain");
@@ -259,6 +313,7 @@ int run(int argc, char** argv) {
       "Example:\n  foretrain predict --model gpt2-xl --cluster dgx-a100 --gpus 8 --global-batch 64\n"
       "'foretrain SUBCOMMAND --help' tells more.");
   add_predict(app, line);
+  add_search(app, line);
   add_validate(app, line);
   add_cost(app, line);
   add_fit(app, line);
@@ -283,7 +338,7 @@ int run(int argc, char** argv) {
   if (const auto checked = check_extras(*chosen.front()); !checked) return refuse(checked.error());
   if (!line.presets.empty() && !is_folder(line.presets))
     return refuse({"--presets: " + foretrain::quoted(line.presets) + " is not a folder", {}});
-  return run_command(chosen.front()->get_name(), line);
+  return run_command(chosen.front()->get_name(), line, team);
 }
 
 }  // namespace
@@ -293,7 +348,8 @@ int main(int argc, char** argv) {
   // A reader that goes away is told by write(), not by a signal that ends us.
   signal(SIGPIPE, SIG_IGN);
   try {
-    return foretrain::run(argc, argv);
+    const std::unique_ptr<foretrain::Team> team = foretrain::make_team(argc, argv);
+    return foretrain::run(argc, argv, team.get());
   } catch (const std::bad_alloc&) {
     std::fputs("foretrain: internal error: out of memory\n", stderr);
   } catch (const std::exception& error) {

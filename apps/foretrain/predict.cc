@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -17,6 +15,7 @@
 #include "base/yaml.h"
 #include "commands.h"
 #include "cost/profile_store.h"
+#include "option_words.h"
 #include "predict/evaluator.h"
 #include "report/chart.h"
 #include "report/compare_report.h"
@@ -44,37 +43,6 @@ constexpr std::string_view kExampleNote =
 
 // JSON tells the critical path unasked, unless that took longer than all the rest.
 constexpr std::int64_t kMostEventsUnasked = 150'000;
-
-// Empty: not given, 0. The upper limits are the run's to check, for a file states the same figures.
-Result<std::int64_t> count_option(std::string_view option, const std::string& word) {
-  if (word.empty()) return 0;
-  const std::optional<std::int64_t> count = parse_integer(word);
-  if (!count || *count < 1)
-    return fail(
-        fmt::format("{}: found {}, expected a whole number of at least 1", option, foretrain::quoted(word)));
-  return *count;
-}
-
-// "300e9", "300B", "1.5T", "10M".
-Result<double> parse_tokens(std::string_view word) {
-  constexpr double kMostTokens = 1e18;
-  std::string_view digits = word;
-  double scale = 1;
-  if (!digits.empty()) {
-    const char last = digits.back();
-    scale = last == 'T' || last == 't'   ? 1e12
-            : last == 'B' || last == 'b' ? 1e9
-            : last == 'M' || last == 'm' ? 1e6
-            : last == 'k' || last == 'K' ? 1e3
-                                         : 1;
-    if (scale != 1) digits.remove_suffix(1);
-  }
-  const std::optional<double> number = parse_number(digits);
-  if (!number || !(*number * scale >= 1) || *number * scale > kMostTokens)
-    return fail(fmt::format("--tokens: found {}, expected a count from 1 to 1e18 such as 300e9, 300B or 1.5T",
-                            foretrain::quoted(word)));
-  return *number * scale;
-}
 
 Result<RunOptions> run_options(const PredictOptions& options) {
   RunOptions run;
@@ -117,14 +85,6 @@ Result<Run> run_of(const PredictOptions& options, const std::string& file, const
   TRY_ASSIGN(const std::string text, read_file(file, kMaxYamlBytes));
   TRY_ASSIGN(const Node node, parse_yaml(text, file));
   return parse_run(&node, given, catalog);
-}
-
-// However they are written: "a.json", "./a.json", a link.
-bool same_file(const std::string& a, const std::string& b) {
-  if (a.empty() || b.empty()) return false;
-  std::error_code ignored;
-  return a == b || std::filesystem::equivalent(a, b, ignored) ||
-         std::filesystem::weakly_canonical(a, ignored) == std::filesystem::weakly_canonical(b, ignored);
 }
 
 // Everything that can be known to be wrong before the work begins.
@@ -234,7 +194,7 @@ Result<std::string> predict_report(const PredictOptions& options, const std::str
   TRY(check_options(options));
   std::optional<double> tokens;
   if (!options.tokens.empty()) {
-    TRY_ASSIGN(tokens, parse_tokens(options.tokens));
+    TRY_ASSIGN(tokens, amount_option("--tokens", options.tokens));
   }
   std::vector<std::string> files = options.run_files;
   if (files.empty()) files.emplace_back();

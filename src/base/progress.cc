@@ -40,7 +40,7 @@ ProgressBar::~ProgressBar() {
   if (out_ != nullptr) std::fwrite(kWipe.data(), 1, kWipe.size(), out_);
 }
 
-void ProgressBar::update(std::size_t done, std::size_t all) {
+void ProgressBar::update(std::size_t done, std::size_t all, std::string_view note) {
   if (out_ == nullptr) return;
   const std::lock_guard lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
@@ -49,7 +49,8 @@ void ProgressBar::update(std::size_t done, std::size_t all) {
     return;
   drawn_ = now;
   const Seconds elapsed(std::chrono::duration<double>(now - begin_).count());
-  const std::string line = std::string(kWipe) + progress_line(what_, unit_, done, all, elapsed);
+  std::string line = std::string(kWipe) + progress_line(what_, unit_, done, all, elapsed);
+  if (!note.empty()) line += ", " + std::string(note);
   std::fwrite(line.data(), 1, line.size(), out_);
   std::fflush(out_);
 }

@@ -26,7 +26,8 @@ class ProgressBar {
   ~ProgressBar();
 
   // From any thread; redraws ten times a second at most.
-  void update(std::size_t done, std::size_t all);
+  // `note` goes after the rest of the line.
+  void update(std::size_t done, std::size_t all, std::string_view note = {});
 
  private:
   std::string what_, unit_;

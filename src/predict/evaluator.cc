@@ -469,7 +469,7 @@ void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch, Evaluation
   for (std::size_t r = 0; r < times.size(); ++r)
     if (times[r].compute + times[r].sending > times[out.busiest].compute + times[out.busiest].sending)
       out.busiest = r;
-  out.spread = step_spread(out);
+  out.spread = relative_spread(uncertainty(out), out.step);
 }
 
 Bytes Evaluator::weigh(const Plan& plan, std::int64_t global_batch) {
@@ -568,27 +568,25 @@ void Evaluator::for_each_segment(const Evaluation& e, std::size_t rank, Visit vi
   }
 }
 
-double Evaluator::step_spread(const Evaluation& e) const {
+Uncertainty Evaluator::uncertainty(const Evaluation& e) const {
   const StageParts& part = stage_parts_[e.busiest];
   const StageTimes& times = timeline_.stages()[e.busiest];
   // The bubble is made of the same passes: it is as uncertain as they are.
   const double stretch =
       times.compute > Seconds(0) ? (times.pipeline_end - times.sending) / times.compute : 1.0;
-  std::array<Seconds, kOperatorKindCount> operators{};
-  Seconds collectives, launches;
+  Uncertainty u;
   for_each_segment(e, e.busiest, [&](const Segment& segment, double n) {
-    for (std::size_t k = 0; k < kOperatorKindCount; ++k) operators[k] += segment.uncertain[k] * n;
-    collectives += segment.uncertain_collectives * n;
-    launches += segment.by_cause[static_cast<std::size_t>(Cause::kLaunch)] * n;
+    for (std::size_t k = 0; k < kOperatorKindCount; ++k) u.operators[k] += segment.uncertain[k] * n;
+    u.collectives += segment.uncertain_collectives * n;
+    u.launches += segment.by_cause[static_cast<std::size_t>(Cause::kLaunch)] * n;
   });
-  SpreadSum sum;
   for (std::size_t k = 0; k < kOperatorKindCount; ++k)
-    sum.add(operators[k] * stretch + part.optimizer->uncertain[k]);
-  sum.add(collectives * stretch);
-  sum.add(launches * (stretch * kLaunchSpread));
-  sum.add(times.sending * e.send_spread);
-  sum.add((times.reduce_end - times.pipeline_end + updates_[e.busiest].gather) * e.reduce_spread);
-  return sum.relative(e.step);
+    u.operators[k] = u.operators[k] * stretch + part.optimizer->uncertain[k];
+  u.collectives *= stretch;
+  u.launches *= stretch * kLaunchSpread;
+  u.sends = times.sending * e.send_spread;
+  u.reductions = (times.reduce_end - times.pipeline_end + updates_[e.busiest].gather) * e.reduce_spread;
+  return u;
 }
 
 // What the passes' peak of a rank consists of.
@@ -656,6 +654,7 @@ Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch, StepT
   Prediction p;
   p.step = {e.step.value, e.spread, Origin::kAnalytic};
   p.typical = e.step;
+  p.uncertain = uncertainty(e);
   if (cluster_.jitter) {
     const auto nodes =
         (static_cast<std::int64_t>(gpus) + cluster_.gpus_per_node - 1) / cluster_.gpus_per_node;

@@ -126,7 +126,7 @@ class Evaluator {
   void make_buckets(const ChunkCost& cost, const Network& network, Bytes grad_bytes, const Plan& plan);
   Seconds parameter_gather(const Plan& plan, const Network& network, std::size_t rank,
                            const Placement& placement) const;
-  double step_spread(const Evaluation& e) const;
+  Uncertainty uncertainty(const Evaluation& e) const;
   void describe_peak(const Evaluation& e, std::size_t rank, StagePrediction& stage) const;
   void record(const Evaluation& e, StepTrace& trace);  // simulates the step again
   // Every segment that runs on a rank, with how often it does in a step: visit(segment, times).

@@ -63,6 +63,16 @@ struct StagePrediction {
   MemoryCounters memory;
 };
 
+// Where a step's uncertainty comes from, in seconds: a deviation each. Errors of one source go together,
+// whichever plan they are in; those of different sources do not (uncertainty.h).
+struct Uncertainty {
+  std::array<Seconds, kOperatorKindCount> operators{};
+  Seconds collectives;  // inside passes
+  Seconds launches;
+  Seconds sends;
+  Seconds reductions;  // of gradients, and gathers of weights
+};
+
 // What a search keeps of a plan.
 struct Score {
   Seconds step;
@@ -99,6 +109,7 @@ struct Prediction {
   std::array<Seconds, kStepCauseCount> breakdown{};
   std::array<Seconds, kOperatorKindCount> operators{};  // on the busiest stage, whole step
   std::array<double, kOriginCount> origin_shares{};
+  Uncertainty uncertain;
   std::int64_t busiest_stage = 0;
   std::vector<StagePrediction> stages;
   std::vector<std::string> assumed;

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "base/units.h"
+#include "predict/prediction.h"
 
 namespace foretrain {
 
@@ -27,6 +28,13 @@ class SpreadSum {
  private:
   double square_ = 0;
 };
+
+inline double relative_spread(const Uncertainty& u, Seconds step) {
+  SpreadSum sum;
+  for (const Seconds kind : u.operators) sum.add(kind);
+  for (const Seconds source : {u.collectives, u.launches, u.sends, u.reductions}) sum.add(source);
+  return sum.relative(step);
+}
 
 // The chance that what is needed stays under the limit, where log(true / predicted) is normal. Both figures
 // are those of three sources with measured memory, each weighing the same (docs/memory.md has them with any

@@ -160,6 +160,12 @@ const Constraint* Constraints::find(std::string_view key) const {
   return found == constraints_.end() ? nullptr : &*found;
 }
 
+Constraints Constraints::without(std::string_view key) const {
+  Constraints out = *this;
+  std::erase_if(out.constraints_, [key](const Constraint& c) { return c.key == key; });
+  return out;
+}
+
 bool Constraints::allows(std::string_view key, Value value) const {
   const Constraint* constraint = find(key);
   return constraint == nullptr || constraint->allows(value);

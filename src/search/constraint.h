@@ -34,6 +34,7 @@ class Constraints {
   Result<void> add_forbid(std::string_view text, Problem& problem);
 
   const Constraint* find(std::string_view key) const;
+  Constraints without(std::string_view key) const;
   bool allows(std::string_view key, Value value) const;
   // The ends of a split; true for other values.
   bool allows_ends(const Problem& problem, const Candidate& candidate) const;

@@ -179,6 +179,7 @@ class Searcher {
     });
     if (options_.team) exchange(found, rank, ranks);
     for (const Found& f : found) take(f);
+    if (best_.size() > 0) shortest_ = best_.sorted().front().step;
   }
 
   void take(const Found& found) {
@@ -191,7 +192,12 @@ class Searcher {
       front_.add(plan);
     }
     if (options_.evaluated)
-      for (const ScoredPlan& plan : found.evaluated) options_.evaluated(plan);
+      for (const ScoredPlan& plan : found.evaluated) {
+        const std::size_t family = space_.family_of(plan.index);
+        if (!told_ || told_family_ != family) told_.emplace(space_, family);
+        told_family_ = family;
+        options_.evaluated(plan, told_->member(plan.index - space_.first(family)));
+      }
     stopped_ = stopped_ || found.stopped;
   }
 
@@ -219,12 +225,12 @@ class Searcher {
     if (options_.bounds) {
       if (floor.peak.value > memory) {
         out.counts.pruned_memory += count;
-        return report(count);
+        return report(count, floor);
       }
       if (floor.step.value > longest ||
           (!best.wants(key_floor(floor, gpus)) && !front.wants(gpus, floor.step.value, floor.peak.value))) {
         out.counts.pruned_bound += count;
-        return report(count);
+        return report(count, floor);
       }
     }
     const std::int64_t batch = space_.problem().global_batch;
@@ -274,13 +280,17 @@ class Searcher {
       front.add(plan);
       out.kept.push_back(plan);
     }
-    report(count);
+    report(count, floor);
   }
 
-  void report(std::uint64_t plans) {
+  void report(std::uint64_t plans, const PlanFloor& floor) {
     if (!options_.progress) return;
-    const std::uint64_t done = done_.fetch_add(plans) + plans;
-    options_.progress(done, space_.size(), 0);
+    SearchProgress now;
+    now.done = done_.fetch_add(plans) + plans;
+    now.all = space_.size();
+    now.best = shortest_;
+    now.floor = options_.objective == Objective::kMemory ? 0 : floor.step.value;
+    options_.progress(now);
   }
 
   // Every rank learns of every chunk.
@@ -333,6 +343,9 @@ class Searcher {
   SearchCounts counts_;
   std::atomic<std::uint64_t> done_ = 0;
   bool stopped_ = false;
+  double shortest_ = 0;  // of the best plan, as of the last round
+  std::optional<Space::Members> told_;
+  std::size_t told_family_ = 0;
 };
 
 static_assert(std::is_trivially_copyable_v<ScoredPlan> && std::is_trivially_copyable_v<SearchCounts>);

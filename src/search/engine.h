@@ -36,6 +36,12 @@ struct SearchCounts {
   bool operator==(const SearchCounts&) const = default;
 };
 
+struct SearchProgress {
+  std::uint64_t done = 0, all = 0;  // plans
+  double best = 0;                  // step of the best so far; 0: none yet
+  double floor = 0;                 // no plan that is still to come is shorter
+};
+
 struct SearchOptions {
   Objective objective = Objective::kTime;
   Limits limits;
@@ -43,9 +49,9 @@ struct SearchOptions {
   bool bounds = true;       // off: every plan that fits is timed, as a test's brute force does
   int threads = 0;          // 0: as many as the machine has
   const std::atomic<bool>* stop = nullptr;
-  std::function<void(std::uint64_t done, std::uint64_t all, double best)> progress;
+  std::function<void(const SearchProgress&)> progress;  // from any thread
   // Every plan that was timed, in the same order always.
-  std::function<void(const ScoredPlan&)> evaluated;
+  std::function<void(const ScoredPlan&, const Candidate&)> evaluated;
   Team* team = nullptr;
 };
 

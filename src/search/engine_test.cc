@@ -91,7 +91,10 @@ TEST_CASE("plans, order and counts do not depend on the number of threads") {
   for (const int threads : {1, 2, 5}) {
     std::vector<ScoredPlan> rows;
     options.threads = threads;
-    options.evaluated = [&](const ScoredPlan& plan) { rows.push_back(plan); };
+    options.evaluated = [&](const ScoredPlan& plan, const Candidate& candidate) {
+      rows.push_back(plan);
+      if (rows.size() % 64 == 1) CHECK(candidate == space.candidate(plan.index));
+    };
     const SearchResult result = search(space, nullptr, options);
     CHECK(rows.size() == result.counts.evaluated);
     if (threads == 1) {
@@ -145,7 +148,7 @@ TEST_CASE("asked to stop, it gives what it has") {
   std::atomic<bool> stop = false;
   options.stop = &stop;
   options.threads = 1;
-  options.progress = [&](std::uint64_t done, std::uint64_t, double) { stop = done > 20'000; };
+  options.progress = [&](const SearchProgress& now) { stop = now.done > 20'000; };
   const SearchResult result = search(space, nullptr, options);
   CHECK(result.interrupted);
   CHECK(!result.best.empty());
@@ -189,7 +192,7 @@ TEST_CASE("two machines find what one finds, bit for bit") {
   SearchOptions options = options_for(problem);
   options.threads = 1;
   std::vector<ScoredPlan> rows[3];
-  options.evaluated = [&](const ScoredPlan& plan) { rows[2].push_back(plan); };
+  options.evaluated = [&](const ScoredPlan& plan, const Candidate&) { rows[2].push_back(plan); };
   const SearchResult alone = search(space, nullptr, options);
   Pair::Table table;
   SearchResult results[2];
@@ -200,7 +203,7 @@ TEST_CASE("two machines find what one finds, bit for bit") {
         Pair team(table, r);
         SearchOptions own = options;
         own.team = &team;
-        own.evaluated = [&rows, r](const ScoredPlan& plan) { rows[r].push_back(plan); };
+        own.evaluated = [&rows, r](const ScoredPlan& plan, const Candidate&) { rows[r].push_back(plan); };
         results[r] = search(space, nullptr, own);
       });
   }

@@ -1,0 +1,28 @@
+#include <fmt/format.h>
+
+#include "report/search_report.h"
+
+namespace foretrain {
+
+std::string search_csv_header() {
+  std::string out = "index";
+  for (const Dimension& d : dimensions()) out += fmt::format(",{}", d.name);
+  return out + ",step_s,exact,peak_bytes,joules\n";
+}
+
+// A split by its stages; a choice left to the stack is empty.
+std::string search_csv_row(const Problem& problem, const ScoredPlan& scored, const Candidate& candidate) {
+  std::string out = fmt::format("{}", scored.index);
+  for (const Dimension& d : dimensions()) {
+    out += ',';
+    if (d.name == "layers_per_stage") {
+      out += fmt::format("{}", fmt::join(candidate.plan.layers_per_stage, "-"));
+      continue;
+    }
+    const Value value = d.get(problem, candidate);
+    if (value != kUnset) out += word_of(d, value);
+  }
+  return out + fmt::format(",{},{:d},{:.0f},{:.0f}\n", scored.step, scored.exact, scored.peak, scored.joules);
+}
+
+}  // namespace foretrain

@@ -1,0 +1,197 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "report/html.h"
+#include "report/megatron_flags.h"
+#include "report/search_report.h"
+#include "report/text_parts.h"
+
+namespace foretrain {
+namespace {
+
+constexpr std::string_view kStyle = R"(
+p.run { max-width: none; } .grid { stroke: var(--line); } .dots { stroke: var(--soft); stroke-width: 3; stroke-linecap: round; fill: none; opacity: 0.35; }
+.kept { stroke: var(--dot); stroke-width: 4; stroke-linecap: round; fill: none; opacity: 0.6; }
+.front { stroke: var(--mark); stroke-width: 1.5; fill: none; } .corner { fill: var(--mark); } .best { fill: none; stroke: var(--mark); stroke-width: 2; }
+.limit { stroke: var(--mark); stroke-dasharray: 5 4; } .plan { font-family: ui-monospace, monospace; font-size: 0.8rem; white-space: normal; overflow-wrap: anywhere; min-width: 22rem; }
+pre { font-size: 0.8rem; overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; padding: 0.75rem 1rem; }
+)";
+
+constexpr double kWidth = 1180, kHeight = 520, kLeft = 76, kRight = 24, kTop = 16, kBottom = 52;
+
+// Round steps of an axis: 1, 2 or 5 times a power of ten, about `count` of them.
+double tick_step(double low, double high, int count) {
+  const double rough = (high - low) / count, power = std::pow(10, std::floor(std::log10(rough)));
+  for (const double factor : {1.0, 2.0, 5.0})
+    if (factor * power >= rough) return factor * power;
+  return 10 * power;
+}
+
+struct Axes {
+  double x_low, x_high, y_low, y_high;
+  double x(double v) const {
+    return kLeft + (kWidth - kLeft - kRight) * std::clamp((v - x_low) / (x_high - x_low), 0.0, 1.0);
+  }
+  double y(double v) const {
+    return kTop + (kHeight - kTop - kBottom) * (1 - std::clamp((v - y_low) / (y_high - y_low), 0.0, 1.0));
+  }
+};
+
+double in_gib(double bytes) { return bytes / gib(1).value; }
+
+std::string dots(const Axes& axes, std::span<const ScoredPlan> plans, std::string_view style) {
+  std::string path;
+  for (const ScoredPlan& p : plans)
+    if (p.step <= axes.x_high)
+      path += fmt::format("M{:.1f} {:.1f}h0", axes.x(p.step), axes.y(in_gib(p.peak)));
+  return fmt::format("<path class=\"{}\" d=\"{}\"/>", style, path);
+}
+
+// Of several GPU counts a line each.
+std::string front_lines(const Axes& axes, const std::vector<RankedPlan>& front) {
+  std::string out, path;
+  std::int64_t gpus = 0;
+  double y = 0;
+  const auto end = [&] {
+    if (!path.empty()) out += "<path class=\"front\" d=\"" + path + "\"/>";
+    path.clear();
+  };
+  std::string corners;
+  for (const RankedPlan& plan : front) {
+    if (plan.scored.step > axes.x_high) continue;
+    const double x = axes.x(plan.scored.step);
+    if (plan.scored.gpus != gpus) {
+      end();
+      if (front.front().scored.gpus != front.back().scored.gpus)
+        corners += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{} GPUs</text>", x + 8,
+                               axes.y(in_gib(plan.scored.peak)) - 6, plan.scored.gpus);
+    }
+    if (!path.empty()) path += fmt::format("L{:.1f} {:.1f}", x, y);
+    y = axes.y(in_gib(plan.scored.peak));
+    path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x, y);
+    gpus = plan.scored.gpus;
+    corners += fmt::format(
+        "<circle class=\"corner\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"><title>{}, {}{}: {}</title></circle>",
+        x, y, human_seconds(Seconds(plan.scored.step)), human_bytes(Bytes(plan.scored.peak)),
+        fmt::format(", {} GPUs", gpus), html_escaped(to_text(plan.run.plan)));
+  }
+  end();
+  return out + corners;
+}
+
+std::string scatter(const SearchAnswer& a, std::span<const ScoredPlan> others) {
+  // Plans many times slower than the best would press the others into a corner.
+  double low = HUGE_VAL, high = 0, top = in_gib(a.options.limits.memory.value);
+  for (const ScoredPlan& p : a.result.best) low = std::min(low, p.step), high = std::max(high, p.step);
+  for (const ScoredPlan& p : a.result.pareto)
+    low = std::min(low, p.step), high = std::max(high, std::min(p.step, 3 * low));
+  double bottom = top;
+  for (const ScoredPlan& p : a.result.best) bottom = std::min(bottom, in_gib(p.peak));
+  for (const RankedPlan& p : a.pareto)
+    if (p.scored.step <= high) bottom = std::min(bottom, in_gib(p.scored.peak));
+  const double margin = std::max(0.04 * (high - low), 1e-3 * high);
+  const Axes axes{low - margin, high + margin, std::max(0.0, bottom - 0.05 * (top - bottom) - 1e-3 * top),
+                  top * 1.02};
+  std::string out;
+  const TimeUnit unit = unit_of(high);
+  const double dx = tick_step(axes.x_low / unit.size, axes.x_high / unit.size, 10);
+  for (double v = std::ceil(axes.x_low / unit.size / dx) * dx; v <= axes.x_high / unit.size; v += dx)
+    out += fmt::format(
+        "<path class=\"grid\" d=\"M{0:.1f} {1}V{2}\"/><text text-anchor=\"middle\" x=\"{0:.1f}\" "
+        "y=\"{3}\">{4:g}</text>",
+        axes.x(v * unit.size), kTop, kHeight - kBottom, kHeight - kBottom + 16, v);
+  const double dy = tick_step(axes.y_low, axes.y_high, 8);
+  for (double v = std::ceil(axes.y_low / dy) * dy; v <= axes.y_high; v += dy)
+    out += fmt::format(
+        "<path class=\"grid\" d=\"M{0} {1:.1f}H{2}\"/><text text-anchor=\"end\" x=\"{3}\" "
+        "y=\"{4:.1f}\">{5:g}</text>",
+        kLeft, axes.y(v), kWidth - kRight, kLeft - 6, axes.y(v) + 4, v);
+  out += fmt::format("<text text-anchor=\"middle\" x=\"{:.1f}\" y=\"{}\">step ({})</text>",
+                     (kLeft + kWidth - kRight) / 2, kHeight - 12, unit.name);
+  out += fmt::format(
+      "<text text-anchor=\"middle\" transform=\"translate(16 {:.1f}) rotate(-90)\">memory of the worst GPU "
+      "(GiB)</text>",
+      (kTop + kHeight - kBottom) / 2);
+  out += fmt::format("<path class=\"limit\" d=\"M{} {:.1f}H{}\"/>", kLeft, axes.y(top), kWidth - kRight);
+  out += dots(axes, others, "dots") + dots(axes, a.result.best, "kept") + front_lines(axes, a.pareto);
+  const ScoredPlan& best = a.result.best.front();
+  out += fmt::format("<circle class=\"best\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"9\"/>", axes.x(best.step),
+                     axes.y(in_gib(best.peak)));
+  return fmt::format(
+      "<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\"><title>plans by step and "
+      "memory, "
+      "with the Pareto front</title>{2}</svg>\n",
+      kWidth, kHeight, out);
+}
+
+std::string table(const SearchAnswer& a, std::span<const RankedPlan> plans, bool ranks) {
+  std::string out = "<div class=\"wide\"><table><tr>";
+  if (ranks) out += "<th></th>";
+  out +=
+      "<th class=\"n\">step</th><th class=\"n\">80 % interval</th><th class=\"n\">memory</th><th "
+      "class=\"n\">MFU</th>"
+      "<th class=\"n\">GPU-h / 10<sup>9</sup> tokens</th><th class=\"n\">GPUs</th><th>plan</th></tr>\n";
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const RankedPlan& plan = plans[i];
+    const bool tied =
+        std::any_of(a.ties.begin(), a.ties.end(), [i](const TiedPlan& t) { return t.rank == i; });
+    if (ranks)
+      out += fmt::format("<tr><td class=\"n\">{}{}</td>", tied ? "= " : "", i + 1);
+    else
+      out += "<tr>";
+    out += fmt::format(
+        "<td class=\"n\">{}</td><td class=\"n\">{} to {}</td><td class=\"n\">{}</td><td class=\"n\">{:.1f} "
+        "%</td>"
+        "<td class=\"n\">{:.1f}</td><td class=\"n\">{}</td><td class=\"plan\">{}</td></tr>\n",
+        human_seconds(Seconds(plan.scored.step)), human_seconds(Seconds(plan.prediction.step.low())),
+        human_seconds(Seconds(plan.prediction.step.high())), human_bytes(Bytes(plan.scored.peak)),
+        100 * plan.prediction.mfu, gpu_hours_per_billion(a.problem, plan.scored), plan.scored.gpus,
+        html_escaped(to_text(plan.run.plan)));
+  }
+  return out + "</table></div>\n";
+}
+
+}  // namespace
+
+std::string search_html(const SearchAnswer& a, std::span<const ScoredPlan> others) {
+  const Problem& p = a.problem;
+  const SearchCounts& c = a.result.counts;
+  const auto count = [](std::uint64_t n) { return with_commas(static_cast<std::int64_t>(n)); };
+  std::string body = fmt::format(
+      "<p class=\"run\">{} x {} tokens a step on {}, stack {}, profile {}; best by {}; up to {} a GPU<br>{} "
+      "plans: {} evaluated, "
+      "{} do not fit, {} cannot be better{}</p>\n",
+      p.global_batch, p.seq, html_escaped(p.cluster.gpu.name), html_escaped(p.stack.name),
+      html_escaped(a.profile), kObjectiveNames[static_cast<std::size_t>(a.options.objective)],
+      human_bytes(a.options.limits.memory), count(c.candidates), count(c.evaluated), count(c.pruned_memory),
+      count(c.pruned_bound), a.result.interrupted ? "; interrupted" : "");
+  if (a.best.empty()) {
+    body += "<p>No plan fits.</p>\n";
+  } else {
+    body +=
+        "<h2>Plans by time and memory</h2>\n<p class=\"run\">Each dot is a plan that was evaluated, in "
+        "colour the best "
+        "thousand; the line is the Pareto front (hover for its plans), the circle the best plan, the dashed "
+        "line the "
+        "limit.</p>\n" +
+        scatter(a, others);
+    body += "<h2>The best plans</h2>\n" + table(a, a.best, true);
+    if (!a.ties.empty())
+      body += fmt::format("<p>= cannot be told from the first; what would settle most: {}.</p>\n",
+                          html_escaped(a.ties.back().tie.settles));
+    body += "<h2>The Pareto front</h2>\n" + table(a, a.pareto, false);
+    const MegatronFlags flags = megatron_flags(a.best.front().run);
+    body +=
+        "<h2>Megatron-LM flags of the best</h2>\n<pre>" + html_escaped(join(flags.flags, " ")) + "</pre>\n";
+    for (const std::string& word : flags.beyond)
+      body += "<p>Megatron-LM has no flag for: " + html_escaped(word) + "</p>\n";
+  }
+  if (!a.assumed.empty()) body += "<h2>Assumed</h2>\n";
+  for (const std::string& line : a.assumed) body += "<p>" + html_escaped(line) + "</p>\n";
+  return html_page(fmt::format("{} on {}: the best plans", p.model.name, p.cluster.name), kStyle, body);
+}
+
+}  // namespace foretrain

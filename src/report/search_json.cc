@@ -1,0 +1,189 @@
+#include <cmath>
+
+#include "base/json.h"
+#include "report/megatron_flags.h"
+#include "report/search_report.h"
+#include "report/training.h"
+
+namespace foretrain {
+namespace {
+
+void put_plan(JsonWriter& w, const RankedPlan& plan) {
+  const Problem none;
+  const Candidate candidate{plan.run.gpus, plan.run.plan};
+  w.key("plan").value(to_text(plan.run.plan));
+  w.key("choices").begin_object();
+  for (const Dimension& d : dimensions()) {
+    w.key(d.name);
+    if (d.name == "layers_per_stage") {
+      if (plan.run.plan.layers_per_stage.empty()) {
+        w.null();
+        continue;
+      }
+      w.begin_array();
+      for (const std::int64_t layers : plan.run.plan.layers_per_stage) w.value(layers);
+      w.end_array();
+      continue;
+    }
+    const Value value = d.get(none, candidate);
+    if (value == kUnset)
+      w.null();
+    else if (d.words.empty())
+      w.value(value);
+    else if (d.words.size() == 2 && d.words[0] == "0")
+      w.value(value == 1);
+    else
+      w.value(word_of(d, value));
+  }
+  w.end_object();
+}
+
+void put_ranked(JsonWriter& w, const SearchAnswer& a, const RankedPlan& plan) {
+  const Prediction& p = plan.prediction;
+  put_plan(w, plan);
+  w.key("gpus").value(plan.run.gpus);
+  w.key("step_s").value(p.step.value);
+  w.key("step_low_s").value(p.step.low());
+  w.key("step_high_s").value(p.step.high());
+  w.key("typical_s").value(p.typical.value);
+  w.key("tokens_per_s_per_gpu").value(p.tokens_per_s_per_gpu);
+  w.key("mfu").value(p.mfu);
+  w.key("peak_bytes").value(std::round(p.peak.value));
+  w.key("needed_bytes").value(std::round(p.needed.value));
+  w.key("headroom_bytes").value(std::round((p.usable - p.needed).value));
+  w.key("fits").value(p.fits);
+  w.key("fit_probability").value(p.fit_probability);
+  w.key("gpu_hours_per_billion_tokens").value(gpu_hours_per_billion(a.problem, plan.scored));
+  w.key("usd_per_billion_tokens");
+  if (a.problem.cluster.price_per_gpu_hour)
+    w.value(gpu_hours_per_billion(a.problem, plan.scored) * *a.problem.cluster.price_per_gpu_hour);
+  else
+    w.null();
+  w.key("joules").value(plan.scored.joules);
+  if (a.tokens) {
+    const Training whole = training(plan.run, p, *a.tokens);
+    w.key("training_s").value(whole.duration.value);
+    w.key("training_gpu_hours").value(whole.gpu_hours);
+    w.key("training_usd");
+    whole.usd ? w.value(*whole.usd) : w.null();
+  }
+  w.key("breakdown_s").begin_object();
+  for (std::size_t c = 0; c < kStepCauseCount; ++c) w.key(kStepCauseNames[c]).value(p.breakdown[c].value);
+  w.end_object();
+}
+
+void put_tie(JsonWriter& w, const Tie& tie) {
+  w.key("tied").value(tie.tied);
+  w.key("difference_s").value(tie.difference.value);
+  w.key("difference_sigma_s").value(tie.sigma.value);
+  w.key("settles").value(tie.settles);
+}
+
+void put_near(JsonWriter& w, const SearchAnswer& a, std::string_view key, const std::vector<NearPlan>& near) {
+  w.key(key).begin_array();
+  for (const NearPlan& n : near) {
+    w.begin_object();
+    w.key("change").value(n.change);
+    put_ranked(w, a, n.plan);
+    w.end_object();
+  }
+  w.end_array();
+}
+
+void put_why(JsonWriter& w, const SearchAnswer& a, const Why& why) {
+  w.begin_object();
+  w.key("asked").value(why.asked);
+  w.key("rejected");
+  why.rejected.empty() ? w.null() : w.value(why.rejected);
+  w.key("better_plans").value(why.better);
+  w.key("better_plans_at_least").value(why.beyond);
+  if (why.plan) {
+    put_ranked(w, a, *why.plan);
+    if (why.tie) put_tie(w, *why.tie);
+    if (!a.best.empty()) {
+      w.key("more_s").begin_object();
+      for (std::size_t c = 0; c < kStepCauseCount; ++c)
+        w.key(kStepCauseNames[c])
+            .value((why.plan->prediction.breakdown[c] - a.best.front().prediction.breakdown[c]).value);
+      w.end_object();
+    }
+  }
+  put_near(w, a, "near", why.near);
+  w.end_object();
+}
+
+void put_words(JsonWriter& w, std::string_view key, const std::vector<std::string>& words) {
+  w.key(key).begin_array();
+  for (const std::string& word : words) w.value(word);
+  w.end_array();
+}
+
+}  // namespace
+
+std::string search_json(const SearchAnswer& a) {
+  const SearchCounts& c = a.result.counts;
+  JsonWriter w;
+  w.begin_object();
+  w.key("candidates").value(c.candidates);
+  w.key("evaluated").value(c.evaluated);
+  w.key("pruned_memory").value(c.pruned_memory);
+  w.key("pruned_bound").value(c.pruned_bound);
+  w.key("seconds").value(a.result.seconds);
+  w.key("interrupted").value(a.result.interrupted);
+  w.key("objective").value(kObjectiveNames[static_cast<std::size_t>(a.options.objective)]);
+  w.key("model").value(a.problem.model.name);
+  w.key("cluster").value(a.problem.cluster.name);
+  w.key("stack").value(a.problem.stack.name);
+  w.key("profile").value(a.profile);
+  w.key("global_batch").value(a.problem.global_batch);
+  w.key("seq").value(a.problem.seq);
+  w.key("memory_limit_bytes").value(std::round(a.options.limits.memory.value));
+  put_words(w, "constraints", a.constraints);
+  w.key("best").begin_array();
+  for (std::size_t i = 0; i < a.best.size(); ++i) {
+    w.begin_object();
+    put_ranked(w, a, a.best[i]);
+    for (const TiedPlan& tied : a.ties)
+      if (tied.rank == i) put_tie(w, tied.tie);
+    w.end_object();
+  }
+  w.end_array();
+  w.key("pareto").begin_array();
+  for (const RankedPlan& plan : a.pareto) {
+    w.begin_object();
+    put_ranked(w, a, plan);
+    w.end_object();
+  }
+  w.end_array();
+  if (!a.best.empty()) put_words(w, "megatron_flags", megatron_flags(a.best.front().run).flags);
+  if (a.smallest) {
+    w.key("smallest").begin_object();
+    put_ranked(w, a, *a.smallest);
+    w.end_object();
+    put_near(w, a, "would_fit", a.would_fit);
+  }
+  if (!a.whys.empty()) {
+    w.key("why").begin_array();
+    for (const Why& why : a.whys) put_why(w, a, why);
+    w.end_array();
+  }
+  if (!a.what_ifs.empty()) {
+    w.key("what_if").begin_array();
+    for (const WhatIfAnswer& what : a.what_ifs) {
+      w.begin_object();
+      w.key("change").value(what.text);
+      w.key("candidates").value(what.counts.candidates);
+      if (what.best)
+        put_ranked(w, a, *what.best);
+      else
+        w.key("refused").value(what.refused);
+      w.end_object();
+    }
+    w.end_array();
+  }
+  put_words(w, "assumed", a.assumed);
+  w.end_object();
+  return w.text();
+}
+
+}  // namespace foretrain

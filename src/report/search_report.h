@@ -1,0 +1,32 @@
+// What a search found, as people read it, as scripts read it, and as a page.
+//
+//   llama-3-8b (8.03 B parameters) on dgx-h100: 8 x h100-80gb-sxm, stack megatron, profile h100-80gb-sxm
+//   64 x 8192 tokens a step; best by time; up to 79.2 GiB a GPU
+//   69,215 plans: 2,117 evaluated, 38,010 do not fit, 29,088 cannot be better
+//
+//           step      80 % interval    memory    fits    MFU  GPU-h/Btok  plan
+//       1  6.75 s  5.653 to 8.052 s  57.2 GiB  > 99 %  50.6 %        28.6  tp=2,sp=1,dp=4,zero=1,...
+//   ...
+//
+// The rows of the CSV are every plan that was timed, in the order of the search.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "search/answer.h"
+
+namespace foretrain {
+
+std::string search_text(const SearchAnswer& answer);
+std::string search_json(const SearchAnswer& answer);
+// `dots` are plans for the scatter besides those kept.
+std::string search_html(const SearchAnswer& answer, std::span<const ScoredPlan> dots);
+
+std::string search_csv_header();
+std::string search_csv_row(const Problem& problem, const ScoredPlan& scored, const Candidate& candidate);
+
+// What a plan costs: GPU-hours for 10^9 tokens.
+double gpu_hours_per_billion(const Problem& problem, const ScoredPlan& plan);
+
+}  // namespace foretrain

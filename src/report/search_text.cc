@@ -1,0 +1,308 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/text.h"
+#include "report/megatron_flags.h"
+#include "report/search_report.h"
+#include "report/table.h"
+#include "report/text_parts.h"
+#include "report/training.h"
+
+namespace foretrain {
+
+double gpu_hours_per_billion(const Problem& problem, const ScoredPlan& plan) {
+  const double tokens = static_cast<double>(problem.global_batch) * static_cast<double>(problem.seq);
+  return plan.step * static_cast<double>(plan.gpus) / 3600 * 1e9 / tokens;
+}
+
+namespace {
+
+constexpr std::size_t kFrontShown = 12;
+
+std::string gibs(double bytes) { return fmt::format("{:.1f}", bytes / gib(1).value); }
+
+std::string count_of(std::uint64_t n) { return with_commas(static_cast<std::int64_t>(n)); }
+
+std::string counts_text(const std::vector<std::int64_t>& gpus) {
+  if (gpus.size() <= 6) return fmt::format("{}", fmt::join(gpus, ", "));
+  return fmt::format("{} to {} ({} counts)", gpus.front(), gpus.back(), gpus.size());
+}
+
+std::string header(const SearchAnswer& a) {
+  const Problem& p = a.problem;
+  const SearchCounts& c = a.result.counts;
+  std::string out = fmt::format(
+      "{} ({} parameters) on {}: {} x {}, stack {}, profile {}\n", printable(p.model.name),
+      human_count(static_cast<double>(parameters(p.model))), printable(p.cluster.name), counts_text(p.gpus),
+      printable(p.cluster.gpu.name), printable(p.stack.name), printable(a.profile));
+  out += fmt::format("{} x {} tokens a step; best by {}{}; up to {} a GPU\n", p.global_batch, p.seq,
+                     kObjectiveNames[static_cast<std::size_t>(a.options.objective)],
+                     a.options.objective == Objective::kEnergy ? " (analytic: no meter was read)" : "",
+                     human_bytes(a.options.limits.memory));
+  if (!a.constraints.empty()) out += fmt::format("under {}\n", join(a.constraints, ", "));
+  out += fmt::format("{} plans: {} evaluated, {} do not fit, {} cannot be better\n", count_of(c.candidates),
+                     count_of(c.evaluated), count_of(c.pruned_memory), count_of(c.pruned_bound));
+  if (a.result.interrupted)
+    out += fmt::format("interrupted: {} plans were not looked at; the best of the others\n",
+                       count_of(c.candidates - c.evaluated - c.pruned_memory - c.pruned_bound));
+  return out;
+}
+
+std::string interval(const Prediction& p) {
+  const TimeUnit unit = unit_of(p.step.value);
+  return fmt::format("{} to {} {}", unit.tell(Seconds(p.step.low())), unit.tell(Seconds(p.step.high())),
+                     unit.name);
+}
+
+std::string chance(double probability) {
+  return probability > 0.99 ? "> 99 %" : fmt::format("{:.0f} %", 100 * probability);
+}
+
+// What only some tables need.
+struct Columns {
+  bool gpus = false, price = false, energy = false, training = false;
+};
+
+Columns columns_of(const SearchAnswer& a) {
+  return {a.problem.gpus.size() > 1, a.problem.cluster.price_per_gpu_hour.has_value(),
+          a.options.objective == Objective::kEnergy, a.tokens.has_value()};
+}
+
+std::vector<std::string> head(const Columns& c) {
+  std::vector<std::string> cells = {"",       "step", "80 % interval",
+                                    "memory", "MFU",  c.price ? "USD/Btok" : "GPU-h/Btok"};
+  if (c.training) cells.emplace_back("training");
+  if (c.energy) cells.emplace_back("kJ a step");
+  if (c.gpus) cells.emplace_back("GPUs");
+  cells.emplace_back("plan");
+  return cells;
+}
+
+std::vector<std::string> cells(const SearchAnswer& a, const Columns& c, const RankedPlan& plan,
+                               std::string name) {
+  const double hours = gpu_hours_per_billion(a.problem, plan.scored);
+  std::vector<std::string> out = {
+      std::move(name),
+      human_seconds(Seconds(plan.scored.step)),
+      interval(plan.prediction),
+      human_bytes(Bytes(plan.scored.peak)),
+      chance(plan.prediction.fit_probability),
+      fmt::format("{:.1f} %", 100 * plan.prediction.mfu),
+      fmt::format("{:.1f}", c.price ? hours * *a.problem.cluster.price_per_gpu_hour : hours)};
+  if (c.training) out.push_back(human_seconds(training(plan.run, plan.prediction, *a.tokens).duration));
+  if (c.energy) out.push_back(fmt::format("{:.1f}", plan.scored.joules / 1000));
+  if (c.gpus) out.push_back(fmt::format("{}", plan.scored.gpus));
+  out.push_back(to_text(plan.run.plan));
+  return out;
+}
+
+std::vector<Align> aligned(const Columns& c) {
+  std::vector<Align> columns(head(c).size(), Align::kRight);
+  columns.back() = Align::kLeft;
+  return columns;
+}
+
+std::string best_table(const SearchAnswer& a) {
+  const Columns c = columns_of(a);
+  Table table(aligned(c));
+  table.add(head(c));
+  for (std::size_t i = 0; i < a.best.size(); ++i) {
+    const bool tied =
+        std::any_of(a.ties.begin(), a.ties.end(), [i](const TiedPlan& t) { return t.rank == i; });
+    table.add(cells(a, c, a.best[i], fmt::format("{}{}", tied ? "= " : "", i + 1)));
+  }
+  std::string out = "\n" + table.text();
+  if (a.ties.empty()) return out;
+  const TiedPlan& last = a.ties.back();
+  out += fmt::format(
+      "  = cannot be told from 1: plan {} differs by {}, with an 80 % interval of {} either way\n",
+      last.rank + 1, human_seconds(Seconds(std::abs(last.tie.difference.value))),
+      human_seconds(last.tie.sigma * kZ80));
+  return out +
+         fmt::format("    what would settle most between 1 and {}: {}\n", last.rank + 1, last.tie.settles);
+}
+
+std::string limits(const SearchAnswer& a) {
+  const RankedPlan& best = a.best.front();
+  const Prediction& p = best.prediction;
+  return fmt::format("\nwhat limits the best{}\n",
+                     p.stages.size() > 1
+                         ? fmt::format(" (its busiest stage, {} of {})", p.busiest_stage + 1, p.stages.size())
+                         : "") +
+         share_table(shares_of(p.breakdown, kStepCauseNames, p.step.value), p.step.value);
+}
+
+// A row a plan of the front.
+class FrontTable {
+ public:
+  FrontTable(const SearchAnswer& answer, bool gpus)
+      : answer_(answer),
+        gpus_(gpus),
+        table_(gpus ? std::vector{Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kLeft}
+                    : std::vector{Align::kRight, Align::kRight, Align::kRight, Align::kLeft}) {
+    add("GPUs", "step", "GiB", "GiB free", "plan");
+  }
+  void add(const RankedPlan& plan) {
+    add(fmt::format("{}", plan.scored.gpus), human_seconds(Seconds(plan.scored.step)), gibs(plan.scored.peak),
+        gibs(answer_.problem.cluster.gpu.usable.value - plan.scored.peak), to_text(plan.run.plan));
+  }
+  std::string text() const { return table_.text(); }
+
+ private:
+  void add(std::string count, std::string step, std::string memory, std::string free, std::string plan) {
+    std::vector<std::string> out = {std::move(step), std::move(memory), std::move(free), std::move(plan)};
+    if (gpus_) out.insert(out.begin(), std::move(count));
+    table_.add(std::move(out));
+  }
+  const SearchAnswer& answer_;
+  bool gpus_;
+  Table table_;
+};
+
+// The fastest of each GPU count; then, for the best plan's count, what less memory costs.
+std::string front_tables(const SearchAnswer& a) {
+  std::string out;
+  if (a.problem.gpus.size() > 1) {
+    FrontTable table(a, true);
+    std::int64_t gpus = 0;
+    for (const RankedPlan& plan : a.pareto)
+      if (std::exchange(gpus, plan.scored.gpus) != plan.scored.gpus) table.add(plan);
+    out += "\nPareto front: fewer GPUs cost time\n" + table.text();
+  }
+  std::vector<const RankedPlan*> front;
+  for (const RankedPlan& plan : a.pareto)
+    if (plan.scored.gpus == a.best.front().scored.gpus) front.push_back(&plan);
+  const std::size_t all = front.size(), shown = std::min(all, kFrontShown);
+  if (all < 2) return out;
+  FrontTable table(a, false);
+  for (std::size_t i = 0; i < shown; ++i)
+    table.add(*front[i * (all - 1) / (shown - 1)]);  // the ends among them
+  return out +
+         fmt::format("\nPareto front: less memory costs time{} ({}{} plans)\n",
+                     a.problem.gpus.size() > 1 ? fmt::format(", on {} GPUs", front.front()->scored.gpus) : "",
+                     all > shown ? fmt::format("{} of ", shown) : "", all) +
+         table.text();
+}
+
+std::string near_table(const SearchAnswer& a, const std::vector<NearPlan>& near, std::string_view title) {
+  if (near.empty()) return "";
+  Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kLeft});
+  for (const NearPlan& n : near)
+    table.add({n.change, human_seconds(Seconds(n.plan.scored.step)), human_bytes(Bytes(n.plan.scored.peak)),
+               (n.plan.run.gpus != a.problem.gpus.back() ? fmt::format("{} GPUs: ", n.plan.run.gpus) : "") +
+                   to_text(n.plan.run.plan)});
+  return fmt::format("{}\n", title) + table.text();
+}
+
+std::string nothing(const SearchAnswer& a) {
+  if (a.result.counts.candidates == 0)
+    return "\nthere is no legal plan: no choice of tp, pp, dp and micro_batch divides GPUs, model and batch" +
+           std::string(a.constraints.empty() ? "\n" : ", or the constraints leave none\n");
+  std::string out = "\nno plan ";
+  const bool fits = a.smallest && a.smallest->prediction.needed <= a.options.limits.memory;
+  out += fits ? "meets the deadline or the budget" : "fits";
+  if (a.smallest && !fits)
+    out += fmt::format(": the smallest needs {} on its worst GPU, {} may be used\n  {}\n",
+                       human_bytes(a.smallest->prediction.needed), human_bytes(a.options.limits.memory),
+                       to_text(a.smallest->run.plan));
+  else
+    out += "\n";
+  if (a.would_fit.empty()) return out + "no single change that was tried makes one fit\n";
+  return out + near_table(a, a.would_fit, "what would do");
+}
+
+std::string difference_table(const Prediction& best, const Prediction& other) {
+  const TimeUnit unit = unit_of(std::max(best.step.value, other.step.value));
+  Table table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight});
+  table.add({"", "best", "asked", fmt::format("more ({})", unit.name)});
+  const auto add = [&](std::string_view name, Seconds a, Seconds b) {
+    const Seconds more = b - a;
+    table.add({std::string(name), unit.tell(a), unit.tell(b), (more.value < 0 ? "" : "+") + unit.tell(more)});
+  };
+  std::vector<std::size_t> order;
+  for (std::size_t c = 0; c < kStepCauseCount; ++c)
+    if (std::max(best.breakdown[c], other.breakdown[c]).value > 1e-4 * best.step.value) order.push_back(c);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::abs((other.breakdown[a] - best.breakdown[a]).value) >
+           std::abs((other.breakdown[b] - best.breakdown[b]).value);
+  });
+  for (const std::size_t c : order) add(kStepCauseNames[c], best.breakdown[c], other.breakdown[c]);
+  add("step", Seconds(best.step.value), Seconds(other.step.value));
+  return table.text();
+}
+
+std::string why_text(const SearchAnswer& a, const Why& why) {
+  std::string out = fmt::format("\nwhy not {}\n", printable(why.asked));
+  if (!why.rejected.empty()) out += fmt::format("  rejected: {}\n", printable(why.rejected));
+  if (why.plan) {
+    out += fmt::format("  {} {}: {}, {}\n", why.rejected.empty() ? "at its best" : "its smallest or best",
+                       to_text(why.plan->run.plan), human_seconds(Seconds(why.plan->scored.step)),
+                       human_bytes(Bytes(why.plan->scored.peak)));
+  }
+  if (why.rejected.empty() && why.plan) {
+    if (why.better == 0)
+      out += "  it is the best\n";
+    else
+      out += fmt::format("  {}{} plans are better by {}{}\n", why.beyond ? "more than " : "",
+                         count_of(why.better), kObjectiveNames[static_cast<std::size_t>(a.options.objective)],
+                         why.tie && why.tie->tied ? ", but it cannot be told from the best" : "");
+  }
+  if (why.plan && !a.best.empty() && why.better > 0)
+    out += difference_table(a.best.front().prediction, why.plan->prediction);
+  if (!why.near.empty()) out += near_table(a, why.near, "  nearest plans that are not rejected");
+  return out;
+}
+
+std::string what_if_text(const SearchAnswer& a, const WhatIfAnswer& what) {
+  std::string out = fmt::format("\nwhat if {}\n", printable(what.text));
+  if (!what.best) return out + fmt::format("  {}\n", what.refused);
+  out += fmt::format(
+      "  {} (80 % interval {}), {}, MFU {:.1f} %{}: {}\n", human_seconds(Seconds(what.best->scored.step)),
+      interval(what.best->prediction), human_bytes(Bytes(what.best->scored.peak)),
+      100 * what.best->prediction.mfu,
+      what.best->run.gpus != a.problem.gpus.back() ? fmt::format(", {} GPUs", what.best->run.gpus) : "",
+      to_text(what.best->run.plan));
+  if (a.best.empty()) return out;
+  const double now =
+      a.best.front().prediction.tokens_per_s_per_gpu * static_cast<double>(a.best.front().run.gpus);
+  const double then = what.best->prediction.tokens_per_s_per_gpu * static_cast<double>(what.best->run.gpus);
+  return out + fmt::format("  {:.2f} times as many tokens a second\n", then / now);
+}
+
+std::string flags_text(const RankedPlan& best) {
+  const MegatronFlags flags = megatron_flags(best.run);
+  std::string out = "\nMegatron-LM flags of the best\n";
+  std::string line = " ";
+  for (const std::string& flag : flags.flags) {
+    if (line.size() + flag.size() > 96) {
+      out += line + " \\\n";
+      line = " ";
+    }
+    line += " " + flag;
+  }
+  out += line + "\n";
+  for (const std::string& word : flags.beyond)
+    out += fmt::format("  Megatron-LM has no flag for: {}\n", word);
+  return out;
+}
+
+}  // namespace
+
+std::string search_text(const SearchAnswer& a) {
+  std::string out = header(a);
+  if (a.best.empty() && !a.result.interrupted) out += nothing(a);
+  if (!a.best.empty()) {
+    out += best_table(a) + limits(a) + front_tables(a);
+    out += flags_text(a.best.front());
+  }
+  for (const Why& why : a.whys) out += why_text(a, why);
+  for (const WhatIfAnswer& what : a.what_ifs) out += what_if_text(a, what);
+  if (!a.assumed.empty()) out += "\nassumed\n";
+  for (const std::string& line : a.assumed) out += "  " + printable(line) + "\n";
+  return out;
+}
+
+}  // namespace foretrain

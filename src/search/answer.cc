@@ -1,0 +1,184 @@
+#include "search/answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "predict/evaluator.h"
+#include "predict/uncertainty.h"
+#include "search/why.h"
+
+namespace foretrain {
+namespace {
+
+constexpr std::int64_t kMostGpus = 10'000'000;
+constexpr int kDoublings = 6;
+
+// Of one search among several: silent, alone, one plan.
+SearchOptions one_plan(SearchOptions options) {
+  options.keep = 1;
+  options.progress = nullptr;
+  options.evaluated = nullptr;
+  options.team = nullptr;
+  return options;
+}
+
+}  // namespace
+
+SearchOptions options_for(const AnswerRequest& request, const Problem& problem) {
+  SearchOptions options = request.options;
+  const Bytes usable = problem.cluster.gpu.usable;
+  options.limits.memory = most_that_fits(usable * (1 - request.headroom_share) - request.headroom);
+  if (request.tokens)
+    options.limits.training_steps = std::ceil(
+        *request.tokens / (static_cast<double>(problem.global_batch) * static_cast<double>(problem.seq)));
+  options.limits.deadline_s = request.deadline_s;
+  options.limits.budget_usd = request.budget_usd;
+  if (problem.cluster.price_per_gpu_hour)
+    options.limits.usd_per_gpu_second = *problem.cluster.price_per_gpu_hour / 3600;
+  return options;
+}
+
+RankedPlan ranked(const Space& space, const ScoredPlan& scored,
+                  const std::shared_ptr<const CostSource>& costs) {
+  const Candidate candidate = space.candidate(scored.index);
+  RankedPlan out;
+  out.scored = scored;
+  out.run = run_without_plan(space.problem());
+  out.run.plan = candidate.plan;
+  out.run.gpus = candidate.gpus;
+  CHECK_THAT(check_run(out.run).has_value());
+  out.prediction = predict(out.run, costs);
+  return out;
+}
+
+std::optional<RankedPlan> best_of(const Space& space, const SearchOptions& options,
+                                  const std::shared_ptr<const CostSource>& costs) {
+  const SearchResult result = search(space, costs, one_plan(options));
+  if (result.best.empty()) return std::nullopt;
+  return ranked(space, result.best.front(), costs);
+}
+
+std::optional<RankedPlan> smallest_of(const Space& space, SearchOptions options,
+                                      const std::shared_ptr<const CostSource>& costs) {
+  options.objective = Objective::kMemory;
+  options.limits = {};
+  options.limits.memory = Bytes(std::numeric_limits<double>::infinity());
+  return best_of(space, options, costs);
+}
+
+namespace {
+
+// What would have to change for a plan to come in: a constraint, the headroom, the deadline, more GPUs.
+Result<std::vector<NearPlan>> would_fit(const AnswerRequest& request,
+                                        const std::shared_ptr<const CostSource>& costs) {
+  std::vector<NearPlan> found;
+  const auto attempt = [&](std::string change, const Problem& problem, const Constraints& constraints,
+                           const SearchOptions& options) -> Result<bool> {
+    TRY_ASSIGN(const Space space, Space::make(problem, constraints));
+    auto best = best_of(space, options, costs);
+    if (!best) return false;
+    found.push_back({std::move(change), *std::move(best)});
+    return true;
+  };
+  const Problem& problem = request.problem;
+  const SearchOptions options = options_for(request, problem);
+  for (const Constraint& constraint : request.constraints.all()) {
+    if (constraint.key == "gpus") continue;
+    TRY(attempt("without " + constraint.text(), problem, request.constraints.without(constraint.key),
+                options));
+  }
+  if (request.headroom_share > 0 || request.headroom > Bytes(0)) {
+    SearchOptions all = options;
+    all.limits.memory = most_that_fits(problem.cluster.gpu.usable);
+    TRY(attempt("without headroom", problem, request.constraints, all));
+  }
+  if (request.deadline_s || request.budget_usd) {
+    SearchOptions any = options;
+    any.limits.deadline_s = any.limits.budget_usd = std::nullopt;
+    TRY(attempt(request.deadline_s ? "with a later deadline" : "with a larger budget", problem,
+                request.constraints, any));
+  }
+  Problem more = problem;
+  more.gpus = {std::max(problem.gpus.back(), problem.cluster.gpus_per_node / 2)};
+  for (int i = 0; i < kDoublings && 2 * more.gpus.front() <= kMostGpus; ++i) {
+    more.gpus.front() *= 2;
+    TRY_ASSIGN(const bool fits, attempt(fmt::format("on {} GPUs", more.gpus.front()), more,
+                                        request.constraints.without("gpus"), options));
+    if (fits) break;
+  }
+  return found;
+}
+
+Result<WhatIfAnswer> answer_what_if(const AnswerRequest& request, const WhatIf& changed) {
+  WhatIfAnswer out;
+  out.text = changed.text;
+  TRY_ASSIGN(const auto costs, request.costs_for(changed.problem.cluster));
+  const bool gpus = changed.problem.gpus != request.problem.gpus;
+  auto space = Space::make(changed.problem, gpus ? request.constraints.without("gpus") : request.constraints);
+  if (!space) return tl::unexpected(std::move(space).error());
+  SearchOptions options = one_plan(options_for(request, changed.problem));
+  const SearchResult result = search(*space, costs, options);
+  out.counts = result.counts;
+  if (result.best.empty())
+    out.refused = space->size() == 0 ? "there is no legal plan" : "no plan fits and keeps to the limits";
+  else
+    out.best = ranked(*space, result.best.front(), costs);
+  return out;
+}
+
+}  // namespace
+
+Result<SearchAnswer> answer_search(const AnswerRequest& request) {
+  SearchAnswer answer;
+  answer.problem = request.problem;
+  answer.options = options_for(request, request.problem);
+  answer.profile = request.profile;
+  answer.tokens = request.tokens;
+  for (const Constraint& constraint : request.constraints.all())
+    answer.constraints.push_back(constraint.text());
+  // Everything that can be wrong with the request comes before the work.
+  std::vector<WhatIf> changes;
+  for (const std::string& text : request.what_ifs) {
+    auto changed = what_if(request.problem, text);
+    if (!changed) return fail("--what-if: " + changed.error().message);
+    changes.push_back(*std::move(changed));
+  }
+  for (const std::string& text : request.whys)
+    if (auto asked = parse_why(text); !asked) return fail("--why: " + asked.error().message);
+  TRY_ASSIGN(const auto costs, request.costs_for(request.problem.cluster));
+  TRY_ASSIGN(const Space space, Space::make(request.problem, request.constraints));
+
+  answer.result = search(space, costs, answer.options);
+  const auto& best = answer.result.best;
+  for (std::size_t i = 0; i < std::min(request.top, best.size()); ++i) {
+    answer.best.push_back(ranked(space, best[i], costs));
+    if (i == 0) continue;
+    const Tie tie = compare(answer.best.front().prediction, answer.best[i].prediction);
+    if (tie.tied) answer.ties.push_back({i, tie});
+  }
+  for (const ScoredPlan& plan : answer.result.pareto) answer.pareto.push_back(ranked(space, plan, costs));
+  answer.assumed = request.assumed;
+  if (!answer.best.empty())
+    for (const std::string& line : answer.best.front().run.assumed) answer.assumed.push_back(line);
+  if (answer.result.interrupted) return answer;
+  if (best.empty() && space.size() > 0) {
+    answer.smallest = smallest_of(space, answer.options, costs);
+    TRY_ASSIGN(answer.would_fit, would_fit(request, costs));
+  }
+  for (const std::string& text : request.whys) {
+    TRY_ASSIGN(Why why, explain_why(request, answer, costs, text));
+    answer.whys.push_back(std::move(why));
+  }
+  for (const WhatIf& changed : changes) {
+    auto what = answer_what_if(request, changed);
+    if (!what) return fail("--what-if: " + what.error().message);
+    answer.what_ifs.push_back(*std::move(what));
+  }
+  return answer;
+}
+
+}  // namespace foretrain

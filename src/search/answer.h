@@ -1,0 +1,92 @@
+// What a search answers: the best plans with their predictions, the front, what limits the best, which plans
+// it cannot tell apart; why a plan that somebody expected is not the best; what would be with one thing
+// changed; and, where nothing fits, the smallest changes that would.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "predict/prediction.h"
+#include "search/engine.h"
+#include "search/ties.h"
+#include "search/what_if.h"
+
+namespace foretrain {
+
+struct RankedPlan {
+  ScoredPlan scored;
+  Run run;  // checked
+  Prediction prediction;
+};
+
+struct TiedPlan {
+  std::size_t rank = 0;  // in `best`
+  Tie tie;               // with the first
+};
+
+// One change of a plan that was asked for, after which there is one.
+struct NearPlan {
+  std::string change;  // "pp=4 instead of pp=2"
+  RankedPlan plan;
+};
+
+struct Why {
+  std::string asked;     // as given
+  std::string rejected;  // the rule, constraint or limit; empty: it is only slower, or the best itself
+  std::optional<RankedPlan> plan;  // the best plan that is as asked; where it does not fit, the smallest
+  std::size_t better = 0;          // of the best plans kept, those before it
+  bool beyond = false;             // it comes after all of these
+  std::vector<NearPlan> near;      // where it is rejected
+  std::optional<Tie> tie;          // with the best
+};
+
+struct WhatIfAnswer {
+  std::string text;
+  SearchCounts counts;
+  std::optional<RankedPlan> best;
+  std::string refused;  // why there is none
+};
+
+struct SearchAnswer {
+  Problem problem;
+  SearchOptions options;
+  std::string profile;
+  std::vector<std::string> constraints;  // as options
+  std::optional<double> tokens;
+  SearchResult result;
+  std::vector<RankedPlan> best;    // the first of result.best
+  std::vector<TiedPlan> ties;      // of `best`
+  std::vector<RankedPlan> pareto;  // result.pareto
+  std::vector<std::string> assumed;
+  std::vector<NearPlan> would_fit;     // where nothing fits
+  std::optional<RankedPlan> smallest;  // likewise: the plan with the least memory
+  std::vector<Why> whys;
+  std::vector<WhatIfAnswer> what_ifs;
+};
+
+struct AnswerRequest {
+  Problem problem;
+  Constraints constraints;
+  SearchOptions options;  // its limits are worked out from what follows
+  std::function<Result<std::shared_ptr<const CostSource>>(const Cluster&)> costs_for;
+  std::string profile;
+  double headroom_share = 0;  // of usable memory, to be left free
+  Bytes headroom;             // likewise, in bytes
+  std::optional<double> tokens, deadline_s, budget_usd;
+  std::size_t top = 10;
+  std::vector<std::string> whys;
+  std::vector<std::string> what_ifs;
+  std::vector<std::string> assumed;  // before any plan
+};
+
+// Refuses what is wrong with the request before it searches.
+Result<SearchAnswer> answer_search(const AnswerRequest& request);
+
+// The plan of a scored one, with its prediction.
+RankedPlan ranked(const Space& space, const ScoredPlan& scored,
+                  const std::shared_ptr<const CostSource>& costs);
+
+}  // namespace foretrain

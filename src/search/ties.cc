@@ -1,0 +1,40 @@
+#include "search/ties.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "predict/uncertainty.h"
+
+namespace foretrain {
+
+Tie compare(const Prediction& a, const Prediction& b) {
+  double square = 0, most = 0;
+  Tie tie;
+  const auto add = [&](double difference, std::string settles) {
+    square += difference * difference;
+    if (std::abs(difference) <= most) return;
+    most = std::abs(difference);
+    tie.settles = std::move(settles);
+  };
+  for (std::size_t k = 0; k < kOperatorKindCount; ++k)
+    add((b.uncertain.operators[k] - a.uncertain.operators[k]).value,
+        fmt::format("samples of {} on this GPU (foretrain fit)", kOperatorKindNames[k]));
+  add((b.uncertain.collectives - a.uncertain.collectives).value,
+      "samples of tensor parallel collectives on this fabric (foretrain fit --cluster)");
+  add((b.uncertain.launches - a.uncertain.launches).value, "the host's time for a launch");
+  add((b.uncertain.sends - a.uncertain.sends).value,
+      "samples of messages between stages on this fabric (foretrain fit --cluster)");
+  add((b.uncertain.reductions - a.uncertain.reductions).value,
+      "samples of data parallel collectives on this fabric (foretrain fit --cluster)");
+  double apart = 0;
+  for (std::size_t c = 0; c < kStepCauseCount; ++c)
+    apart += std::abs((b.breakdown[c] - a.breakdown[c]).value);
+  add(kComposition * apart / 2, "a few steps of each");
+  tie.difference = Seconds(b.step.value - a.step.value);
+  tie.sigma = Seconds(std::sqrt(square));
+  tie.tied = std::abs(tie.difference.value) <= kZ80 * tie.sigma.value;
+  return tie;
+}
+
+}  // namespace foretrain

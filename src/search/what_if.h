@@ -1,0 +1,19 @@
+// A problem with one thing changed: --what-if gpus=512, --what-if inter_gbps=800. Keys that a cluster has are
+// named and counted as in its file.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "search/problem.h"
+
+namespace foretrain {
+
+struct WhatIf {
+  std::string text;  // as given: "inter_gbps=800"
+  Problem problem;
+};
+
+Result<WhatIf> what_if(const Problem& problem, std::string_view text);
+
+}  // namespace foretrain

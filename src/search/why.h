@@ -1,0 +1,26 @@
+// --why tp=4,pp=2: what is stated stays, the rest is chosen as well as it can be. Either there is such a
+// plan, and it is compared with the best; or a rule, a constraint or a limit rejects all of them, and the
+// plans nearest to it are those with one of the stated choices given up.
+#pragma once
+
+#include "search/answer.h"
+
+namespace foretrain {
+
+struct AskedPlan {
+  Plan plan;                                               // what is not stated left at its default
+  std::vector<std::pair<std::string, std::string>> words;  // key and value, as stated
+};
+Result<AskedPlan> parse_why(const std::string& text);
+
+Result<Why> explain_why(const AnswerRequest& request, const SearchAnswer& answer,
+                        const std::shared_ptr<const CostSource>& costs, const std::string& text);
+
+// Shared with answer.cc: the limits that a request sets for a problem; a search for one plan.
+SearchOptions options_for(const AnswerRequest& request, const Problem& problem);
+std::optional<RankedPlan> best_of(const Space& space, const SearchOptions& options,
+                                  const std::shared_ptr<const CostSource>& costs);
+std::optional<RankedPlan> smallest_of(const Space& space, SearchOptions options,
+                                      const std::shared_ptr<const CostSource>& costs);
+
+}  // namespace foretrain
