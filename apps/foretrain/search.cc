@@ -63,15 +63,18 @@ Result<std::vector<std::int64_t>> gpu_counts(const std::string& text, const Clus
   for (const std::string_view part : split(text, ',')) {
     const std::size_t dots = part.find("..");
     const std::string low_word(trim(part.substr(0, dots)));
-    TRY_ASSIGN(const std::int64_t low, bounded_count("--gpus", low_word.empty() ? "?" : low_word, kMostGpus));
+    TRY_ASSIGN(const std::int64_t low, bounded_count("--gpus", low_word, kMostGpus));
+    if (low == 0)
+      return fail(fmt::format("--gpus: found nothing in {}, expected a count", foretrain::quoted(text)));
     if (dots == std::string_view::npos) {
       if (const auto reason = unusable(low, cluster)) return fail("--gpus: " + *reason);
       counts.push_back(low);
       continue;
     }
     const std::string high_word(trim(part.substr(dots + 2)));
-    TRY_ASSIGN(const std::int64_t high,
-               bounded_count("--gpus", high_word.empty() ? "?" : high_word, kMostGpus));
+    TRY_ASSIGN(const std::int64_t high, bounded_count("--gpus", high_word, kMostGpus));
+    if (high == 0)
+      return fail(fmt::format("--gpus: found nothing in {}, expected a count", foretrain::quoted(text)));
     if (low > high)
       return fail(
           fmt::format("--gpus: found {}, expected the smaller number first", foretrain::quoted(part)));
@@ -255,11 +258,21 @@ Result<Answered> answer_command(const SearchCommandOptions& o, const std::string
   request.options.stop = &stop_asked;
 
   std::optional<StreamedFile> csv;
+  Result<void> opened;
   if (!o.csv.empty() && first) {
-    TRY_ASSIGN(StreamedFile file, StreamedFile::open(o.csv));
-    csv.emplace(std::move(file));
-    csv->write(search_csv_header());
+    auto file = StreamedFile::open(o.csv);
+    if (file) {
+      csv.emplace(*std::move(file));
+      csv->write(search_csv_header());
+    } else {
+      opened = tl::unexpected(std::move(file).error());
+    }
   }
+  if (team != nullptr) {  // nobody waits for a rank that has given up
+    const auto all = team->all_gather(opened ? "" : opened.error().message);
+    if (opened && !all.front().empty()) opened = fail(all.front());
+  }
+  TRY(opened);
   Sample sample;
   if (!o.csv.empty() || !o.html.empty())
     request.options.evaluated = [&](const ScoredPlan& plan, const Candidate& candidate) {

@@ -72,8 +72,8 @@ Columns columns_of(const SearchAnswer& a) {
 }
 
 std::vector<std::string> head(const Columns& c) {
-  std::vector<std::string> cells = {"",       "step", "80 % interval",
-                                    "memory", "MFU",  c.price ? "USD/Btok" : "GPU-h/Btok"};
+  std::vector<std::string> cells = {
+      "", "step", "80 % interval", "memory", "fits", "MFU", c.price ? "USD/Btok" : "GPU-h/Btok"};
   if (c.training) cells.emplace_back("training");
   if (c.energy) cells.emplace_back("kJ a step");
   if (c.gpus) cells.emplace_back("GPUs");

@@ -23,6 +23,7 @@
 #include "report/path_report.h"
 #include "report/predict_html.h"
 #include "report/predict_report.h"
+#include "report/search_report.h"
 #include "report/trace_json.h"
 #include "report/validate_report.h"
 #include "samples/clean.h"
@@ -432,6 +433,45 @@ void try_extreme(Random& random, bool& accepted) {
   try_run_text(text, {}, accepted);
 }
 
+// A search of a model of two layers on two GPUs, its constraints and questions with something wrong in them.
+void try_search(Random& random, bool& accepted) {
+  const auto text = [&random](std::vector<std::string> from) {
+    const std::string word = random.pick(from);
+    return random.one_in(4) ? mutated(word, corpus().words, random) : word;
+  };
+  AnswerRequest request;
+  request.problem.model = catalog().model("gpt2").value();
+  request.problem.model.blocks.front().count = 2;
+  request.problem.cluster = catalog().cluster("dgx-h100").value();
+  request.problem.stack = catalog().stack("megatron").value();
+  request.problem.gpus = {2};
+  request.problem.global_batch = 2;
+  request.problem.seq = 64;
+  request.options.threads = 1;
+  request.costs_for = [](const Cluster&) { return std::shared_ptr<const CostSource>(); };
+  const std::string set =
+      text({"tp=1,2", "schedule=1f1b,gpipe,pp=2", "layers_per_stage=1-1", "precision=fp16"});
+  const std::string range = text({"pp=1..2", "micro_batch=1..1,tp=1..2", "last_layers=0..1", "zero=0..1"});
+  const std::string forbid = text({"zero=3", "sp=1,schedule=zbv", "first_layers=2", "recompute=full"});
+  request.whys = {text({"tp=2", "pp=2,schedule=dualpipe", "zero=3,shard=2", "layers_per_stage=2-0"})};
+  request.what_ifs = {text({"gpus=4", "inter_gbps=800", "usable_gib=1.5", "global_batch=4", "seq=128"})};
+  current += fmt::format("--set {} --range {} --forbid {} --why {} --what-if {}", set, range, forbid,
+                         request.whys.front(), request.what_ifs.front());
+  if (!good(request.constraints.add_set(set, request.problem)) ||
+      !good(request.constraints.add_range(range)) ||
+      !good(request.constraints.add_forbid(forbid, request.problem)))
+    return;
+  const auto answer = answer_search(request);
+  if (!good(answer)) return;
+  accepted = true;
+  const SearchCounts& counts = answer->result.counts;
+  expect(counts.evaluated + counts.pruned_memory + counts.pruned_bound == counts.candidates,
+         "every plan is counted once");
+  for (const RankedPlan& plan : answer->best) expect_sound(plan.prediction);
+  expect(!search_text(*answer).empty() && !search_json(*answer).empty(), "an answer");
+  expect(search_html(*answer, {}).find("</html>") != std::string::npos, "a page");
+}
+
 // The cases first .. first + cases - 1, the kinds in turn.
 int run_cases(std::uint64_t cases, std::uint64_t first) {
   Kind kinds[] = {{"preset", try_preset},
@@ -441,7 +481,8 @@ int run_cases(std::uint64_t cases, std::uint64_t first) {
                   {"samples", try_samples},
                   {"extreme", try_extreme},
                   {"collectives", try_collectives},
-                  {"nccl log", try_nccl_log}};
+                  {"nccl log", try_nccl_log},
+                  {"search", try_search}};
   double slowest = 0;
   std::uint64_t slowest_case = first;
   for (std::uint64_t i = first; i < first + cases; ++i) {
