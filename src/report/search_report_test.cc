@@ -1,0 +1,88 @@
+#include "report/search_report.h"
+
+#include <doctest/doctest.h>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "report/megatron_flags.h"
+#include "spec/catalog.h"
+
+namespace foretrain {
+namespace {
+
+SearchAnswer answer_of(std::vector<std::string> whys = {}) {
+  const Catalog catalog;
+  AnswerRequest request;
+  request.problem.model = catalog.model("llama-3-8b").value();
+  request.problem.cluster = catalog.cluster("dgx-h100").value();
+  request.problem.stack = catalog.stack("megatron").value();
+  request.problem.gpus = {8, 16};
+  request.problem.global_batch = 32;
+  request.problem.seq = 8192;
+  request.options.threads = 1;
+  request.costs_for = [](const Cluster&) { return std::shared_ptr<const CostSource>(); };
+  request.top = 4;
+  request.whys = std::move(whys);
+  request.tokens = 1e9;
+  CHECK_THAT(request.constraints.add_set("schedule=1f1b", request.problem).has_value());
+  return answer_search(request).value();
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("text, JSON and page tell the same best plan") {
+  const SearchAnswer answer = answer_of({"tp=8"});
+  const std::string plan = to_text(answer.best.front().run.plan);
+  const std::string text = search_text(answer), json = search_json(answer), page = search_html(answer, {});
+  for (const std::string& view : {text, json, page}) CHECK(contains(view, plan));
+  CHECK(contains(text, "training"));
+  CHECK(contains(text, "why not tp=8\n"));
+  CHECK(contains(text, "Pareto front: fewer GPUs cost time"));
+  CHECK(contains(json, "\"candidates\": "));
+  CHECK(contains(json, "\"training_gpu_hours\": "));
+  // A corner for each plan of the front that the picture has room for, and one circle for the best.
+  CHECK(contains(page, "class=\"front\""));
+  CHECK(contains(page, "class=\"best\""));
+  CHECK_FALSE(contains(page, "nan"));
+}
+
+TEST_CASE("a row has a cell for each column") {
+  const SearchAnswer answer = answer_of();
+  const RankedPlan& best = answer.best.front();
+  const std::string row = search_csv_row(answer.problem, best.scored, {best.run.gpus, best.run.plan});
+  CHECK(split(row, ',').size() == split(search_csv_header(), ',').size());
+  CHECK(row.ends_with("\n"));
+}
+
+Run run_of(const std::string& plan) {
+  RunOptions options;
+  options.model = "gpt3-175b";
+  options.cluster = "selene";
+  options.stack = "megatron";
+  options.gpus = 512;
+  options.global_batch = 512;
+  options.plan = plan;
+  return parse_run(nullptr, options, Catalog()).value();
+}
+
+std::string flags(const std::string& plan) { return join(megatron_flags(run_of(plan)).flags, " "); }
+
+TEST_CASE("Megatron-LM's flags say what the plan says") {
+  CHECK(flags("tp=8,sp=1,pp=8,vpp=3,micro_batch=2,recompute=selective,zero=1,overlap_grad_reduce=1,"
+              "overlap_param_gather=1") ==
+        "--tensor-model-parallel-size 8 --sequence-parallel --pipeline-model-parallel-size 8 "
+        "--num-layers-per-virtual-pipeline-stage 4 --micro-batch-size 2 --global-batch-size 512 --seq-length "
+        "2048 "
+        "--bf16 --recompute-activations --use-distributed-optimizer --overlap-grad-reduce "
+        "--overlap-param-gather --use-flash-attn");
+  CHECK(contains(flags("tp=8,pp=4,layers_per_stage=23-25-25-23,recompute=full"),
+                 "--decoder-first-pipeline-num-layers 23 --decoder-last-pipeline-num-layers 23"));
+  CHECK(contains(flags("tp=8,zero=1,shard=8"), "--num-distributed-optimizer-instances 8"));
+  CHECK(megatron_flags(run_of("tp=8,pp=8,schedule=zbv")).beyond == std::vector<std::string>{"schedule zbv"});
+  CHECK(megatron_flags(run_of("tp=8,pp=8")).beyond.empty());
+}
+
+}  // namespace
+}  // namespace foretrain

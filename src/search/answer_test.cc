@@ -1,0 +1,144 @@
+#include "search/answer.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "search/testing.h"
+#include "search/why.h"
+
+namespace foretrain {
+namespace {
+
+AnswerRequest request_of(Problem problem, const std::vector<std::string>& sets = {}) {
+  AnswerRequest request;
+  request.problem = std::move(problem);
+  for (const std::string& set : sets)
+    CHECK_THAT(request.constraints.add_set(set, request.problem).has_value());
+  request.costs_for = [](const Cluster&) { return std::shared_ptr<const CostSource>(); };
+  request.options.threads = 1;
+  request.top = 3;
+  return request;
+}
+
+AnswerRequest small() {
+  return request_of(problem_of("llama-3-8b", "dgx-h100", "megatron", {8}, 16), {"schedule=1f1b,interleaved"});
+}
+
+TEST_CASE("a plan that is asked for is completed as well as it can be, and held against the best") {
+  AnswerRequest request = small();
+  request.whys = {"tp=8", "sp=0"};
+  const auto answer = answer_search(request);
+  REQUIRE(answer);
+  REQUIRE(answer->best.size() == 3);
+  const Why& why = answer->whys.front();
+  CHECK(why.rejected.empty());
+  REQUIRE(why.plan);
+  CHECK(why.plan->run.plan.tp == 8);
+  CHECK(why.plan->scored.step > answer->best.front().scored.step);
+  CHECK(why.better > 0);
+  CHECK(why.near.empty());
+  // Completed: no other plan with tp=8 is shorter.
+  const Space own = space_of(request.problem, {"schedule=1f1b,interleaved", "tp=8"});
+  SearchOptions options = answer->options;
+  CHECK(search(own, nullptr, options).best.front().step == why.plan->scored.step);
+}
+
+TEST_CASE("what rejects a plan is named: a rule, the user's own constraint, the memory") {
+  AnswerRequest request = small();
+  request.whys = {"tp=3", "schedule=gpipe", "tp=1,pp=1,zero=0,recompute=none"};
+  const auto answer = answer_search(request);
+  REQUIRE(answer);
+  const auto& whys = answer->whys;
+  CHECK(whys[0].rejected == "gpus 8 is not a multiple of tp*pp*cp = 3");
+  CHECK_FALSE(whys[0].plan);
+  REQUIRE(!whys[0].near.empty());
+  CHECK(whys[0].near.front().change.starts_with("tp="));
+  CHECK(whys[0].near.front().change.ends_with("instead of tp=3"));
+  CHECK(whys[0].near.front().plan.scored.step == answer->best.front().scored.step);
+
+  CHECK(whys[1].rejected == "--set schedule=1f1b,interleaved");
+  REQUIRE(whys[1].plan);  // what it would have been
+  CHECK(whys[1].plan->run.plan.schedule == ScheduleKind::kGpipe);
+
+  // 8 billion parameters of 18 bytes do not fit a GPU, whatever else is chosen; sharded or split they do.
+  CHECK(whys[2].rejected.starts_with("it needs "));
+  REQUIRE(whys[2].plan);
+  CHECK(whys[2].plan->prediction.peak > answer->options.limits.memory);
+  REQUIRE(!whys[2].near.empty());
+  for (const NearPlan& near : whys[2].near) CHECK(near.plan.prediction.fits);
+}
+
+TEST_CASE("with one thing changed the best is that of the changed problem") {
+  AnswerRequest request = small();
+  request.what_ifs = {"gpus=16", "inter_gbps=1", "global_batch=7"};
+  const auto answer = answer_search(request);
+  REQUIRE(answer);
+  REQUIRE(answer->what_ifs[0].best);
+  CHECK(answer->what_ifs[0].best->run.gpus == 16);
+  CHECK(answer->what_ifs[0].best->scored.step < answer->best.front().scored.step);
+  // One node does not use the network between nodes.
+  REQUIRE(answer->what_ifs[1].best);
+  CHECK(answer->what_ifs[1].best->scored == answer->best.front().scored);
+  REQUIRE(answer->what_ifs[2].best);
+  CHECK(answer->what_ifs[2].best->run.plan.dp == 1);  // seven sequences over 8 GPUs
+}
+
+TEST_CASE("where nothing fits, the smallest plan is shown, and what would help") {
+  AnswerRequest request = request_of(problem_of("gpt3-175b", "dgx-h100", "megatron", {8}, 16),
+                                     {"schedule=1f1b", "layers_per_stage=even"});
+  const auto answer = answer_search(request);
+  REQUIRE(answer);
+  CHECK(answer->best.empty());
+  REQUIRE(answer->smallest);
+  CHECK_FALSE(answer->smallest->prediction.fits);
+  REQUIRE(!answer->would_fit.empty());
+  CHECK(answer->would_fit.back().change == "on 64 GPUs");  // 175 G * 18 bytes are 40 of them at least
+  CHECK(answer->would_fit.back().plan.prediction.fits);
+}
+
+TEST_CASE("headroom is left free, a deadline is kept") {
+  AnswerRequest request = small();
+  request.headroom_share = 0.5;
+  const auto half = answer_search(request);
+  REQUIRE(half);
+  for (const RankedPlan& plan : half->best) CHECK(plan.prediction.peak <= plan.prediction.usable * 0.5);
+  const double step = half->best.front().scored.step;
+  request.tokens = 16.0 * 8192 * 1000;  // a thousand steps
+  request.deadline_s = 999 * step;
+  const auto late = answer_search(request);
+  REQUIRE(late);
+  CHECK(late->best.empty());
+  bool later = false;
+  for (const NearPlan& near : late->would_fit) later = later || near.change == "with a later deadline";
+  CHECK(later);
+}
+
+TEST_CASE("bad questions are refused before the search") {
+  AnswerRequest request = small();
+  request.whys = {"tp=2,tp=4"};
+  CHECK(answer_search(request).error().message == "--why: duplicate key 'tp'");
+  request.whys = {};
+  request.what_ifs = {"gpu=16"};
+  CHECK(answer_search(request).error().message == "--what-if: unknown key 'gpu'; did you mean 'gpus'?");
+}
+
+TEST_CASE("a plan ties with itself; one that differs by more than its error does not") {
+  const auto answer = answer_search(small());
+  REQUIRE(answer);
+  const Prediction& best = answer->best.front().prediction;
+  const Tie same = compare(best, best);
+  CHECK(same.tied);
+  CHECK(same.sigma == Seconds(0));
+  Prediction slower = best;
+  slower.step.value *= 1.01;  // by nothing that is uncertain
+  CHECK_FALSE(compare(best, slower).tied);
+  slower.uncertain.sends = Seconds(0.02 * best.step.value);
+  const Tie tie = compare(best, slower);
+  CHECK(tie.tied);
+  CHECK(tie.sigma.value == doctest::Approx(0.02 * best.step.value));
+  CHECK(tie.settles.find("messages between stages") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace foretrain
