@@ -74,13 +74,6 @@ Result<std::vector<std::pair<std::string, std::string>>> pairs_of(std::string_vi
   return pairs;
 }
 
-std::string words_of(const Constraint& constraint, const std::vector<Value>& values) {
-  const Dimension* d = find_dimension(constraint.key);
-  std::vector<std::string> words;
-  for (const Value value : values) words.push_back(d ? word_of(*d, value) : std::to_string(value));
-  return join(words, ",");
-}
-
 }  // namespace
 
 bool Constraint::allows(Value value) const {
@@ -94,10 +87,10 @@ bool Constraint::allows(Value value) const {
 
 std::string Constraint::text() const {
   std::vector<std::string> parts;
-  const std::string shown = key == kSplit ? "..." : words_of(*this, set);
-  if (!set.empty()) parts.push_back(fmt::format("--set {}={}", key, shown));
+  if (!set.empty()) parts.push_back(fmt::format("--set {}={}", key, printable(join(set_words, ","))));
   if (low) parts.push_back(fmt::format("--range {}={}..{}", key, *low, *high));
-  if (!forbidden.empty()) parts.push_back(fmt::format("--forbid {}={}", key, words_of(*this, forbidden)));
+  if (!forbidden.empty())
+    parts.push_back(fmt::format("--forbid {}={}", key, printable(join(forbidden_words, ","))));
   return join(parts, " ");
 }
 
@@ -107,7 +100,7 @@ Result<Constraint*> Constraints::of(std::string_view key) {
   if (found != constraints_.end()) return &*found;
   if (find_dimension(key) == nullptr && key != kFirst && key != kLast)
     return fail(fmt::format("unknown key {}{}", quoted(key), suggestion(key, keys())));
-  constraints_.push_back({std::string(key), {}, {}, {}, {}});
+  constraints_.emplace_back().key = key;
   return &constraints_.back();
 }
 
@@ -117,6 +110,7 @@ Result<void> Constraints::add_set(std::string_view text, Problem& problem) {
     TRY_ASSIGN(Constraint* const constraint, of(key));
     TRY_ASSIGN(const Value value, value_of(key, word, &problem));
     constraint->set.push_back(value);
+    constraint->set_words.push_back(word);
   }
   return {};
 }
@@ -130,6 +124,7 @@ Result<void> Constraints::add_forbid(std::string_view text, Problem& problem) {
     TRY_ASSIGN(Constraint* const constraint, of(key));
     TRY_ASSIGN(const Value value, value_of(key, word, &problem));
     constraint->forbidden.push_back(value);
+    constraint->forbidden_words.push_back(word);
   }
   return {};
 }

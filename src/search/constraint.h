@@ -20,6 +20,7 @@ struct Constraint {
   std::string key;
   std::vector<Value> set;  // empty: all
   std::vector<Value> forbidden;
+  std::vector<std::string> set_words, forbidden_words;  // as given
   std::optional<Value> low, high;
 
   bool allows(Value value) const;

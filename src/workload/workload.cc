@@ -230,6 +230,7 @@ void spread_syncs(std::vector<Task>& tasks, std::int64_t syncs, bool recompute) 
   const auto counts = [&](const Task& task) {
     return task.kind != Task::Kind::kHost && task.recompute == recompute;
   };
+  if (syncs == 0) return;
   const std::int64_t n = std::count_if(tasks.begin(), tasks.end(), counts);
   std::vector<Task> out;
   std::int64_t i = 0;
