@@ -107,7 +107,8 @@ PassBytes pass_bytes(const ChunkWork& work) {
   bytes.held_for_weight = work.held_for_weight;
   bytes.gathered = work.gathered;
   bytes.shared_buffers = work.shared_buffers;
-  const Bytes always = work.gathered + work.shared_buffers;
+  bytes.offloaded = work.offloaded;
+  const Bytes always = work.gathered + work.shared_buffers + work.offload_window;
   bytes.forward_extra = forward_extra(work.forward, bytes.held) + always;
   bytes.backward_extra = backward_extra(work.backward) + always + work.unit_gradients;
   bytes.weight_extra =

@@ -30,6 +30,7 @@ struct PassBytes {
   Bytes gathered;                                 // weights and gradients of units, in every extra
   Bytes shared_buffers;                           // that sp gathers into, in every extra
   Bytes largest_block;                            // the largest tensor
+  Bytes offloaded;                                // by a forward, to the host's memory
 };
 PassBytes pass_bytes(const ChunkWork& work);
 

@@ -71,6 +71,7 @@ void draw_plan(Run& run, std::int64_t fewest, Draw draw) {
   plan.attention = perhaps(*rc::gen::element(AttentionKind::kFlash, AttentionKind::kUnfused));
   plan.grad_dtype = perhaps(*rc::gen::element(Dtype::kFp32, Dtype::kBf16));
   plan.reduce_dtype = perhaps(*rc::gen::element(Dtype::kFp32, Dtype::kBf16));
+  plan.offload = *rc::gen::inRange(0, 4) == 0;
   plan.optimizer = static_cast<OptimizerKind>(*rc::gen::inRange(0, static_cast<int>(kOptimizerNames.size())));
   plan.master_weights = perhaps(*rc::gen::arbitrary<bool>());
   plan.sp_gather_again = perhaps(*rc::gen::arbitrary<bool>());

@@ -52,6 +52,14 @@ Flops model_flops(const ChunkWork& work) {
   return sum;
 }
 
+// A wait for the host, like one for a launch.
+void stretch(Segment& segment, Seconds least) {
+  if (segment.duration == Seconds(0) || segment.duration >= least) return;
+  segment.by_cause[static_cast<std::size_t>(Cause::kLaunch)] += least - segment.duration;
+  for (Seconds& ready : segment.ready_before_end) ready = ready * (least / segment.duration);
+  segment.duration = least;
+}
+
 }  // namespace
 
 std::size_t Evaluator::ShapeKeyHash::operator()(const ShapeKey& key) const noexcept {
@@ -70,7 +78,7 @@ std::size_t Evaluator::ShapeKeyHash::operator()(const ShapeKey& key) const noexc
   mix(h, c.tp);
   mix(h, c.micro_batch);
   mix(h, key.tensor.domains);
-  mix(h, c.recompute_layers * 2 + (c.sp_gather_again ? 1 : 0));
+  mix(h, c.recompute_layers * 4 + (c.sp_gather_again ? 2 : 0) + (c.offload ? 1 : 0));
   mix(h, c.units.shards);
   return h;
 }
@@ -146,6 +154,10 @@ void Evaluator::lay_out_chunk(ChunkCost& cost, const Network& network) {
     cost.input = lay(only(work.backward, Direction::kBackward), key.drained ? Seconds(0) : cost.forward.lead);
     cost.weight = lay(only(work.backward, Direction::kWeight), key.drained ? Seconds(0) : cost.input.lead);
   }
+  // Copies to and from the host run beside the passes, which last at least as long.
+  if (key.choices.offload)
+    for (Segment* segment : {&cost.forward, &cost.backward, &cost.input})
+      stretch(*segment, cost.bytes.offloaded / cluster_.gpu.host);
   cost.model_flops = model_flops(work);
   cost.laid_out = true;
 }

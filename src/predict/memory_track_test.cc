@@ -56,3 +56,20 @@ TEST_CASE("What a peak consists of sums to it") {
     }
   }));
 }
+
+TEST_CASE(
+    "offloaded activations leave the GPU, and a slow link to the host makes passes last as long as copies") {
+  Run run = run_of("llama-2-7b", "dgx-h100", 8, "generic", "zero=1,micro_batch=2", 64);
+  const Prediction kept = predict(run);
+  run.plan.offload = true;
+  run.cluster.gpu.host = gigabytes_per_second(1e6);
+  const Prediction fast = predict(run);
+  CHECK(fast.step.value == doctest::Approx(kept.step.value));
+  // Two of 32 layers stay: the one at work and the one on its way.
+  CHECK(fast.stages[0].activations < kept.stages[0].activations * 0.2);
+  run.cluster.gpu.host = gigabytes_per_second(10);
+  const Prediction slow = predict(run);
+  CHECK(slow.peak_allocated == fast.peak_allocated);
+  CHECK(slow.step.value > 2 * fast.step.value);
+  CHECK(cause(slow, StepCause::kLaunch) > cause(fast, StepCause::kLaunch));
+}

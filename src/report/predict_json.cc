@@ -32,6 +32,7 @@ void put_plan(JsonWriter& w, const Run& run) {
   put(w, "micro_batch", plan.micro_batch);
   put(w, "recompute", kRecomputeNames[static_cast<std::size_t>(plan.recompute)]);
   put(w, "recompute_layers", plan.recompute_layers);
+  put(w, "offload", plan.offload);
   put(w, "schedule", name(plan.pp > 1 ? plan.effective_schedule() : plan.schedule));
   put(w, "precision", name(plan.precision));
   put(w, "optimizer", kOptimizerNames[static_cast<std::size_t>(plan.optimizer)]);

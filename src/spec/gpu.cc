@@ -52,7 +52,7 @@ Result<void> read_clock(const Node& node, Gpu& gpu) {
 Result<Gpu> parse_gpu(const Node& node) {
   TRY(only_fields(node, "a GPU",
                   {"name", "source", "rates_tflops", "hbm_gbytes", "memory_mib", "usable_mib", "l2_mib",
-                   "sms", "clock_mhz", "power_cap_w", "nvlink_gbytes", "efficiency"}));
+                   "sms", "clock_mhz", "power_cap_w", "nvlink_gbytes", "host_gbytes", "efficiency"}));
   Gpu gpu;
   gpu.name = "inline";
   TRY(read_optional(node, "name", gpu.name));
@@ -65,6 +65,9 @@ Result<Gpu> parse_gpu(const Node& node) {
   double nvlink = 0;  // a part without NVLink has no such line
   TRY(read_optional(node, "nvlink_gbytes", nvlink, 0.0, 1e6));
   gpu.nvlink = gigabytes_per_second(nvlink);
+  double host = gpu.host.value / 1e9;
+  TRY(read_optional(node, "host_gbytes", host, 1e-3, 1e6));
+  gpu.host = gigabytes_per_second(host);
   TRY_ASSIGN(const Node* efficiency, optional_section(node, "efficiency", {"product", "memory"}));
   TRY(read_optional(*efficiency, "product", gpu.product_efficiency, 0.01, 1.0));
   TRY(read_optional(*efficiency, "memory", gpu.memory_efficiency, 0.01, 1.0));
@@ -86,6 +89,7 @@ std::string to_yaml(const Gpu& gpu) {
   out += fmt::format("clock_mhz:\n  base: {}\n  max: {}\n", gpu.clock_base_mhz, gpu.clock_max_mhz);
   out += fmt::format("power_cap_w: {}\n", gpu.power_cap_w);
   out += fmt::format("nvlink_gbytes: {}\n", in_units_of(1e9, gpu.nvlink.value));
+  out += fmt::format("host_gbytes: {}\n", in_units_of(1e9, gpu.host.value));
   out += fmt::format("efficiency:\n  product: {}\n  memory: {}\n", gpu.product_efficiency,
                      gpu.memory_efficiency);
   return out;

@@ -22,7 +22,8 @@ struct Gpu {
   double clock_base_mhz = 0;
   double clock_max_mhz = 0;
   double power_cap_w = 0;
-  BytesPerSecond nvlink;            // each way
+  BytesPerSecond nvlink;                           // each way
+  BytesPerSecond host = gigabytes_per_second(25);  // each way, to the host's memory
   double product_efficiency = 0.7;  // share of the rate that a very large product reaches under steady load
   double memory_efficiency = 0.85;  // share of hbm that a long stream reaches
   std::string source;

@@ -56,6 +56,7 @@ Result<void> read_choices(const Node& node, Plan& plan) {
   TRY(read_optional(node, "attention", plan.attention, kAttentionNames));
   TRY(read_optional(node, "grad_dtype", plan.grad_dtype, kDtypeNames));
   TRY(read_optional(node, "reduce_dtype", plan.reduce_dtype, kDtypeNames));
+  TRY(read_optional(node, "offload", plan.offload));
   TRY(read_optional(node, "optimizer", plan.optimizer, kOptimizerNames));
   TRY(read_optional(node, "master_weights", plan.master_weights));
   TRY(read_optional(node, "sp_gather_again", plan.sp_gather_again));
@@ -111,6 +112,7 @@ Result<Plan> parse_plan(const Node& node, Plan start) {
                    "attention",
                    "grad_dtype",
                    "reduce_dtype",
+                   "offload",
                    "optimizer",
                    "master_weights",
                    "sp_gather_again",
@@ -168,6 +170,7 @@ std::string to_text(const Plan& plan) {
   add_open_word("attention", kAttentionNames, plan.attention);
   add_open_word("grad_dtype", kDtypeNames, plan.grad_dtype);
   add_open_word("reduce_dtype", kDtypeNames, plan.reduce_dtype);
+  if (plan.offload) parts.push_back("offload=1");
   add_word("optimizer", kOptimizerNames, plan.optimizer, usual.optimizer);
   add_open_flag("master_weights", plan.master_weights);
   add_open_flag("sp_gather_again", plan.sp_gather_again);

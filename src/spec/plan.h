@@ -44,6 +44,7 @@ struct Plan {
   std::optional<AttentionKind> attention;
   std::optional<Dtype> grad_dtype;    // gradients are accumulated in it
   std::optional<Dtype> reduce_dtype;  // and reduced over data parallel ranks in it
+  bool offload = false;               // what blocks keep for their backward waits in the host's memory
   OptimizerKind optimizer = OptimizerKind::kAdamw;
   std::optional<bool> master_weights;  // an fp32 copy of half precision weights
   std::optional<bool>

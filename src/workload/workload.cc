@@ -301,6 +301,7 @@ Choices choices_of(const Model& model, const Plan& plan, const Stack& stack, std
   c.seq = seq;
   c.sp_gather_again = c.sp && plan.sp_gather_again.value_or(stack.sp_gather_again);
   c.recompute = plan.recompute;
+  c.offload = plan.offload;
   if (plan.recompute == Recompute::kFull) c.recompute_layers = plan.recompute_layers;
   c.attention = plan.attention.value_or(stack.default_attention);
   c.precision = plan.precision;
@@ -377,6 +378,13 @@ class ChunkWriter {
     const bool divided = choices_.sp || choices_.partition_activations;
     if (full) set_saved(f.tasks, activation() / (divided ? static_cast<double>(choices_.tp) : 1.0));
     work_.held_for_weight += held_for_weight(steps, choices_) * static_cast<double>(count);
+    if (choices_.offload) {
+      const Bytes each = saved_bytes(f);
+      work_.offloaded += each * static_cast<double>(count);
+      work_.offload_window =
+          std::max(work_.offload_window, each * static_cast<double>(std::min<std::int64_t>(count, 2)));
+      set_saved(f.tasks, Bytes(0));
+    }
 
     TaskWriter backward(model_, stack_, choices_);
     if (full) {

@@ -57,6 +57,7 @@ struct Choices {
   bool accumulates = false;  // several micro-batches a step: gradients are added up
   bool sp_gather_again = false;
   std::int64_t recompute_layers = 0;  // of recompute full; 0: all
+  bool offload = false;
   Dtype grad_dtype = Dtype::kFp32;
   UnitSharding units;
   std::int64_t calls_beside_messages = 0;  // of a layer and direction, all tensor-parallel ranks together
@@ -74,6 +75,8 @@ struct ChunkWork {
   Pass backward;         // B and W tasks in the order in which autograd runs them
   Bytes gathered;        // most weights that a pass has gathered at once (ZeRO 3)
   Bytes unit_gradients;  // and gradients of the largest unit, before they are scattered (ZeRO 2 and 3)
+  Bytes offloaded;       // what blocks keep in the host's memory
+  Bytes offload_window;  // and of it here: the layer at work and the one on its way
   Bytes shared_buffers;  // whole activations that sp gathers into, kept from pass to pass
   // What products' W need when their B are over: their inputs and the gradients of their outputs.
   Bytes held_for_weight;

@@ -282,7 +282,8 @@ void try_run_file(Random& random, bool& accepted) {
 void try_plan(Random& random, bool& accepted) {
   constexpr std::string_view plans[] = {
       "tp=4,pp=2,recompute=full,layers_per_stage=6-6",
-      "tp=4,sp=1,sp_gather_again=0,recompute=full,recompute_layers=3,optimizer=adamw_8bit,master_weights=0",
+      "tp=4,sp=1,sp_gather_again=0,recompute=full,recompute_layers=3,optimizer=adamw_8bit,master_weights=0,"
+      "offload=1",
       "tp=1,pp=4,dp=4,zero=1,micro_batch=2,schedule=gpipe,precision=fp16",
       "zero=3,shard=2,overlap_param_gather=1",
       "sp=1,tp=2,attention=unfused,grad_dtype=fp32,reduce_dtype=bf16,overlap_grad_reduce=1",
