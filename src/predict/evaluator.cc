@@ -587,6 +587,8 @@ Uncertainty Evaluator::uncertainty(const Evaluation& e) const {
   const double stretch =
       times.compute > Seconds(0) ? (times.pipeline_end - times.sending) / times.compute : 1.0;
   Uncertainty u;
+  const Plan& plan = *e.plan;
+  u.composition = plan.tp * plan.cp * plan.dp * plan.pp > 1 ? kComposition : kPassComposition;
   for_each_segment(e, e.busiest, [&](const Segment& segment, double n) {
     for (std::size_t k = 0; k < kOperatorKindCount; ++k) u.operators[k] += segment.uncertain[k] * n;
     u.collectives += segment.uncertain_collectives * n;

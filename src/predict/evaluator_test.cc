@@ -161,12 +161,12 @@ TEST_CASE(
 
 TEST_CASE("errors of one kind add, those of different kinds add in squares, the composition always counts") {
   SpreadSum none;
-  CHECK(none.relative(Seconds(1)) == doctest::Approx(kComposition));
+  CHECK(none.relative(Seconds(1), kComposition) == doctest::Approx(kComposition));
   SpreadSum two;
   two.add(Seconds(0.3));
   two.add(Seconds(0.4));
-  CHECK(two.relative(Seconds(1)) == doctest::Approx(std::hypot(0.5, kComposition)));
-  CHECK(two.relative(Seconds(0)) == kComposition);
+  CHECK(two.relative(Seconds(1), kComposition) == doctest::Approx(std::hypot(0.5, kComposition)));
+  CHECK(two.relative(Seconds(0), kComposition) == kComposition);
 }
 
 TEST_CASE("layers written out as the stack's rule deals them change nothing") {

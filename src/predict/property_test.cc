@@ -46,7 +46,7 @@ TEST_CASE("a step lies within its interval, uses the GPUs partly and takes a pos
     RC_ASSERT(p.step.low() > 0);
     RC_ASSERT(p.step.low() < p.step.value);
     RC_ASSERT(p.step.value < p.step.high());
-    RC_ASSERT(p.step.spread >= kComposition);
+    RC_ASSERT(p.step.spread >= (run.gpus > 1 ? kComposition : kPassComposition));
     RC_ASSERT(p.mfu > 0);
     RC_ASSERT(p.mfu < 1);
     RC_ASSERT(p.params == parameters(run.model));

@@ -14,15 +14,16 @@
 
 namespace foretrain {
 
-inline constexpr double kComposition = 0.085;
-inline constexpr double kLaunchSpread = 0.25;  // of waits for the host, whose speed differs by machine
+inline constexpr double kPassComposition = 0.03;  // of a step on one GPU: passes in a row
+inline constexpr double kComposition = 0.07;      // of several, which wait for each other
+inline constexpr double kLaunchSpread = 0.25;     // of waits for the host, whose speed differs by machine
 
 class SpreadSum {
  public:
   void add(Seconds uncertain) { square_ += uncertain.value * uncertain.value; }
-  double relative(Seconds step) const {
-    return step > Seconds(0) ? std::sqrt(square_ / (step.value * step.value) + kComposition * kComposition)
-                             : kComposition;
+  double relative(Seconds step, double composition) const {
+    return step > Seconds(0) ? std::sqrt(square_ / (step.value * step.value) + composition * composition)
+                             : composition;
   }
 
  private:
@@ -33,7 +34,7 @@ inline double relative_spread(const Uncertainty& u, Seconds step) {
   SpreadSum sum;
   for (const Seconds kind : u.operators) sum.add(kind);
   for (const Seconds source : {u.collectives, u.launches, u.sends, u.reductions}) sum.add(source);
-  return sum.relative(step);
+  return sum.relative(step, u.composition);
 }
 
 // The chance that what is needed stays under the limit, where log(true / predicted) is normal. Both figures

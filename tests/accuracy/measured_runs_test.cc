@@ -1,10 +1,10 @@
-// Facts about published runs that the program must reproduce. FORETRAIN_MEASURED_RUNS names the folder of
-// tables (tests/accuracy/check sets it).
+// Facts about published runs that the program must reproduce.
+#include "measured_runs.h"
+
 #include <doctest/doctest.h>
 
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -16,14 +16,6 @@
 using namespace foretrain;
 
 namespace {
-
-std::vector<MeasuredRow> all_rows() {
-  const char* folder = std::getenv("FORETRAIN_MEASURED_RUNS");
-  REQUIRE_MESSAGE(folder != nullptr, "start it by tests/accuracy/check");
-  auto rows = read_measured_rows(folder);
-  REQUIRE_MESSAGE(rows.has_value(), (rows ? "" : rows.error().text()));
-  return *std::move(rows);
-}
 
 bool is_dense(const MeasuredRow& row) { return row.experts.value_or(0) == 0; }
 
@@ -122,19 +114,9 @@ TEST_CASE("llm-foundry's FSDP runs are within 10 %, on one node and on several, 
 }
 
 TEST_CASE("The playbook's rows above 10 % of peak are within 10 % in the median") {
-  // Six operations a parameter and token, against 989 TFLOP/s. What lies below are plans that nobody would
-  // run.
   std::vector<MeasuredRow> sound;
-  for (MeasuredRow& row : all_rows()) {
-    if (row.source != "hf_ultrascale" || !row.step) continue;
-    std::vector<std::string> assumed;
-    const auto model = model_of(row, assumed);
-    REQUIRE(model);
-    const double tokens = static_cast<double>(*row.global_batch * *row.seq);
-    const double rate = 6.0 * static_cast<double>(parameters(*model)) * tokens /
-                        (row.step->value * static_cast<double>(*row.gpus));
-    if (rate > 0.1 * 989e12) sound.push_back(std::move(row));
-  }
+  for (MeasuredRow& row : all_rows())
+    if (row.source == "hf_ultrascale" && above_a_tenth_of_peak(row)) sound.push_back(std::move(row));
   const ProfileStore store;
   const auto scores = score_rows(sound, Catalog(), Against::kMedian, &store);
   REQUIRE_MESSAGE(scores.has_value(), (scores ? "" : scores.error().text()));
