@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kMostChanges = 3;
 constexpr std::int64_t kMostTimes = 8;           // of a degree
-constexpr std::int64_t kMostPasses = 2'000'000;  // to simulate in all: some 10 ms
-constexpr std::int64_t kPassesAPlan = 2'000;     // that laying out a plan's passes is worth
+constexpr std::int64_t kMostPasses = 1'000'000;  // to simulate in all: some 10 ms
+constexpr std::int64_t kPassesAPlan = 10'000;    // that laying out a plan's passes is worth
 
 // A key with what it can be instead.
 struct Choice {
@@ -115,12 +115,11 @@ class Search {
     run.plan = plan;
     run.plan.dp = 0;  // what the other degrees leave
     if (run.plan.shard > 0) run.plan.shard = 0;
-    if (!check_run(run)) return;
+    if (!check_run(run) || !evaluator_.memory(run.plan, run.global_batch).fits) return;
     passes_ += events_of(run.plan, run.global_batch) + kPassesAPlan;
     if (passes_ > kMostPasses) return;
     const Score score = evaluator_.score(run.plan, run.global_batch);
-    if (score.fits)
-      found_.push_back({run.plan, score, fit_probability(score.needed, run.cluster.gpu.usable)});
+    found_.push_back({run.plan, score, fit_probability(score.needed, run.cluster.gpu.usable)});
   }
 
   const Run& run_;
