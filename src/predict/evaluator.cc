@@ -495,7 +495,10 @@ PlanFloor Evaluator::floor(const Plan& plan, std::int64_t global_batch) {
   const Network& network = network_of(plan);
   ShapeKey key = shape_key(plan, network, micro_batches);
   // Which stages have layers that are not run again hangs on the split: at least, none is.
-  if (key.choices.recompute_layers > 0) key.choices.recompute = Recompute::kNone;
+  if (key.choices.recompute_layers > 0) {
+    key.choices.recompute = Recompute::kNone;
+    key.choices.recompute_layers = 0;  // one floor serves all their numbers
+  }
   use_shape(key);
   const auto seconds = [&](const Chunk& chunk) {
     ChunkCost& cost = chunk_bytes(chunk);

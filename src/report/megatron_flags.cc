@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "workload/workload.h"
 
 namespace foretrain {
@@ -46,8 +48,9 @@ MegatronFlags megatron_flags(const Run& run) {
   if (plan.recompute == Recompute::kSelective) add("--recompute-activations");
   if (plan.recompute == Recompute::kFull) {
     add("--recompute-granularity full");
-    add("--recompute-method uniform");
-    add_count("--recompute-num-layers", 1);
+    // The first so many layers of each chunk, or all of them one by one.
+    add(plan.recompute_layers > 0 ? "--recompute-method block" : "--recompute-method uniform");
+    add_count("--recompute-num-layers", std::max<std::int64_t>(1, plan.recompute_layers));
     if (plan.partition_activations.value_or(false)) add("--distribute-saved-activations");
   }
   if (plan.zero == 1) add("--use-distributed-optimizer");

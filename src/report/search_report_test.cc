@@ -79,6 +79,8 @@ TEST_CASE("Megatron-LM's flags say what the plan says") {
         "--overlap-param-gather --use-flash-attn");
   CHECK(contains(flags("tp=8,pp=4,layers_per_stage=23-25-25-23,recompute=full"),
                  "--decoder-first-pipeline-num-layers 23 --decoder-last-pipeline-num-layers 23"));
+  CHECK(contains(flags("tp=8,pp=8,recompute=full,recompute_layers=5"),
+                 "--recompute-granularity full --recompute-method block --recompute-num-layers 5"));
   CHECK(contains(flags("tp=8,zero=1,shard=8"), "--num-distributed-optimizer-instances 8"));
   CHECK(megatron_flags(run_of("tp=8,pp=8,schedule=zbv")).beyond == std::vector<std::string>{"schedule zbv"});
   CHECK(megatron_flags(run_of("tp=8,pp=8")).beyond.empty());

@@ -120,6 +120,14 @@ void recompute_values(const Problem& problem, const Candidate& c, Values& out) {
   out.push_back(static_cast<Value>(Recompute::kFull));
 }
 
+// Of full recomputation, the first so many layers of each chunk; 0: all of them.
+void recompute_layers_values(const Problem& problem, const Candidate& c, Values& out) {
+  out.push_back(0);
+  if (c.plan.recompute != Recompute::kFull) return;
+  const int64_t chunks = c.plan.model_chunks(), most = (problem.model.layers() + chunks - 1) / chunks;
+  for (Value n = 1; n < most; ++n) out.push_back(n);
+}
+
 // Checkpoints that sp does not split already.
 void partition_values(const Problem&, const Candidate& c, Values& out) {
   out.push_back(kUnset);
@@ -141,6 +149,19 @@ void precision_values(const Problem& problem, const Candidate&, Values& out) {
         problem.cluster.gpu.rate(plan.precision) != FlopsPerSecond())
       out.push_back(k);
   }
+}
+
+void optimizer_values(const Problem&, const Candidate&, Values& out) {
+  for (Value k = 0; k < static_cast<Value>(kOptimizerNames.size()); ++k) out.push_back(k);
+}
+
+void flag_values(const Problem&, const Candidate&, Values& out) { out.insert(out.end(), {kUnset, 0, 1}); }
+
+void gather_again_values(const Problem& problem, const Candidate& c, Values& out) {
+  if (c.plan.sp)
+    flag_values(problem, c, out);
+  else
+    out.push_back(kUnset);
 }
 
 template <auto kMember>
@@ -289,7 +310,12 @@ const std::array kDimensions = {
     open<&Plan::grad_dtype>("grad_dtype", dtype_values<&Plan::grad_dtype>, kDtypeNames, Scope::kAllowed),
     open<&Plan::reduce_dtype>("reduce_dtype", dtype_values<&Plan::reduce_dtype>, kDtypeNames,
                               Scope::kAllowed),
+    Dimension{"optimizer", kOptimizerNames, Scope::kAllowed, false, optimizer_values,
+              put_number<&Plan::optimizer>, get_number<&Plan::optimizer>},
+    open<&Plan::master_weights>("master_weights", flag_values, kFlags, Scope::kAllowed),
+    open<&Plan::sp_gather_again>("sp_gather_again", gather_again_values, kFlags, Scope::kAllowed),
     number<&Plan::recompute>("recompute", recompute_values, kRecomputeNames),
+    number<&Plan::recompute_layers>("recompute_layers", recompute_layers_values),
     open<&Plan::partition_activations>("partition_activations", partition_values, kFlags),
     Dimension{"layers_per_stage", {}, Scope::kSearched, true, split_values, put_split, get_split},
     open<&Plan::overlap_grad_reduce>("overlap_grad_reduce", overlap_reduce_values, kFlags, Scope::kSearched,

@@ -42,6 +42,7 @@ TEST_CASE("every legal plan is in the space") {
     c.plan.overlap_grad_reduce.reset();
     c.plan.overlap_param_gather.reset();
     c.plan.partition_activations.reset();
+    if (c.plan.recompute_layers > 0) continue;
     known.insert(to_text(c.plan));
   }
   Run run = run_without_plan(problem);
@@ -127,6 +128,15 @@ TEST_CASE("what changes the training is searched only where the user allows it")
     CHECK(c.plan.attention == AttentionKind::kUnfused);
   }
   CHECK(used == std::set<Dtype>{Dtype::kFp16, Dtype::kBf16});
+}
+
+TEST_CASE("some layers of each chunk are recomputed, up to all but one") {
+  const Problem problem = problem_of("gpt2", "dgx-h100", "megatron", {8}, 8);
+  std::set<std::int64_t> one, four;
+  for (const Candidate& c : all_of(space_of(problem, {"tp=1", "recompute=full", "schedule=1f1b"})))
+    (c.plan.pp == 4 ? four : one).insert(c.plan.pp == 1 || c.plan.pp == 4 ? c.plan.recompute_layers : 0);
+  CHECK(one.size() == 12);  // of 12 layers: all, or 1 to 11
+  CHECK(four == std::set<std::int64_t>{0, 1, 2});
 }
 
 TEST_CASE("a split by hand is one of the values, where it has as many stages or chunks") {
