@@ -115,7 +115,8 @@ class Search {
     run.plan = plan;
     run.plan.dp = 0;  // what the other degrees leave
     if (run.plan.shard > 0) run.plan.shard = 0;
-    if (!check_run(run) || !evaluator_.memory(run.plan, run.global_batch).fits) return;
+    if (!check_run(run)) return;
+    if (evaluator_.weigh(run.plan, run.global_batch) > most_that_fits(run.cluster.gpu.usable)) return;
     passes_ += events_of(run.plan, run.global_batch) + kPassesAPlan;
     if (passes_ > kMostPasses) return;
     const Score score = evaluator_.score(run.plan, run.global_batch);
