@@ -523,7 +523,38 @@ PlanFloor Evaluator::floor(const Plan& plan, std::int64_t global_batch) {
   const StateBytes states = state_bytes(share, stack_, state_choices(plan, stack_));
   return {std::max(fullest, all / static_cast<double>(plan.pp)) *
               (static_cast<double>(micro_batches) * kBelowRounding),
-          states.total() * kBelowRounding};
+          std::max(states.total(), layers_floor(plan, key, micro_batches)) * kBelowRounding};
+}
+
+// The least that the worst stage holds, however layers are dealt over stages. A stage of l layers, with n
+// micro-batches in flight and N layers of each of its v chunks run again, holds at least
+//   l (S + n H) - n v N D
+// by a layer's states S, what its forward keeps H, and D less of it where it is run again. As all l sum to L,
+//   peak >= (L - sum over stages n v N D / (S + n H)) / (sum over stages 1 / (S + n H))
+Bytes Evaluator::layers_floor(const Plan& plan, ShapeKey key, std::int64_t micro_batches) {
+  const auto held = [&](Recompute recompute) {
+    key.choices.recompute = recompute;
+    key.choices.recompute_layers = 0;
+    use_shape(key);
+    return chunk_bytes({1, false, false}).bytes.held.value;
+  };
+  const bool some = plan.recompute == Recompute::kFull && plan.recompute_layers > 0;
+  const double kept = held(some ? Recompute::kNone : plan.recompute);
+  const double less = some ? static_cast<double>(plan.recompute_layers * plan.chunks_per_stage()) *
+                                 (kept - held(Recompute::kFull))
+                           : 0.0;
+  const auto layers = static_cast<double>(model_.layers());
+  const ParameterShare share =
+      parameter_share(model_, stack_, plan.tp, {model_.layers(), false, false}, true);
+  const StateBytes states = state_bytes(share, stack_, state_choices(plan, stack_));
+  const double state = (states.total() - states.gradients).value / layers;
+  double left = layers, stages = 0;
+  for (std::int64_t r = 0; r < plan.pp; ++r) {
+    const auto n = static_cast<double>(least_in_flight(plan.effective_schedule(), r, plan.pp, micro_batches));
+    left -= n * less / (state + n * kept);
+    stages += 1 / (state + n * kept);
+  }
+  return Bytes(std::max(0.0, left / stages));
 }
 
 Seconds Evaluator::at_least() {

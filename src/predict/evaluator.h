@@ -33,7 +33,7 @@ struct TimedStep {
 // What a plan takes at least, however its layers are split and whatever overlaps.
 struct PlanFloor {
   Seconds step;  // its operators alone, all stages equally busy
-  Bytes peak;    // its states alone, all stages equally large
+  Bytes peak;    // its states, or its layers' and what their forwards keep, dealt over stages to the best
 };
 
 class Evaluator {
@@ -112,6 +112,7 @@ class Evaluator {
   };
 
   const Network& network_of(const Plan& plan);
+  Bytes layers_floor(const Plan& plan, ShapeKey key, std::int64_t micro_batches);
   ShapeKey shape_key(const Plan& plan, const Network& network, std::int64_t micro_batches) const;
   void use_shape(const ShapeKey& key);
   ChunkCost& chunk_bytes(const Chunk& chunk);                   // of the shape in use

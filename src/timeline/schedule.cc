@@ -46,4 +46,21 @@ std::int64_t most_in_flight(ScheduleKind kind, std::int64_t stage, std::int64_t 
   return kind == ScheduleKind::kGpipe ? micro_batches : std::min(micro_batches, stages - stage);
 }
 
+// Of interleaved when its warm-up ends: lower chunks have had a group of p, the last one what is left.
+std::int64_t least_in_flight(ScheduleKind kind, std::int64_t stage, std::int64_t stages,
+                             std::int64_t micro_batches) {
+  switch (kind) {
+    case ScheduleKind::kGpipe:
+      return micro_batches;
+    case ScheduleKind::k1f1b:
+    case ScheduleKind::kZbH1:
+    case ScheduleKind::kZbH2:
+      return std::min(micro_batches, stages - stage);
+    case ScheduleKind::kInterleaved:
+      return std::min({micro_batches, stages, 2 * (stages - 1 - stage) + 1});
+    default:
+      return 1;
+  }
+}
+
 }  // namespace foretrain

@@ -48,4 +48,8 @@ void write_orders(ScheduleKind kind, const PipelineShape& shape, Orders& orders)
 std::int64_t most_in_flight(ScheduleKind kind, std::int64_t stage, std::int64_t stages,
                             std::int64_t micro_batches);
 
+// Likewise at least, of every chunk of a stage at once, under any schedule.
+std::int64_t least_in_flight(ScheduleKind kind, std::int64_t stage, std::int64_t stages,
+                             std::int64_t micro_batches);
+
 }  // namespace foretrain
