@@ -515,8 +515,11 @@ PlanFloor Evaluator::floor(const Plan& plan, std::int64_t global_batch) {
   const Seconds layer = seconds({1, false, false});
   const Seconds all =
       layer * static_cast<double>(layers) + seconds({0, true, false}) + seconds({0, false, true});
-  // Some stage has as many layers as an even split gives, and some stage as much work as the average.
-  const Seconds fullest = layer * static_cast<double>((layers + plan.pp - 1) / plan.pp);
+  // Some stage has as many layers as an even split gives, and some stage as much work as the average. Of
+  // dualpipe's two copies of the model a stage runs half the micro-batches each.
+  const std::int64_t copies = runs_both_ways(plan.effective_schedule()) ? 2 : 1;
+  const Seconds fullest =
+      layer * (static_cast<double>((copies * layers + plan.pp - 1) / plan.pp) / static_cast<double>(copies));
   // Likewise of parameters, a tied head counted once.
   ParameterShare share = parameter_share(model_, stack_, plan.tp, {layers, true, true}, true);
   share.elements /= plan.pp;

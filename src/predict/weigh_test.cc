@@ -23,6 +23,17 @@ TEST_CASE("a plan weighs what its prediction says, and takes at least its bounds
   }));
 }
 
+TEST_CASE("a floor holds where dualpipe's two copies even out layers that do not divide by the stages") {
+  Run run = run_of("llama-2-7b", "dgx-h100", 4, "megatron", "pp=4,schedule=dualpipe", 256);
+  run.model.blocks.front().count = 5;
+  REQUIRE(check_run(run));
+  Evaluator evaluator = evaluator_of(run);
+  const Seconds floor = evaluator.floor(run.plan, run.global_batch).step;
+  const Seconds step = evaluator.score(run.plan, run.global_batch).step;
+  CHECK(floor <= step);
+  CHECK(floor > step * 0.6);
+}
+
 // Plans as a search meets them, with more micro-batches than other tests draw: a thousand.
 TEST_CASE("a timed plan is within a hundredth of the simulator, on 1,000 random plans") {
   int plans = 0, bounded = 0;
