@@ -18,8 +18,10 @@ class Streams {
         host_(Seconds(0) - lead) {}
 
   void run(const Pass& pass) {
-    for (std::size_t i = 0; i < pass.repeats.size(); ++i)
-      run(pass.repeats[i], i + 1 < pass.repeats.size() ? gather_of(pass.repeats[i + 1]) : nullptr);
+    for (std::size_t i = 0; i < pass.repeats.size(); ++i) {
+      const bool sends = i + 1 < pass.repeats.size() && !is_host_work(pass.repeats[i]);
+      run(pass.repeats[i], sends ? gather_of(pass.repeats[i + 1]) : nullptr);
+    }
     const Seconds done = std::max(compute_, comm_);
     add_wait(done - compute_, Cause::kTensorParallel);
     compute_ = done;
@@ -43,6 +45,12 @@ class Streams {
     std::int64_t launches;
     double joules;
   };
+
+  // What the host does before or after the units: none of them is at work, so none sends for the next.
+  static bool is_host_work(const Repeat& repeat) {
+    return std::all_of(repeat.tasks.begin(), repeat.tasks.end(),
+                       [](const Task& task) { return task.kind == Task::Kind::kHost; });
+  }
 
   static const Task* gather_of(const Repeat& repeat) {
     return !repeat.tasks.empty() && is_gather(repeat.tasks.front()) ? &repeat.tasks.front() : nullptr;

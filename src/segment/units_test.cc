@@ -126,6 +126,18 @@ TEST_CASE("The unit after the last of equal ones is sent for in time") {
   CHECK(us(run(backward).duration) == doctest::Approx(1100 + 10 * kSlower * 40));
 }
 
+TEST_CASE("Before the host's own work nothing is sent for: the first gather comes after it") {
+  Task calls;
+  calls.kind = Task::Kind::kHost;
+  calls.blocking = false;
+  calls.calls = 10;
+  for (const Prefetch prefetch : {Prefetch::kBefore, Prefetch::kAfter, Prefetch::kNone}) {
+    const Pass pass{{Repeat{1, false, {calls}}, Repeat{1, true, {gather(40, prefetch), work(100)}}}};
+    // Ten calls, the gather's launch and the gather, one after the other.
+    CHECK(us(run(pass, 20).duration) == doctest::Approx(10 * 20 + 20 + 40 + 100));
+  }
+}
+
 TEST_CASE("Sums over replicas leave the gathers alone where these stay inside a node") {
   Cluster cluster;
   cluster.gpus_per_node = cluster.nvlink_domain = 2;
