@@ -49,6 +49,7 @@ class Searcher {
     find_floors();
     const std::vector<Chunk> chunks = cut();
     if (options_.bounds) probe();
+    agree_to_stop();
     std::size_t next = 0, round = kFirstRound;
     while (next < chunks.size() && !stopped_) {
       const std::size_t end = std::min(chunks.size(), next + round);
@@ -144,7 +145,15 @@ class Searcher {
       probed_best_.add(*plan);
       probed_front_.add(*plan);
     }
+  }
+
+  // Before the first round: a rank that was asked already must not leave the others waiting in it. Later each
+  // learns of it by what the round's chunks say.
+  void agree_to_stop() {
     stopped_ = asked_to_stop();
+    if (!options_.team) return;
+    for (const std::string& said : options_.team->all_gather(stopped_ ? "stop" : ""))
+      stopped_ = stopped_ || !said.empty();
   }
 
   // Interrupted before their families came up.

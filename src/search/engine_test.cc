@@ -215,5 +215,26 @@ TEST_CASE("two machines find what one finds, bit for bit") {
   }
 }
 
+TEST_CASE("two machines stop together, though one of them was asked before the first round") {
+  const Problem problem = problem_of("gpt2", "dgx-h100", "megatron", {8}, 8);
+  const Space space = space_of(problem);
+  const std::atomic<bool> asked = true;
+  Pair::Table table;
+  SearchResult results[2];
+  {
+    std::vector<std::jthread> machines;
+    for (int r = 0; r < 2; ++r)
+      machines.emplace_back([&, r] {
+        Pair team(table, r);
+        SearchOptions own = options_for(problem);
+        own.threads = 1;
+        own.team = &team;
+        if (r == 1) own.stop = &asked;
+        results[r] = search(space, nullptr, own);
+      });
+  }
+  for (const SearchResult& result : results) CHECK(result.interrupted);
+}
+
 }  // namespace
 }  // namespace foretrain
