@@ -45,9 +45,12 @@ std::string header(const SearchAnswer& a) {
   if (!a.constraints.empty()) out += fmt::format("under {}\n", join(a.constraints, ", "));
   out += fmt::format("{} plans: {} evaluated, {} do not fit, {} cannot be better\n", count_of(c.candidates),
                      count_of(c.evaluated), count_of(c.pruned_memory), count_of(c.pruned_bound));
+  const std::uint64_t left = c.candidates - c.evaluated - c.pruned_memory - c.pruned_bound;
   if (a.result.interrupted)
-    out += fmt::format("interrupted: {} plans were not looked at; the best of the others\n",
-                       count_of(c.candidates - c.evaluated - c.pruned_memory - c.pruned_bound));
+    out += left > 0
+               ? fmt::format("interrupted: {} plans were not looked at; the best of the others\n",
+                             count_of(left))
+               : std::string("interrupted after the search: the questions beside it are not all answered\n");
   return out;
 }
 

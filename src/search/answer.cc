@@ -165,17 +165,27 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
   if (!answer.best.empty())
     for (const std::string& line : answer.best.front().run.assumed) answer.assumed.push_back(line);
   if (answer.result.interrupted) return answer;
+  // What a search says that was told to stop is not an answer: it is left out.
+  const auto stopped = [&] {
+    const std::atomic<bool>* stop = request.options.stop;
+    return answer.result.interrupted = stop != nullptr && stop->load(std::memory_order_relaxed);
+  };
   if (best.empty() && space.size() > 0) {
-    answer.smallest = smallest_of(space, answer.options, costs);
-    TRY_ASSIGN(answer.would_fit, would_fit(request, costs));
+    auto smallest = smallest_of(space, answer.options, costs);
+    TRY_ASSIGN(auto near, would_fit(request, costs));
+    if (stopped()) return answer;
+    answer.smallest = std::move(smallest);
+    answer.would_fit = std::move(near);
   }
   for (const std::string& text : request.whys) {
     TRY_ASSIGN(Why why, explain_why(request, answer, costs, text));
+    if (stopped()) return answer;
     answer.whys.push_back(std::move(why));
   }
   for (const WhatIf& changed : changes) {
     auto what = answer_what_if(request, changed);
     if (!what) return fail("--what-if: " + what.error().message);
+    if (stopped()) return answer;
     answer.what_ifs.push_back(*std::move(what));
   }
   return answer;

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cmath>
 
 #include "search/testing.h"
@@ -138,6 +139,22 @@ TEST_CASE("a plan ties with itself; one that differs by more than its error does
   CHECK(tie.tied);
   CHECK(tie.sigma.value == doctest::Approx(0.02 * best.step.value));
   CHECK(tie.settles.find("messages between stages") != std::string::npos);
+}
+
+TEST_CASE("asked to stop after the search, questions beside it are left out, not answered wrongly") {
+  AnswerRequest request = small();
+  request.what_ifs = {"gpus=16"};
+  request.whys = {"tp=8"};
+  std::atomic<bool> stop = false;
+  request.options.stop = &stop;
+  request.options.progress = [&](const SearchProgress& now) { stop = now.done == now.all; };
+  const auto answer = answer_search(request);
+  REQUIRE(answer);
+  CHECK(answer->result.counts.evaluated > 0);
+  CHECK(answer->result.interrupted);
+  CHECK(!answer->best.empty());
+  CHECK(answer->whys.empty());
+  CHECK(answer->what_ifs.empty());
 }
 
 }  // namespace
