@@ -3,21 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/tiling.h"
+
 namespace foretrain {
 namespace {
 
 // Between two dependent kernels of one stream: the drain of one and the ramp of the next (assumed).
 constexpr Seconds kKernelGap = microseconds(1.5);
-
-// Depth of a product's pipeline before the first useful multiply-add, in elements of k.
-constexpr double kPrologue = 96;
-
-struct Tile {
-  double m, n;
-  double efficiency;  // against the largest tile: smaller ones reuse less
-};
-constexpr Tile kTiles[] = {
-    {128, 256, 1.0}, {256, 128, 1.0}, {128, 128, 0.93}, {128, 64, 0.80}, {64, 64, 0.60}};
 
 // Elements a clock and SM of kernels that load one at a time (a broadcast bias, x / rms, strided halves): 1.4
 // to 1.6 over ten such kernels of PyTorch 2.11 on our H200 (132 SMs at 1980 MHz). An element is read and
@@ -93,19 +85,8 @@ constexpr double kStreamPowerShare = 0.75;
 }  // namespace
 
 Seconds AnalyticCost::product_time(double batch, double m, double k, double n, Dtype dtype) const {
-  const double sms = static_cast<double>(gpu_.sms);
-  const FlopsPerSecond rate = gpu_.rate(dtype) * gpu_.product_efficiency;
-  double best = HUGE_VAL;
-  for (const Tile& tile : kTiles) {
-    const double tiles = batch * std::ceil(m / tile.m) * std::ceil(n / tile.n);
-    double waves = tiles / sms;
-    // Less than a wave: k is split over the idle SMs as long as each part keeps 512 of it.
-    const double splits = waves < 1 ? std::max(1.0, std::min(std::floor(1 / waves), std::floor(k / 512))) : 1;
-    waves = splits > 1 ? waves * splits : std::ceil(waves);
-    const double depth = k / splits + kPrologue;
-    best = std::min(best, std::ceil(waves) * sms * 2 * tile.m * tile.n * depth / tile.efficiency);
-  }
-  return Flops(best) / rate;
+  return tiled_work(batch, m, k, n, static_cast<double>(gpu_.sms)) /
+         (gpu_.rate(dtype) * gpu_.product_efficiency);
 }
 
 Seconds AnalyticCost::compute_time(const Operator& op) const {

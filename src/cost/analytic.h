@@ -6,11 +6,7 @@
 // memory:  bytes / (hbm * memory_efficiency * share), where `share` is what a kind of kernel reaches of a
 //          long stream (norms and softmax pass rows through reductions, gathers are scattered). Kernels that
 //          load one element at a time take elements / (1.5 * SMs * clock) where that is longer.
-// compute: a product is cut into tiles that the SMs work off in waves; a last wave that is not full costs as
-//          much as a full one. With tiles of 128x256, w waves and e the GPU's product efficiency
-//            compute = w * sms * 2 * 128 * 256 * (k + kPrologue) / (rate * e)
-//          The best of five tile shapes is taken, as a library's heuristic would (smaller tiles reuse less).
-//          Less than a wave of tiles is spread over idle SMs where k is long enough to be split.
+// compute: a product's tiles in waves over the SMs (cost/tiling.h), at the GPU's product efficiency.
 //
 // Example: 8192 x 4096 x 4096 on an H200 (132 SMs): 64 * 16 = 1024 tiles, 7.76 waves, so 8; the last wave's
 // idle SMs cost 3 %.

@@ -1,0 +1,55 @@
+#include "cost/tiling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+
+namespace foretrain {
+namespace {
+
+// Depth of a product's pipeline before the first useful multiply-add, in elements of k.
+constexpr double kPrologue = 96;
+
+struct Tile {
+  double m, n;
+  double efficiency;  // against the largest tile: smaller ones reuse less
+};
+constexpr Tile kTiles[] = {
+    {128, 256, 1.0}, {256, 128, 1.0}, {128, 128, 0.93}, {128, 64, 0.80}, {64, 64, 0.60}};
+
+}  // namespace
+
+Flops tiled_work(double batch, double m, double k, double n, double sms) {
+  double best = HUGE_VAL;
+  for (const Tile& tile : kTiles) {
+    const double tiles = batch * std::ceil(m / tile.m) * std::ceil(n / tile.n);
+    double waves = tiles / sms;
+    // Less than a wave: k is split over the idle SMs as long as each part keeps 512 of it.
+    const double splits = waves < 1 ? std::max(1.0, std::min(std::floor(1 / waves), std::floor(k / 512))) : 1;
+    waves = splits > 1 ? waves * splits : std::ceil(waves);
+    const double depth = k / splits + kPrologue;
+    best = std::min(best, std::ceil(waves) * sms * 2 * tile.m * tile.n * depth / tile.efficiency);
+  }
+  return Flops(best);
+}
+
+Flops finely_tiled_work(double batch, double m, double k, double n, double sms) {
+  constexpr double kDepth = 256, kLoading = 25, kLeastPart = 2048, kLargest = 256 * 192;
+  double best = HUGE_VAL;
+  const auto try_tile = [&](double a, double b) {
+    if (a * b > kLargest) return;
+    const double waves = batch * std::ceil(m / a) * std::ceil(n / b) / sms;
+    const double splits =
+        waves < 1 ? std::max(1.0, std::min(std::floor(1 / waves), std::floor(k / kLeastPart))) : 1;
+    const double loading = 1 + kLoading * (1 / a + 1 / b) / 2;
+    best = std::min(best, std::ceil(waves * splits) * a * b * (k / splits + kDepth) * loading);
+  };
+  for (const double side : {64.0, 128.0, 256.0})
+    for (double other = 64; other <= 256; other += 32) {
+      try_tile(side, other);
+      try_tile(other, side);
+    }
+  return Flops(2 * sms * best);
+}
+
+}  // namespace foretrain
