@@ -274,13 +274,16 @@ double distance(const Row& a, const Row& b) {
 }
 
 // How much slower or faster a row is than its neighbours in size let expect, as a logarithm. Time grows with
-// work at least not at all and at most in proportion: between the two nothing deviates.
+// work at least not at all and at most in proportion: between the two nothing deviates. Rows that libraries
+// load in another way, with kernels of their own, are no neighbours.
 double deviation(const Rows& by_work, std::size_t at) {
   const Row& row = *by_work[at];
   const std::size_t begin = at > kReach ? at - kReach : 0, end = std::min(at + kReach + 1, by_work.size());
   std::vector<std::pair<double, std::size_t>> near;
   for (std::size_t i = begin; i < end; ++i)
-    if (i != at) near.emplace_back(distance(row, *by_work[i]), i);
+    if (i != at && row_loads(by_work[i]->sample->op) == row_loads(row.sample->op))
+      near.emplace_back(distance(row, *by_work[i]), i);
+  if (near.size() < kNeighbours) return 0;
   const auto count = std::min(near.size(), kNeighbours);
   std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end());
   std::vector<double> low, high;

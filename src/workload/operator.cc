@@ -1,5 +1,7 @@
 #include "workload/operator.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace foretrain {
@@ -216,6 +218,24 @@ Bytes bytes(const Operator& op) {
   }
   const Traffic traffic = pointwise_traffic(op.kind, op.impl, a);
   return Bytes(size(0) * size(1) * (forward ? traffic.forward : traffic.backward));
+}
+
+int row_loads(std::int64_t elements) { return elements % 2 != 0 ? 0 : elements % 8 != 0 ? 1 : 2; }
+
+int row_loads(const Operator& op) {
+  switch (op.kind) {
+    case OperatorKind::kLinear:
+      return std::min(row_loads(op.sizes[1]), row_loads(op.sizes[2]));
+    case OperatorKind::kBatchedProduct:
+      return std::min(row_loads(op.sizes[2]), row_loads(op.sizes[3]));
+    case OperatorKind::kAttention:
+      return row_loads(op.sizes[4]);
+    default:
+      break;
+  }
+  if (!is_optimizer(op.kind)) return row_loads(op.sizes[1]);
+  const std::int64_t tensors = std::max<std::int64_t>(op.sizes[1], 1);
+  return op.sizes[0] % tensors != 0 ? 2 : row_loads(op.sizes[0] / tensors);
 }
 
 double scalar_elements(const Operator& op) {

@@ -56,6 +56,14 @@ Flops flops(const Operator& op);
 // Bytes that cross the memory interface, each tensor once for each kernel that reads or writes it.
 Bytes bytes(const Operator& op);
 
+// How a kernel can load a row of so many elements: one at a time (0), two or four (1), or eight, 16 bytes
+// (2). Libraries have fast kernels for the last alone.
+int row_loads(std::int64_t elements);
+
+// Of the rows in which an operator's tensors lie in memory: both sides of a product along which it does, the
+// tensors of an optimizer (of several sizes, as models have them, they are taken to be even).
+int row_loads(const Operator& op);
+
 // Of those bytes, what passes through kernels that load one element at a time (one operand is broadcast or
 // strided, or tensors are joined): elements, one for each such kernel that reads and writes it. They are
 // bound by instructions, not by memory.
