@@ -69,7 +69,7 @@ TEST_CASE("columns in any order, five are enough, and what is written reads back
   CHECK(samples->at(0).host_us == std::nullopt);
   CHECK(parse_samples(to_csv(*samples), "s.csv") == *samples);
   CHECK(to_csv(*samples) == std::string(kHeader) +
-                                "gelu,eager,fwd,bf16,tokens=9728 width=2816,33.174,,,,,,,,,\n"
+                                "gelu,tanh,fwd,bf16,tokens=9728 width=2816,33.174,,,,,,,,,\n"
                                 "adamw,fused-bf16,step,bf16,parameters=5 tensors=1,0.1,,,,,,,,,\n");
 }
 

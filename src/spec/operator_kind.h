@@ -77,12 +77,13 @@ enum class Impl : unsigned char {
   kFp32Scale,  // rmsnorm: library kernels whose fp32 scale makes the product, and what follows, fp32
   kZeroGrad,   // a product's backward timed on gradients of zeros: they cost less power, so it runs faster
   kTriton,     // tiled attention as FlashAttention 1, in Triton
+  kTanh,       // gelu: one library kernel of the approximation by tanh, faster than that of erf
 };
-inline constexpr std::array<std::string_view, 9> kImplNames = {
-    "aten", "fused", "eager", "flash", "sdpa", "fused-bf16", "fp32-scale", "zero-grad", "triton"};
+inline constexpr std::array<std::string_view, 10> kImplNames = {
+    "aten", "fused", "eager", "flash", "sdpa", "fused-bf16", "fp32-scale", "zero-grad", "triton", "tanh"};
 constexpr std::string_view name(Impl impl) { return kImplNames[static_cast<int>(impl)]; }
 
-// Attention alone is tiled, and tiled alone; three others are of one operator each.
+// Attention alone is tiled, and tiled alone; four others are of one operator each.
 constexpr bool has_impl(OperatorKind kind, Impl impl) {
   switch (impl) {
     case Impl::kFlash:
@@ -95,6 +96,8 @@ constexpr bool has_impl(OperatorKind kind, Impl impl) {
       return kind == OperatorKind::kRmsnorm;
     case Impl::kZeroGrad:
       return kind == OperatorKind::kLinear;
+    case Impl::kTanh:
+      return kind == OperatorKind::kGelu;
     default:
       return kind != OperatorKind::kAttention;
   }

@@ -21,8 +21,10 @@ void set_state_bytes(Operator& op, bool all_bf16) {
   std::copy_n(all_bf16 ? narrow : mixed, 4, op.sizes.begin() + 2);
 }
 
+constexpr std::string_view kGeluTanh = "gelu_tanh";
+
 Result<OperatorKind> parse_kind(std::string_view word, const Position& at) {
-  if (word == "gelu_tanh") return OperatorKind::kGelu;
+  if (word == kGeluTanh) return OperatorKind::kGelu;
   return parse_choice<OperatorKind>(word, kOperatorKindNames, at);
 }
 
@@ -158,6 +160,8 @@ Result<Operator> parse_operator(std::string_view kind, std::string_view impl, st
   Operator op;
   TRY_ASSIGN(op.kind, parse_kind(kind, at.kind));
   TRY(parse_impl(op, impl, at.impl));
+  // Its chain of kernels is another function, `gelu eager` (Hugging Face's gelu_new): run eagerly it is one.
+  if (kind == kGeluTanh && (op.impl == Impl::kAten || op.impl == Impl::kEager)) op.impl = Impl::kTanh;
   TRY(parse_pass(op, pass, at.pass));
   TRY_ASSIGN(op.dtype, parse_choice<Dtype>(dtype, kDtypeNames, at.dtype));
   TRY(read_sizes(op, sizes, at.sizes));

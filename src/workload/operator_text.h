@@ -34,7 +34,8 @@ struct OperatorPositions {
 
 // Words from samples. Some name more than one thing: cross_entropy "fp32" is the eager chain on fp32 logits,
 // adamw "fused-bf16" the fused kernel on bf16 weights, gradients and moments ("fused" alone: fp32 master,
-// moments and gradients), gelu_tanh a gelu. Passes and implementations that a kind does not have are refused.
+// moments and gradients), gelu_tanh a gelu, by aten or eager the one of impl tanh. Passes and implementations
+// that a kind does not have are refused.
 Result<Operator> parse_operator(std::string_view kind, std::string_view impl, std::string_view pass,
                                 std::string_view dtype, std::string_view sizes,
                                 const OperatorPositions& at = {});

@@ -58,6 +58,9 @@ TEST_CASE("words that name more than one thing") {
   const auto gelu = parse_operator("gelu_tanh", "eager", "fwd", "bf16", "tokens=7 width=9");
   REQUIRE(gelu);
   CHECK(gelu->kind == OperatorKind::kGelu);
+  CHECK(gelu->impl == Impl::kTanh);  // run eagerly, the library's one kernel
+  CHECK(parse_operator("gelu_tanh", "fused", "fwd", "bf16", "tokens=7 width=9")->impl == Impl::kFused);
+  CHECK(parse_operator("gelu", "eager", "fwd", "bf16", "tokens=7 width=9")->impl == Impl::kEager);
 
   // gradient, weight, moment, master: the fused kernel moves 4 + 4 x 4 + 2 x 4 bytes a parameter with fp32
   // states, 2 + 4 x 2 + 2 x 2 where all are bf16.
