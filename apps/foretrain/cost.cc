@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -123,6 +124,31 @@ Result<void> check_rate(const Operator& op, const Gpu& gpu) {
                           operator_label(op)));
 }
 
+// The share of the reference clock at which an operator runs in a steady loop: alone it settles where the
+// governor says; between other work it has the loop's clock, which the sample states.
+double clock_of(const OperatorCost& cost, const CostSource& costs, const Gpu& gpu, const Sample* sample) {
+  const PowerModel* power = costs.power();
+  if (power == nullptr) return 1;
+  const double highest = std::min(gpu.clock_max_mhz / power->reference_mhz, 1.0);
+  if (sample != nullptr && sample->product_share.value_or(1) < 1 && sample->clock_mhz)
+    return std::min(*sample->clock_mhz / power->reference_mhz, highest);
+  PowerLoad load;
+  add(load, cost);
+  return settled_clock(
+      load, *power, sample != nullptr ? sample->limit_w.value_or(gpu.power_cap_w) : gpu.power_cap_w, highest);
+}
+
+// At its clock. A sample that tells the host's time but no share was called over and over with nothing that
+// kept the host ahead: a call takes as long as the slower of the two.
+void run_steadily(CostRow& row, const CostSource& costs, const Gpu& gpu, const Sample* sample) {
+  const double clock = clock_of(row.cost, costs, gpu, sample);
+  row.cost.gpu = gpu_at(row.cost, clock);
+  if (clock < 0.99) row.cost.spread = std::hypot(row.cost.spread, kClockSpread * row.cost.clocked_share);
+  if (const PowerModel* power = costs.power()) row.clock_mhz = clock * power->reference_mhz;
+  if (sample != nullptr && sample->host_us && !sample->product_share)
+    row.cost.gpu = std::max(row.cost.gpu, row.cost.host);
+}
+
 Result<std::string> costed(const CostOptions& options, const std::string& presets_folder) {
   if (options.words.empty())
     return fail(
@@ -146,15 +172,16 @@ Result<std::string> costed(const CostOptions& options, const std::string& preset
   if (!choice) return at_option("--profile", choice.error());
 
   CostReport report{cluster.gpu, choice->profile, {}};
-  const auto add = [&](const Operator& op) -> Result<void> {
+  const auto add = [&](const Operator& op, const Sample* sample) -> Result<void> {
     TRY(check_rate(op, cluster.gpu));
-    report.rows.push_back({op, choice->costs->cost(op), {}, {}});
+    report.rows.push_back({op, choice->costs->cost(op), {}, {}, {}});
+    run_steadily(report.rows.back(), *choice->costs, cluster.gpu, sample);
     return {};
   };
   if (table) {
     TRY_ASSIGN(const std::vector<Sample> samples, read_samples(options.words.front()));
     for (const Sample& sample : samples) {
-      TRY(add(sample.op));
+      TRY(add(sample.op, &sample));
       report.rows.back().measured_us = sample.us;
       report.rows.back().measured_host_us = sample.host_us;
     }
@@ -164,7 +191,7 @@ Result<std::string> costed(const CostOptions& options, const std::string& preset
   const std::string named = options.profile.empty() ? choice->profile : options.profile;
   for (const std::string& impl : impls_of(options, kind, store, named)) {
     TRY_ASSIGN(const std::vector<Operator> ops, operators_of(options, kind, impl));
-    for (const Operator& op : ops) TRY(add(op));
+    for (const Operator& op : ops) TRY(add(op, nullptr));
   }
   return options.json ? cost_json(report) : operator_cost_text(report);
 }

@@ -14,6 +14,7 @@ class MemoCost final : public CostSource {
   explicit MemoCost(std::shared_ptr<const CostSource> source);
 
   OperatorCost cost(const Operator& op) const override;
+  const PowerModel* power() const override { return source_->power(); }
   std::size_t size() const { return used_; }
 
  private:

@@ -190,7 +190,7 @@ const std::vector<std::int64_t>& Evaluator::layers_of(const Plan& plan) {
   return found->second;
 }
 
-void Evaluator::make_buckets(const ChunkCost& cost, const Network& network, Bytes grad_bytes,
+void Evaluator::make_buckets(const ChunkCost& cost, double stretch, const Network& network, Bytes grad_bytes,
                              const Plan& plan) {
   const bool overlap = plan.overlap_grad_reduce.value_or(stack_.overlap_grad_reduce);
   const bool reduce_scatter = plan.zero >= 1 && plan.shards() > 1 && stack_.zero_reduce_scatter;
@@ -198,7 +198,9 @@ void Evaluator::make_buckets(const ChunkCost& cost, const Network& network, Byte
   // Gradients are complete in the last pass to weights. (Of dualpipe a chunk may end with a whole backward,
   // in which they are complete sooner; that is left out.)
   const bool split = splits_backward(plan.effective_schedule());
-  const auto& ready = (split ? cost.weight : cost.backward).ready_before_end;
+  const Segment& last = split ? cost.weight : cost.backward;
+  const auto& ready = last.ready_before_end;
+  const double longer = AtClock(last, stretch).longer();
   const double elements = static_cast<double>(cost.share.elements);
   std::int64_t count = 1;
   if (overlap && stack_.bucket_elements > 0)
@@ -230,7 +232,7 @@ void Evaluator::make_buckets(const ChunkCost& cost, const Network& network, Byte
   }
   const auto ready_at = [&](std::int64_t bucket) {
     const auto layers = static_cast<std::int64_t>(ready.size());
-    return ready[static_cast<std::size_t>((bucket + 1) * layers / count) - 1];
+    return ready[static_cast<std::size_t>((bucket + 1) * layers / count) - 1] * longer;
   };
   // All buckets but the last run beside what is left of the backward: each takes longer, and the backward
   // ends later, after which the last is reduced.
@@ -256,7 +258,7 @@ Seconds Evaluator::parameter_gather(const Plan& plan, const Network& network, st
   double units = 0;
   for (std::int64_t c = 0; c < placement.chunks; ++c) {
     const auto n = static_cast<std::size_t>(placement.node(static_cast<std::int64_t>(rank), c));
-    forward += chunk_parts_[n].cost->forward.duration;
+    forward += AtClock(chunk_parts_[n].cost->forward, stretch_of(placement, n)).duration();
     units += static_cast<double>(chunk_parts_[n].cost->backward.ready_before_end.size());
   }
   const double buckets = std::clamp(std::ceil(elements / static_cast<double>(stack_.bucket_elements)), 1.0,
@@ -406,20 +408,35 @@ void Evaluator::add_times(Evaluation& e) {
     return *seconds + gather;
   };
 
+  for (const ChunkParts& part : chunk_parts_) lay_out_chunk(*part.cost, network);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    StageParts& part = stage_parts_[r];
+    const ParameterShare& share = part.share;
+    if (r > 0 && share == stage_parts_[r - 1].share) {
+      part.optimizer = stage_parts_[r - 1].optimizer;
+      continue;
+    }
+    const std::int64_t shards = plan.shards();
+    const std::int64_t owned = sharded ? (share.elements + shards - 1) / shards : share.elements;
+    const std::int64_t gradients = plan.zero >= 2 ? owned : share.elements;  // that it keeps
+    part.optimizer = &optimizer_cost({gradients, owned, share.tensors, format}, network);
+  }
+  settle_clocks(placement, e.per_chunk, e.micro_batches);
+
   buckets_.clear();
   const bool reduces = (plan.dp * plan.cp > 1 && !choices.units.scatters) || runs_both_ways(placement.kind);
   for (std::size_t n = 0; n < nodes; ++n) {
     ChunkParts& part = chunk_parts_[n];
+    const double stretch = stretch_of(placement, n);
     for (std::size_t before = n; before-- > 0 && n - before < kNearChunks;)
-      if (chunk_parts_[before].cost == part.cost) {
+      if (chunk_parts_[before].cost == part.cost && stretch_of(placement, before) == stretch) {
         part = chunk_parts_[before];
         break;
       }
     if (part.bucket_count > 0) continue;
-    lay_out_chunk(*part.cost, network);
     part.first_bucket = buckets_.size();
     if (reduces)
-      make_buckets(*part.cost, network,
+      make_buckets(*part.cost, stretch, network,
                    Bytes(static_cast<double>(part.cost->share.elements) * bytes_of(reduce_dtype)), plan);
     part.bucket_count = buckets_.size() - part.first_bucket;
   }
@@ -427,11 +444,12 @@ void Evaluator::add_times(Evaluation& e) {
     const ChunkParts& part = chunk_parts_[n];
     const ChunkCost& cost = *part.cost;
     const auto node = static_cast<std::int64_t>(n);
+    const double stretch = stretch_of(placement, n);
     ChunkLoad& load = loads_[n];
-    load.forward = cost.forward.duration;
-    load.backward = cost.backward.duration;
-    load.input = cost.input.duration;
-    load.weight = cost.weight.duration;
+    load.forward = AtClock(cost.forward, stretch).duration();
+    load.backward = AtClock(cost.backward, stretch).duration();
+    load.input = AtClock(cost.input, stretch).duration();
+    load.weight = AtClock(cost.weight, stretch).duration();
     if (!placement.last(node)) load.send_forward = send(node, node + 1, down);
     if (!placement.first(node)) load.send_backward = send(node, node - 1, up);
     load.buckets = {buckets_.data() + part.first_bucket, part.bucket_count};
@@ -439,18 +457,12 @@ void Evaluator::add_times(Evaluation& e) {
 
   updates_.assign(ranks, StageUpdate{});
   for (std::size_t r = 0; r < ranks; ++r) {
-    StageParts& part = stage_parts_[r];
-    const ParameterShare& share = part.share;
-    if (r > 0 && share == stage_parts_[r - 1].share) {
-      part.optimizer = stage_parts_[r - 1].optimizer;
+    const StageParts& part = stage_parts_[r];
+    if (r > 0 && part.share == stage_parts_[r - 1].share && part.stretch == stage_parts_[r - 1].stretch) {
       updates_[r] = updates_[r - 1];
       continue;
     }
-    const std::int64_t shards = plan.shards();
-    const std::int64_t owned = sharded ? (share.elements + shards - 1) / shards : share.elements;
-    const std::int64_t gradients = plan.zero >= 2 ? owned : share.elements;  // that it keeps
-    part.optimizer = &optimizer_cost({gradients, owned, share.tensors, format}, network);
-    updates_[r].optimizer = part.optimizer->duration;
+    updates_[r].optimizer = AtClock(*part.optimizer, part.stretch).duration();
     if (gathers_by_step) updates_[r].gather = parameter_gather(plan, network, r, placement);
   }
 
@@ -584,24 +596,79 @@ TimedStep Evaluator::timed(bool exactly) {
 double Evaluator::joules() {
   CHECK_THAT(current_.has_times);
   double sum = 0;
+  const PowerModel* power = costs_.power();
+  const double waiting_w = power ? power->static_w : cluster_.gpu.power_cap_w * kWaitPowerShare;
   for (std::size_t r = 0; r < stage_parts_.size(); ++r) {
     Seconds busy;  // in operators and collectives
+    const auto add_joules = [&](const Segment& segment, double times) {
+      const AtClock at(segment, stage_parts_[r].stretch);
+      // Compute and a collective at once would draw more than the cap, which the GPU does not.
+      sum += std::min(at.joules(power), at.duration().value * cluster_.gpu.power_cap_w) * times;
+      busy += (at.duration() - at.by_cause(static_cast<std::size_t>(Cause::kLaunch))) * times;
+    };
     for (std::int64_t c = 0; c < current_.placement.chunks; ++c) {
       const auto n = static_cast<std::size_t>(current_.placement.node(static_cast<std::int64_t>(r), c));
-      for (const Segment* segment : {&chunk_parts_[n].cost->forward, &chunk_parts_[n].cost->backward}) {
-        // Compute and a collective at once would draw more than the cap, which the GPU does not.
-        sum += std::min(segment->joules, segment->duration.value * cluster_.gpu.power_cap_w) *
-               static_cast<double>(current_.per_chunk);
-        busy += (segment->duration - segment->by_cause[static_cast<std::size_t>(Cause::kLaunch)]) *
-                static_cast<double>(current_.per_chunk);
-      }
+      for (const Segment* segment : {&chunk_parts_[n].cost->forward, &chunk_parts_[n].cost->backward})
+        add_joules(*segment, static_cast<double>(current_.per_chunk));
     }
-    sum += stage_parts_[r].optimizer->joules;
-    busy += stage_parts_[r].optimizer->duration;
-    sum += std::max(0.0, (current_.step - busy).value) * cluster_.gpu.power_cap_w * kWaitPowerShare;
+    add_joules(*stage_parts_[r].optimizer, 1);
+    sum += std::max(0.0, (current_.step - busy).value) * waiting_w;
   }
   const Plan& plan = *current_.plan;
   return sum * static_cast<double>(plan.tp * plan.cp * plan.dp);
+}
+
+// A rank's load is a step of its passes and its update. It waits while it fills and drains the pipeline, and
+// for the slowest rank; collectives between steps are left out. Energy of collectives inside passes counts at
+// their own power.
+void Evaluator::settle_clocks(const Placement& placement, std::int64_t per_chunk,
+                              std::int64_t micro_batches) {
+  const PowerModel* power = costs_.power();
+  if (power == nullptr) return;
+  const double highest = std::min(cluster_.gpu.clock_max_mhz / power->reference_mhz, 1.0);
+  const bool split = splits_backward(placement.kind);
+  const auto micro_batch_of = [&](std::size_t rank) {
+    Seconds sum;
+    for (std::int64_t c = 0; c < placement.chunks; ++c) {
+      const auto n = static_cast<std::size_t>(placement.node(static_cast<std::int64_t>(rank), c));
+      sum += chunk_parts_[n].cost->forward.duration + chunk_parts_[n].cost->backward.duration;
+    }
+    return sum;
+  };
+  Seconds slowest;
+  for (std::size_t r = 0; r < stage_parts_.size(); ++r) slowest = std::max(slowest, micro_batch_of(r));
+  const double pipeline = static_cast<double>(micro_batches) + static_cast<double>(stage_parts_.size() - 1) /
+                                                                   static_cast<double>(placement.chunks);
+  for (std::size_t r = 0; r < stage_parts_.size(); ++r) {
+    StageParts& part = stage_parts_[r];
+    PowerLoad load;
+    bool as_before = r > 0 && part.optimizer == stage_parts_[r - 1].optimizer;
+    for (std::int64_t c = 0; c < placement.chunks; ++c) {
+      const auto n = static_cast<std::size_t>(placement.node(static_cast<std::int64_t>(r), c));
+      const ChunkCost& cost = *chunk_parts_[n].cost;
+      const double times = static_cast<double>(per_chunk);
+      add(load, cost.forward, times);
+      if (split) {
+        add(load, cost.input, times);
+        add(load, cost.weight, times);
+      } else {
+        add(load, cost.backward, times);
+      }
+      if (r > 0)
+        as_before =
+            as_before &&
+            chunk_parts_[static_cast<std::size_t>(placement.node(static_cast<std::int64_t>(r) - 1, c))]
+                    .cost == &cost;
+    }
+    if (as_before) {  // inner ranks of equal chunks
+      part.stretch = stage_parts_[r - 1].stretch;
+      continue;
+    }
+    add(load, *part.optimizer, 1);
+    load.idle +=
+        std::max(slowest * pipeline - micro_batch_of(r) * static_cast<double>(micro_batches), Seconds(0));
+    part.stretch = 1 / settled_clock(load, *power, cluster_.gpu.power_cap_w, highest);
+  }
 }
 
 template <class Visit>
@@ -610,10 +677,13 @@ void Evaluator::for_each_segment(const Evaluation& e, std::size_t rank, Visit vi
     const auto n = static_cast<std::size_t>(e.placement.node(static_cast<std::int64_t>(rank), c));
     const ChunkCost& cost = *chunk_parts_[n].cost;
     const ChunkCounts& counts = timeline_.chunks()[n];
-    visit(cost.forward, static_cast<double>(e.per_chunk));
-    if (counts.whole > 0) visit(cost.backward, static_cast<double>(counts.whole));
-    if (counts.split > 0) visit(cost.input, static_cast<double>(counts.split));
-    if (counts.split > 0) visit(cost.weight, static_cast<double>(counts.split));
+    const auto at_clock = [&](const Segment& segment, auto times) {
+      visit(AtClock(segment, stage_parts_[rank].stretch), static_cast<double>(times));
+    };
+    at_clock(cost.forward, e.per_chunk);
+    if (counts.whole > 0) at_clock(cost.backward, counts.whole);
+    if (counts.split > 0) at_clock(cost.input, counts.split);
+    if (counts.split > 0) at_clock(cost.weight, counts.split);
   }
 }
 
@@ -626,13 +696,14 @@ Uncertainty Evaluator::uncertainty(const Evaluation& e) const {
   Uncertainty u;
   const Plan& plan = *e.plan;
   u.composition = plan.tp * plan.cp * plan.dp * plan.pp > 1 ? kComposition : kPassComposition;
-  for_each_segment(e, e.busiest, [&](const Segment& segment, double n) {
-    for (std::size_t k = 0; k < kOperatorKindCount; ++k) u.operators[k] += segment.uncertain[k] * n;
-    u.collectives += segment.uncertain_collectives * n;
-    u.launches += segment.by_cause[static_cast<std::size_t>(Cause::kLaunch)] * n;
+  for_each_segment(e, e.busiest, [&](const AtClock& segment, double n) {
+    for (std::size_t k = 0; k < kOperatorKindCount; ++k) u.operators[k] += segment.uncertain(k) * n;
+    u.collectives += segment.uncertain_collectives() * n;
+    u.launches += segment.by_cause(static_cast<std::size_t>(Cause::kLaunch)) * n;
   });
+  const AtClock optimizer(*part.optimizer, part.stretch);
   for (std::size_t k = 0; k < kOperatorKindCount; ++k)
-    u.operators[k] = u.operators[k] * stretch + part.optimizer->uncertain[k];
+    u.operators[k] = u.operators[k] * stretch + optimizer.uncertain(k);
   u.collectives *= stretch;
   u.launches *= stretch * kLaunchSpread;
   u.sends = times.sending * e.send_spread;
@@ -681,8 +752,14 @@ void Evaluator::record(const Evaluation& e, StepTrace& trace) {
     const ChunkCost& cost = *chunk_parts_[n].cost;
     const ChunkLoad& load = e.pipeline.chunks[n];
     TracedChunk& chunk = trace.chunks.emplace_back();
-    chunk.by_cause = {cost.forward.by_cause, cost.backward.by_cause, cost.input.by_cause,
-                      cost.weight.by_cause};
+    const double stretch = stretch_of(e.placement, n);
+    const auto causes = [&](const Segment& segment) {
+      const AtClock at(segment, stretch);
+      std::array<Seconds, kCauseCount> by_cause;
+      for (std::size_t i = 0; i < by_cause.size(); ++i) by_cause[i] = at.by_cause(i);
+      return by_cause;
+    };
+    chunk.by_cause = {causes(cost.forward), causes(cost.backward), causes(cost.input), causes(cost.weight)};
     chunk.held = load.held;
     chunk.held_for_weight = load.held_for_weight;
     chunk.forward_extra = load.forward_extra;
@@ -731,18 +808,19 @@ Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch, StepT
   };
   const StageParts& busiest = stage_parts_[e.busiest];
   const StageTimes& t = times[e.busiest];
-  for_each_segment(e, e.busiest, [&](const Segment& segment, double n) {
+  for_each_segment(e, e.busiest, [&](const AtClock& segment, double n) {
     // The first causes of a step are those of a segment, in the same order.
-    for (std::size_t i = 0; i < kCauseCount; ++i) p.breakdown[i] += segment.by_cause[i] * n;
-    for (std::size_t i = 0; i < kOperatorKindCount; ++i) p.operators[i] += segment.by_operator[i] * n;
-    for (std::size_t i = 0; i < kOriginCount; ++i) p.origin_shares[i] += segment.by_origin[i].value * n;
+    for (std::size_t i = 0; i < kCauseCount; ++i) p.breakdown[i] += segment.by_cause(i) * n;
+    for (std::size_t i = 0; i < kOperatorKindCount; ++i) p.operators[i] += segment.by_operator(i) * n;
+    for (std::size_t i = 0; i < kOriginCount; ++i) p.origin_shares[i] += segment.by_origin(i).value * n;
   });
-  for (std::size_t i = 0; i < kOperatorKindCount; ++i) p.operators[i] += busiest.optimizer->by_operator[i];
-  for (std::size_t i = 0; i < kOriginCount; ++i) p.origin_shares[i] += busiest.optimizer->by_origin[i].value;
+  const AtClock optimizer(*busiest.optimizer, busiest.stretch);
+  for (std::size_t i = 0; i < kOperatorKindCount; ++i) p.operators[i] += optimizer.by_operator(i);
+  for (std::size_t i = 0; i < kOriginCount; ++i) p.origin_shares[i] += optimizer.by_origin(i).value;
   cause(StepCause::kPipelineSend) = t.sending;
   cause(StepCause::kBubble) = t.pipeline_end - t.compute - t.sending;
   cause(StepCause::kGradientReduce) = t.reduce_end - t.pipeline_end;
-  cause(StepCause::kOptimizer) = busiest.optimizer->duration;
+  cause(StepCause::kOptimizer) = optimizer.duration();
   cause(StepCause::kParameterGather) = updates_[e.busiest].gather;
   cause(StepCause::kEmbeddingExchange) = t.exchange;
   Seconds known;
@@ -765,10 +843,12 @@ Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch, StepT
       const ChunkCost& cost = *chunk_parts_[n].cost;
       useful += cost.model_flops * static_cast<double>(e.per_chunk);
       stage.layers += layers[n % layers.size()];
-      stage.forward += cost.forward.duration;
-      stage.backward += timeline_.chunks()[n].whole > 0 ? cost.backward.duration
-                                                        : cost.input.duration + cost.weight.duration;
+      const auto duration = [&](const Segment& segment) { return AtClock(segment, part.stretch).duration(); };
+      stage.forward += duration(cost.forward);
+      stage.backward += timeline_.chunks()[n].whole > 0 ? duration(cost.backward)
+                                                        : duration(cost.input) + duration(cost.weight);
     }
+    if (costs_.power() != nullptr) stage.clock_mhz = costs_.power()->reference_mhz / part.stretch;
     stage.parameters = part.share.elements;
     stage.busy = times[r].compute + times[r].sending;
     stage.idle = times[r].pipeline_end - stage.busy;

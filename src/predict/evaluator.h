@@ -1,6 +1,10 @@
 // Predicts plans of one model on one cluster with one stack. It owns the memos: segments by chunk shape,
 // optimizer steps by size, layer splits by chunk count. One a thread.
 //
+// Memoised segments stand at the reference clock; where the costs know what power does, a governor
+// (cost/governor.h) settles each rank's clock once a plan, over all that the rank does in a step, and the
+// timeline sees their seconds at that clock.
+//
 // score() and predict() take the same path; score() keeps a small value and, once warm, allocates nothing.
 // A search asks for less, in turns: weigh() says what a plan holds, before any of its passes is laid out;
 // then at_least() bounds its step; then timed() gives it, exactly or by a bound within kClosedFormError.
@@ -124,13 +128,18 @@ class Evaluator {
   void place(const Plan& plan, std::int64_t global_batch, Evaluation& out);  // chunks and states: bytes
   void add_bytes(Evaluation& e);
   void add_times(Evaluation& e);  // of passes, messages, reductions, updates
-  void make_buckets(const ChunkCost& cost, const Network& network, Bytes grad_bytes, const Plan& plan);
+  void settle_clocks(const Placement& placement, std::int64_t per_chunk, std::int64_t micro_batches);
+  double stretch_of(const Placement& placement, std::size_t node) const {
+    return stage_parts_[static_cast<std::size_t>(placement.rank(static_cast<std::int64_t>(node)))].stretch;
+  }
+  void make_buckets(const ChunkCost& cost, double stretch, const Network& network, Bytes grad_bytes,
+                    const Plan& plan);
   Seconds parameter_gather(const Plan& plan, const Network& network, std::size_t rank,
                            const Placement& placement) const;
   Uncertainty uncertainty(const Evaluation& e) const;
   void describe_peak(const Evaluation& e, std::size_t rank, StagePrediction& stage) const;
   void record(const Evaluation& e, StepTrace& trace);  // simulates the step again
-  // Every segment that runs on a rank, with how often it does in a step: visit(segment, times).
+  // Every segment that runs on a rank, at its clock, with how often it does in a step: visit(AtClock, times).
   template <class Visit>
   void for_each_segment(const Evaluation& e, std::size_t rank, Visit visit) const;
 
@@ -159,7 +168,8 @@ class Evaluator {
     std::size_t first_bucket = 0;
     std::size_t bucket_count = 0;
   };
-  struct StageParts {  // of a rank: all its chunks
+  struct StageParts {    // of a rank: all its chunks
+    double stretch = 1;  // of its clock, against the reference clock
     ParameterShare share;
     const Segment* optimizer = nullptr;
     StateBytes states;

@@ -47,9 +47,10 @@ struct StagePrediction {
   std::int64_t parameters = 0;  // on one rank
   Seconds forward;              // one micro-batch through all its chunks
   Seconds backward;
-  Seconds busy;                // in passes and sends
-  Seconds idle;                // while the pipeline runs
-  std::int64_t in_flight = 0;  // most micro-batches held at once; with several chunks, of a chunk each
+  Seconds busy;                     // in passes and sends
+  Seconds idle;                     // while the pipeline runs
+  std::optional<double> clock_mhz;  // at which it settles; none: the costs do not know what power does
+  std::int64_t in_flight = 0;       // most micro-batches held at once; with several chunks, of a chunk each
   StateBytes states;
   Bytes activations;  // held for backwards at the peak of the passes, and what the pass at the peak uses
   // What `activations` consists of:

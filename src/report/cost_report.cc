@@ -99,6 +99,7 @@ void add_row(JsonWriter& w, const CostRow& row, const Gpu& gpu) {
   w.key("flops").value(flops(row.op).value);
   w.key("bytes").value(bytes(row.op).value);
   w.key("roofline").value(roofline_share(row, gpu));
+  if (row.clock_mhz) w.key("clock_mhz").value(*row.clock_mhz);
   if (row.measured_us) w.key("measured_us").value(*row.measured_us).key("error").value(error_of(row));
   if (row.measured_host_us) w.key("measured_host_us").value(*row.measured_host_us);
   w.end_object();
@@ -107,16 +108,27 @@ void add_row(JsonWriter& w, const CostRow& row, const Gpu& gpu) {
 }  // namespace
 
 std::string operator_cost_text(const CostReport& report) {
-  Table table({kLeft, kLeft, kRight, kLeft, kRight, kRight, kRight, kRight, kLeft});
-  table.add({"impl", "pass", "us", "80 % interval", "host us", "TFLOP/s", "GB/s", "of roofline", "origin"});
+  const bool clocks = !report.rows.empty() && report.rows.front().clock_mhz;
+  std::vector<Align> columns = {kLeft, kLeft, kRight, kLeft, kRight, kRight, kRight, kRight, kLeft};
+  std::vector<std::string> cells = {"impl",    "pass", "us",          "80 % interval", "host us",
+                                    "TFLOP/s", "GB/s", "of roofline", "origin"};
+  if (clocks) columns.insert(columns.end() - 1, kRight), cells.insert(cells.end() - 1, "MHz");
+  Table table(columns);
+  table.add(cells);
   for (const CostRow& row : report.rows) {
     const Estimate e = estimate_of(row);
     const double work = flops(row.op).value;
-    table.add({std::string(impl_text(row.op)), std::string(name(row.op.pass)), us_text(e.value),
-               us_text(e.low()) + " to " + us_text(e.high()), us_text(row.cost.host.value * 1e6),
-               work > 0 ? fmt::format("{:.1f}", work / row.cost.gpu.value / 1e12) : "-",
-               fmt::format("{:.0f}", bytes(row.op).value / row.cost.gpu.value / 1e9),
-               percent(roofline_share(row, report.gpu)), std::string(name(e.origin))});
+    cells = {std::string(impl_text(row.op)),
+             std::string(name(row.op.pass)),
+             us_text(e.value),
+             us_text(e.low()) + " to " + us_text(e.high()),
+             us_text(row.cost.host.value * 1e6),
+             work > 0 ? fmt::format("{:.1f}", work / row.cost.gpu.value / 1e12) : "-",
+             fmt::format("{:.0f}", bytes(row.op).value / row.cost.gpu.value / 1e9),
+             percent(roofline_share(row, report.gpu)),
+             std::string(name(e.origin))};
+    if (clocks) cells.insert(cells.end() - 1, fmt::format("{:.0f}", row.clock_mhz.value_or(0)));
+    table.add(cells);
   }
   const Operator& op = report.rows.front().op;
   return fmt::format("{} {} {} on {}, profile {}\n", name(op.kind), name(op.dtype), sizes_text(op),

@@ -13,7 +13,8 @@ namespace foretrain {
 
 struct CostRow {
   Operator op;
-  OperatorCost cost;
+  OperatorCost cost;                // in a steady loop of its own, at the clock at which that settles
+  std::optional<double> clock_mhz;  // none: what power does is not known
   std::optional<double> measured_us;
   std::optional<double> measured_host_us;
 };
@@ -28,6 +29,7 @@ struct CostReport {
 //   linear bf16 m=8192 k=4096 n=11008 on h200-141gb-sxm, profile analytic
 //     impl  pass      us  80 % interval     host us  TFLOP/s  GB/s  of roofline  origin
 //     aten  fwd   1115.2  980.1 to 1268.9       6.0    662.5   289       67.0 %  analytic
+// and, where the profile knows what power does, a column with the clock in MHz.
 // `of roofline` is max(flops / rate, bytes / bandwidth) over the time.
 std::string operator_cost_text(const CostReport& report);
 
@@ -35,9 +37,10 @@ std::string operator_cost_text(const CostReport& report);
 std::string sample_cost_text(const CostReport& report, bool each_row);
 
 // {gpu, profile, rows [{operator, impl, pass, dtype, dims, us, low_us, high_us, host_us, origin, flops,
-// bytes, roofline, measured_us, error}], summary [{operator, pass, count, median_ape, mape, bias, coverage80,
-// host_count, host_mape}]}. error = (us - measured_us) / measured_us; errors, coverage and roofline are
-// fractions. Without measured times, measured_us and error are left out of rows, and there is no summary.
+// bytes, roofline, clock_mhz, measured_us, error}], summary [{operator, pass, count, median_ape, mape, bias,
+// coverage80, host_count, host_mape}]}. error = (us - measured_us) / measured_us; errors, coverage and
+// roofline are fractions. Without measured times, measured_us and error are left out of rows, and there is no
+// summary.
 std::string cost_json(const CostReport& report);
 
 }  // namespace foretrain

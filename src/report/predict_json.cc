@@ -121,6 +121,7 @@ void put_stage(JsonWriter& w, const StagePrediction& stage, const StepView* view
   put(w, "backward_s", stage.backward);
   put(w, "busy_s", stage.busy);
   put(w, "idle_s", stage.idle);
+  if (stage.clock_mhz) put(w, "clock_mhz", *stage.clock_mhz);
   put(w, "in_flight", stage.in_flight);
   put(w, "weights_bytes", stage.states.weights);
   put(w, "gradients_bytes", stage.states.gradients);

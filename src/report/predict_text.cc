@@ -54,6 +54,23 @@ std::string header(const Run& run, const Prediction& p) {
   return out;
 }
 
+// "1467 MHz, held down by the power cap of 700 W"; of several stages the slowest and the fastest. Empty where
+// the costs do not know what power does.
+std::string clock_line(const Run& run, const Prediction& p) {
+  if (p.stages.empty() || !p.stages.front().clock_mhz) return "";
+  double low = *p.stages.front().clock_mhz, high = low;
+  for (const StagePrediction& stage : p.stages) {
+    low = std::min(low, stage.clock_mhz.value_or(low));
+    high = std::max(high, stage.clock_mhz.value_or(high));
+  }
+  const std::string range = std::lround(low) == std::lround(high)
+                                ? fmt::format("{:.0f}", low)
+                                : fmt::format("{:.0f} to {:.0f}", low, high);
+  const bool capped = low < run.cluster.gpu.clock_max_mhz * 0.999;
+  return fmt::format("clock       {} MHz, {} the power cap of {:.0f} W\n", range,
+                     capped ? "held down by" : "below", run.cluster.gpu.power_cap_w);
+}
+
 std::string summary(const Run& run, const Prediction& p, const Training* whole) {
   std::string out =
       fmt::format("step        {}, 80 % interval {} to {}\n", human_seconds(Seconds(p.step.value)),
@@ -67,6 +84,7 @@ std::string summary(const Run& run, const Prediction& p, const Training* whole) 
                      human_count(p.tokens_per_s_per_gpu * static_cast<double>(run.gpus)), 100 * p.mfu);
   out += fit_line(p);
   if (!p.fits) out += "            all times are those of GPUs with memory enough\n";
+  out += clock_line(run, p);
   if (whole == nullptr) return out;
   out += fmt::format("training    {} tokens: {} steps, {}, {} GPU-hours", human_count(whole->tokens),
                      rounded(whole->steps), human_seconds(whole->duration), rounded(whole->gpu_hours));
@@ -107,11 +125,16 @@ std::string time_by_stage(const Prediction& p) {
   if (p.stages.size() < 2) return "";
   const TimeUnit unit = unit_of(p.step.value);
   const auto cells_of = [&](const StagePrediction& stage) -> std::vector<std::string> {
-    return {fmt::format("{}", stage.layers), unit.tell(stage.forward), unit.tell(stage.backward),
-            unit.tell(stage.busy), unit.tell(stage.idle)};
+    std::vector<std::string> cells = {fmt::format("{}", stage.layers), unit.tell(stage.forward),
+                                      unit.tell(stage.backward), unit.tell(stage.busy),
+                                      unit.tell(stage.idle)};
+    if (stage.clock_mhz) cells.push_back(fmt::format("{:.0f}", *stage.clock_mhz));
+    return cells;
   };
+  std::vector<std::string> head = {"layers", "forward", "backward", "busy", "idle"};
+  if (p.stages.front().clock_mhz) head.emplace_back("MHz");
   return fmt::format("\ntime by stage ({}; forward and backward of one micro-batch)\n", unit.name) +
-         table_by_stage(p, {"layers", "forward", "backward", "busy", "idle"}, cells_of);
+         table_by_stage(p, std::move(head), cells_of);
 }
 
 std::string origins(const Prediction& p) {

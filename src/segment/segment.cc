@@ -43,7 +43,8 @@ class Streams {
     double spread;
     Origin origin;
     std::int64_t launches;
-    double joules;
+    double clocked_share = 0;  // of gpu
+    double fixed_joules = 0, clocked_joules = 0;
   };
 
   // What the host does before or after the units: none of them is at work, so none sends for the next.
@@ -115,20 +116,29 @@ class Streams {
     const Seconds calls = launch_cost_ * static_cast<double>(task.calls);
     if (task.kind == Task::Kind::kOperator) {
       const OperatorCost cost = costs_.cost(task.op);
+      const double gpu = cost.gpu.value * times;
       return {&task,
               cost.gpu * times,
               host_of(task.op, cost.host) * times + calls,
               cost.spread,
               cost.origin,
               task.op.launches * task.times,
-              cost.gpu.value * times * cost.watts};
+              cost.clocked_share,
+              gpu * (cost.watts - cost.clocked_watts),
+              gpu * cost.clocked_watts};
     }
     if (task.kind == Task::Kind::kCollective) {
       const CollectiveCost cost = network_.cost(task.collective);
-      return {&task,       cost.seconds * times, launch_cost_ * times + calls,           cost.spread,
-              cost.origin, task.times,           cost.seconds.value * times * cost.watts};
+      return {&task,
+              cost.seconds * times,
+              launch_cost_ * times + calls,
+              cost.spread,
+              cost.origin,
+              task.times,
+              0,
+              cost.seconds.value * times * cost.watts};
     }
-    return {&task, Seconds(0), calls, 0, Origin::kAnalytic, 0, 0};
+    return {&task, Seconds(0), calls, 0, Origin::kAnalytic, 0};
   }
 
   void step(const Priced& item) {
@@ -169,9 +179,15 @@ class Streams {
       const auto kind = static_cast<std::size_t>(task.op.kind);
       out_.by_operator[kind] += item.gpu;
       out_.uncertain[kind] += item.gpu * item.spread;
+      ClockedPart& clocked = out_.clocked;
+      const Seconds part = item.gpu * item.clocked_share;
+      clocked.by_cause[static_cast<std::size_t>(cause)] += part;
+      clocked.by_operator[kind] += part;
+      clocked.by_origin[static_cast<std::size_t>(item.origin)] += part;
+      clocked.clocked_joules += item.clocked_joules;
     }
+    out_.clocked.fixed_joules += item.fixed_joules;
     out_.by_origin[static_cast<std::size_t>(item.origin)] += item.gpu;
-    out_.joules += item.joules;
     issued_ += item.launches;
     in_queue_.push_back({issued_, std::max(compute_, comm_)});
   }
@@ -223,7 +239,7 @@ class Streams {
     const bool apart = replicas_apart_ && collective.task->collective.group == GroupKind::kReplica;
     Seconds& stream = apart ? replica_ : data_;
     stream = std::max({stream, data_, compute_, comm_, host_}) + collective.gpu;
-    out_.joules += collective.joules;
+    out_.clocked.fixed_joules += collective.fixed_joules;
     data_spread_ = collective.spread;
     data_origin_ = collective.origin;
   }
@@ -271,12 +287,12 @@ class Streams {
     std::array<Seconds, kOperatorKindCount> by_operator, uncertain;
     std::array<Seconds, kOriginCount> by_origin;
     Seconds uncertain_collectives;
-    double joules;
+    ClockedPart clocked;
   };
   State state() const {
     return {compute_,         host_,          issued_,        out_.by_cause,
             out_.by_operator, out_.uncertain, out_.by_origin, out_.uncertain_collectives,
-            out_.joules};
+            out_.clocked};
   }
 
   // Adds `count` more layers like the one since `before`.
@@ -291,7 +307,12 @@ class Streams {
     extend(out_.by_origin, before.by_origin);
     extend(out_.uncertain, before.uncertain);
     out_.uncertain_collectives += (out_.uncertain_collectives - before.uncertain_collectives) * n;
-    out_.joules += (out_.joules - before.joules) * n;
+    ClockedPart& clocked = out_.clocked;
+    extend(clocked.by_cause, before.clocked.by_cause);
+    extend(clocked.by_operator, before.clocked.by_operator);
+    extend(clocked.by_origin, before.clocked.by_origin);
+    clocked.fixed_joules += (clocked.fixed_joules - before.clocked.fixed_joules) * n;
+    clocked.clocked_joules += (clocked.clocked_joules - before.clocked.clocked_joules) * n;
     if (is_layer)
       for (std::int64_t i = 1; i <= count; ++i)
         out_.ready_before_end.push_back(std::max(compute_, comm_) + gpu_step * static_cast<double>(i));
@@ -333,7 +354,41 @@ class Streams {
   std::int64_t issued_ = 0;
 };
 
+Seconds clocked_seconds(const Segment& segment) {
+  Seconds sum;
+  for (const Seconds s : segment.clocked.by_cause) sum += s;
+  return sum;
+}
+
+constexpr auto kLaunchCause = static_cast<std::size_t>(Cause::kLaunch);
+
 }  // namespace
+
+AtClock::AtClock(const Segment& segment, double stretch)
+    : segment_(segment), more_(stretch - 1), longer_(clocked_seconds(segment) * (stretch - 1)) {
+  filled_ = std::max(std::min(longer_, segment.by_cause[kLaunchCause]) - segment.lead, Seconds(0));
+}
+
+Seconds AtClock::by_cause(std::size_t cause) const {
+  const Seconds filled = cause == kLaunchCause ? filled_ : Seconds(0);
+  return segment_.by_cause[cause] + segment_.clocked.by_cause[cause] * more_ - filled;
+}
+
+double AtClock::joules(const PowerModel* power) const {
+  const ClockedPart& part = segment_.clocked;
+  if (power == nullptr || more_ == 0) return part.fixed_joules + part.clocked_joules;
+  return part.fixed_joules + power->static_w * longer_.value +
+         part.clocked_joules * std::pow(1 + more_, -power->exponent);
+}
+
+void add(PowerLoad& load, const Segment& segment, double times) {
+  const Seconds clocked = clocked_seconds(segment), idle = segment.by_cause[kLaunchCause];
+  load.clocked += clocked * times;
+  load.idle += idle * times;
+  load.fixed += (segment.duration - clocked - idle) * times;
+  load.fixed_joules += segment.clocked.fixed_joules * times;
+  load.clocked_joules += segment.clocked.clocked_joules * times;
+}
 
 Segment lay_out(const Pass& pass, const CostSource& costs, const Network& network, Seconds launch_cost,
                 Seconds lead) {

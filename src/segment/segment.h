@@ -42,6 +42,16 @@ inline constexpr double kAutogradLaunches = 8.7;
 enum class Cause : unsigned char { kForward, kBackward, kRecompute, kTensorParallel, kDataParallel, kLaunch };
 inline constexpr int kCauseCount = 6;
 
+// Of a segment's seconds, what follows the clock, and what the GPU's power goes into (cost/governor.h).
+struct ClockedPart {
+  std::array<Seconds, kCauseCount> by_cause{};
+  std::array<Seconds, kOperatorKindCount> by_operator{};
+  std::array<Seconds, kOriginCount> by_origin{};
+  double fixed_joules = 0;  // operators and collectives, with static power
+  double clocked_joules = 0;
+};
+
+// At the reference clock; see at_clock().
 struct Segment {
   Seconds duration;
   std::array<Seconds, kCauseCount> by_cause{};  // sums to duration
@@ -49,11 +59,45 @@ struct Segment {
   std::array<Seconds, kOriginCount> by_origin{};        // operators and collectives
   std::array<Seconds, kOperatorKindCount> uncertain{};  // seconds times spread, by kind
   Seconds uncertain_collectives;
-  double joules = 0;  // of operators and collectives while they run, at the power that their costs state
-  Seconds lead;       // of the host over the GPU when the pass ends
+  Seconds lead;  // of the host over the GPU when the pass ends
   std::vector<Seconds>
       ready_before_end;  // layer by layer: its weight gradients are complete this long before the end
+  ClockedPart clocked;
 };
+
+// A segment's seconds at a clock, `stretch` times slower than the reference clock. Work that follows the
+// clock takes longer, all else stays as it was laid out; where the host is the bottleneck (it has no lead
+// when the pass ends), longer work fills gaps first.
+class AtClock {
+ public:
+  AtClock(const Segment& segment, double stretch);
+
+  Seconds duration() const { return segment_.duration + longer_ - filled_; }
+  Seconds by_cause(std::size_t cause) const;
+  Seconds by_operator(std::size_t kind) const {
+    return segment_.by_operator[kind] + segment_.clocked.by_operator[kind] * more_;
+  }
+  Seconds by_origin(std::size_t origin) const {
+    return segment_.by_origin[origin] + segment_.clocked.by_origin[origin] * more_;
+  }
+  Seconds uncertain(std::size_t kind) const {
+    const Seconds before = segment_.by_operator[kind];
+    return before > Seconds(0) ? segment_.uncertain[kind] * (by_operator(kind) / before) : before;
+  }
+  Seconds uncertain_collectives() const { return segment_.uncertain_collectives; }
+  // Of operators and collectives while they run, at the power that their costs state.
+  double joules(const PowerModel* power) const;
+  // Of what lies before the end of the pass.
+  double longer() const { return segment_.duration > Seconds(0) ? duration() / segment_.duration : 1.0; }
+
+ private:
+  const Segment& segment_;
+  double more_;  // stretch - 1
+  Seconds longer_, filled_;
+};
+
+// Adds `times` of a segment to what a governor looks at.
+void add(PowerLoad& load, const Segment& segment, double times);
 
 Segment lay_out(const Pass& pass, const CostSource& costs, const Network& network, Seconds launch_cost,
                 Seconds lead);

@@ -1,0 +1,32 @@
+#include "cost/governor.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foretrain {
+
+double settled_clock(const PowerLoad& load, const PowerModel& power, double cap_w, double highest) {
+  const double clocked = load.clocked.value, others = load.fixed.value + load.idle.value;
+  const double fixed_joules =
+      load.fixed_joules + power.static_w * (load.idle.value - clocked);  // clocked time's is added by x
+  // Joules above what the cap allows; grows with x.
+  const auto excess = [&](double x, double voltage) {
+    return fixed_joules + load.clocked_joules * voltage + power.static_w * clocked / x -
+           cap_w * (others + clocked / x);
+  };
+  if (excess(highest, std::pow(highest, power.exponent)) <= 0) return highest;
+  // Newton's steps from above, kept inside a bracket that they shrink.
+  double low = kLeastClock, high = highest, x = 0.5 * (kLeastClock + highest);
+  for (int i = 0; i < 40 && high - low > 1e-6; ++i) {
+    const double voltage = std::pow(x, power.exponent), over = excess(x, voltage);
+    (over > 0 ? high : low) = x;
+    const double slope =
+        load.clocked_joules * power.exponent * voltage / x + (cap_w - power.static_w) * clocked / (x * x);
+    const double next = slope > 0 ? x - over / slope : low;
+    if (std::abs(next - x) < 1e-7) return std::clamp(next, kLeastClock, highest);
+    x = next > low && next < high ? next : 0.5 * (low + high);
+  }
+  return x;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,67 @@
+#include "cost/governor.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <initializer_list>
+
+using namespace foretrain;
+
+namespace {
+
+constexpr PowerModel kCube = {
+    .static_w = 0, .joules_per_byte = 0, .joules_per_flop = 0, .exponent = 3, .reference_mhz = 1980};
+
+PowerLoad product(double watts) { return {.clocked = Seconds(1), .clocked_joules = watts}; }
+
+double watts_at(const PowerLoad& load, const PowerModel& power, double x) {
+  const double busy = load.fixed.value + load.clocked.value / x;
+  const double more = load.clocked.value / x - load.clocked.value;
+  return (load.fixed_joules + load.clocked_joules * std::pow(x, power.exponent) +
+          power.static_w * (load.idle.value + more)) /
+         (busy + load.idle.value);
+}
+
+}  // namespace
+
+TEST_CASE("a product that draws twice the cap settles where energy and pace together halve") {
+  // 1400 x^3 joules in 1/x seconds are 700 W at x^4 = 1/2.
+  CHECK(settled_clock(product(1400), kCube, 700) == doctest::Approx(std::pow(0.5, 0.25)).epsilon(1e-5));
+  CHECK(settled_clock(product(700), kCube, 700) == 1);
+  CHECK(settled_clock(product(699), kCube, 700) == 1);
+  PowerLoad half = product(1400);
+  half.idle = Seconds(1);
+  CHECK(settled_clock(half, kCube, 700) == 1);  // 1400 W half of the time
+}
+
+TEST_CASE("the clock settles at the cap: lower caps, more work and less waiting never raise it") {
+  const PowerModel power{.static_w = 100, .exponent = 2.5, .reference_mhz = 1980};
+  double last_cap = 0;
+  for (const double cap : {300.0, 400.0, 500.0, 600.0, 700.0}) {
+    PowerLoad load{.fixed = Seconds(0.3),
+                   .clocked = Seconds(0.7),
+                   .idle = Seconds(0.05),
+                   .fixed_joules = 200,
+                   .clocked_joules = 900};
+    const double x = settled_clock(load, power, cap);
+    CHECK(x > last_cap);
+    CHECK(watts_at(load, power, x) == doctest::Approx(cap).epsilon(1e-4));
+    last_cap = x;
+    double last = x;
+    for (const double idle : {0.1, 0.2, 0.4, 0.8}) {
+      load.idle = Seconds(idle);
+      const double rested = settled_clock(load, power, cap);
+      CHECK(rested >= last);
+      last = rested;
+    }
+  }
+}
+
+TEST_CASE("a clock stays between the least and the highest, whatever the load") {
+  CHECK(settled_clock(product(1e9), kCube, 700) == doctest::Approx(kLeastClock).epsilon(1e-4));
+  CHECK(settled_clock(product(1), kCube, 700, 0.9) == 0.9);
+  CHECK(settled_clock(PowerLoad{}, kCube, 700) == 1);
+  // Nothing follows the clock: it falls to the floor, or stays where it is.
+  CHECK(settled_clock({.fixed = Seconds(1), .fixed_joules = 800}, kCube, 700) ==
+        doctest::Approx(kLeastClock).epsilon(1e-4));
+}
