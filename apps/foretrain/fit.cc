@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "base/file.h"
 #include "base/progress.h"
@@ -111,6 +112,11 @@ Result<FitReport> fitted(const FitCommandOptions& options, const std::string& pr
   const auto gpu = Catalog(presets_folder).gpu(options.gpu);
   if (!gpu) return at_option("--gpu", gpu.error());
   TRY_ASSIGN(std::vector<Sample> samples, read_samples(options.samples));
+  // The sampler's products with other work between them: the same shapes at other clocks.
+  if (const std::string mixed = without_slashes(options.samples) + "/mixed"; is_folder(mixed)) {
+    TRY_ASSIGN(std::vector<Sample> more, read_samples(mixed));
+    std::move(more.begin(), more.end(), std::back_inserter(samples));
+  }
   TRY(check_rates(samples, *gpu));
 
   FitReport report;
@@ -128,6 +134,7 @@ Result<FitReport> fitted(const FitCommandOptions& options, const std::string& pr
     TRY_ASSIGN(profile, fit_profile(cleaned.kept, *gpu, FitOptions{},
                                     [&](std::size_t done, std::size_t all) { bar.update(done, all); }));
     report.too_few = profile.too_few;
+    if (profile.power) report.power = {profile.power->model, profile.power->samples, profile.power->error};
     for (const FittedOperator& model : profile.models) report.models.push_back(model.view());
   }
   if (options.study) {
@@ -145,10 +152,12 @@ Result<FitReport> fitted(const FitCommandOptions& options, const std::string& pr
     // A profile that is found by its path goes along, for the path would not.
     const std::vector<std::string> known = ProfileStore(presets_folder).names();
     const bool named = std::find(known.begin(), known.end(), options.derive_from) != known.end();
-    TRY(write_profile(report.written, info_of(options, *gpu), profile.models, options.force,
-                      named ? "" : options.derive_from));
+    ProfileInfo info = info_of(options, *gpu);
+    if (profile.power) info.power = profile.power->model;
+    TRY(write_profile(report.written, info, profile.models, options.force, named ? "" : options.derive_from));
   }
-  for (OperatorModelView& model : report.models) model.residual = {};  // the forests go with the profile
+  for (OperatorModelView& model : report.models)  // what lies in the profile goes with it
+    model.residual = {}, model.smooth = {}, model.host = {}, model.power = {};
   return report;
 }
 

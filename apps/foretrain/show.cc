@@ -32,6 +32,10 @@ Result<std::string> profile_text(const ProfileStore& store, const std::string& n
         fmt::format("derives  from {}: operators that have no model here, by the ratio of the GPUs' rates\n",
                     printable(info.derive_from));
   text += fmt::format("models   {}, of {} samples\n", models.size(), with_commas(samples));
+  if (info.power)
+    text += "power    " + power_text(*info.power) + "\n";
+  else if (!models.empty())
+    text += "power    not known: no clock is applied, times stand for the load they were sampled under\n";
   if (models.empty()) return text;
   return text +
          "\nerror: mean absolute, on shapes a model has not seen; outside: beyond the sampled sizes\n" +

@@ -14,9 +14,14 @@ double base_seconds(const std::array<double, kMaxTerms>& coefficients, const Ter
 OperatorCost evaluate(const OperatorModelView& model, const Operator& op, const Gpu& gpu) {
   const double base = base_seconds(model.coefficients, physical_terms(op, gpu));
   const Features features = residual_features(op, gpu);
-  const double residual = model.residual.trees() > 0 ? model.residual.predict(features.view()) : 0.0;
+  double residual = model.smooth.predict(features.view());
+  if (model.residual.trees() > 0)
+    residual =
+        model.residual.predict(features.view().first(static_cast<std::size_t>(model.residual.features)));
   OperatorCost cost;
   cost.gpu = Seconds(base * std::exp(residual));
+  cost.clocked_share = model.facts.clocked_share;
+  if (!model.power.empty()) cost.energy = std::exp(model.power.predict(features.view()));
   // How far outside the sampled ranges, in doublings: the base still carries the trend, less surely.
   double outside = 0;
   for (std::size_t i = 0; i < op.sizes.size(); ++i) {
@@ -30,7 +35,9 @@ OperatorCost evaluate(const OperatorModelView& model, const Operator& op, const 
   constexpr double kSpreadPerDoubling = 0.05;
   cost.spread = outside > 0 ? model.facts.spread_outside + kSpreadPerDoubling * outside : model.facts.spread;
   cost.origin = model.facts.origin;
-  cost.host = Seconds(model.facts.seconds_per_launch_host * op.launches);
+  const double host = model.host.empty() ? model.facts.seconds_per_launch_host
+                                         : static_cast<double>(std::exp(model.host.predict(features.view())));
+  cost.host = Seconds(host * op.launches);
   if (outside > 0 && cost.origin <= Origin::kInterpolated) cost.origin = Origin::kExtrapolated;
   return cost;
 }

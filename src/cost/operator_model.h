@@ -1,4 +1,5 @@
-// A fitted operator: its base coefficients, its residual trees, where it was sampled and how far it is off.
+// A fitted operator: its base coefficients, its residual (trees, or smooth), where it was sampled and how far
+// it is off.
 #pragma once
 
 #include <array>
@@ -7,11 +8,14 @@
 #include "base/estimate.h"
 #include "cost/cost.h"
 #include "cost/forest.h"
+#include "cost/smooth.h"
 #include "cost/terms.h"
 
 namespace foretrain {
 
-// What one model is for: every shape of an operator, one implementation, pass and number format.
+// What one model is for: every shape of an operator, one implementation, pass and number format. A pooled
+// model stands for all passes that are one product, with and without a bias (ModelFacts::pooled): its key is
+// that of the plain forward.
 struct ModelKey {
   OperatorKind kind = OperatorKind::kLinear;
   Impl impl = Impl::kAten;
@@ -22,6 +26,16 @@ struct ModelKey {
 };
 inline ModelKey key_of(const Operator& op) { return {op.kind, impl_of(op), op.pass, op.dtype}; }
 
+// Whether samples of it go into a pooled model.
+constexpr bool is_pooled(const ModelKey& key) {
+  const bool one =
+      key.pass == PassKind::kForward || key.pass == PassKind::kInput || key.pass == PassKind::kWeight;
+  return key.kind == OperatorKind::kLinear && one && (key.impl == Impl::kAten || key.impl == Impl::kFused);
+}
+constexpr ModelKey pooled_key(Dtype dtype) {
+  return {OperatorKind::kLinear, Impl::kAten, PassKind::kForward, dtype};
+}
+
 struct ModelFacts {
   std::int64_t samples = 0;
   double error = 0;           // cross-validated mean absolute relative error on unseen shapes
@@ -31,7 +45,9 @@ struct ModelFacts {
   double seconds_per_launch_host = 0;  // 0: not sampled
   std::array<double, 6> size_low{};    // sampled range, by size
   std::array<double, 6> size_high{};
-  double group_high = 0;  // most query heads to one of keys and values
+  double group_high = 0;     // most query heads to one of keys and values
+  double clocked_share = 0;  // of its time at the reference clock
+  bool pooled = false;
 
   bool operator==(const ModelFacts&) const = default;
 };
@@ -41,6 +57,9 @@ struct OperatorModelView {
   ModelFacts facts;
   std::array<double, kMaxTerms> coefficients{};
   ForestView residual;
+  SmoothView smooth;  // instead of the forest
+  SmoothView host;    // log of host seconds a launch; empty: seconds_per_launch_host
+  SmoothView power;   // log of what its FLOPs cost in energy, against the chip's average; empty: as much
 };
 
 // Seconds, spread and origin of `op`, whose key is the model's; host seconds are 0 where none were sampled.

@@ -1,5 +1,7 @@
 #include "cost/profile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,7 +14,7 @@
 namespace foretrain {
 namespace {
 
-constexpr std::string_view kMagic = "FORETRN2";  // the digit is the version
+constexpr std::string_view kMagic = "FORETRN3";  // the digit is the version
 
 // Fixed layout, little-endian, eight-byte aligned; words of the vocabulary are written out, so that a file
 // outlives a change of their order.
@@ -25,20 +27,29 @@ struct Header {
 
 using Word = std::array<char, 24>;
 
+struct SmoothRecord {
+  float mean;
+  std::uint32_t features;
+  std::uint64_t points;  // a multiple of kSmoothBlock; 0: none
+  std::uint64_t feature_offset, scale_offset, point_offset, weight_offset;
+};
+
 struct Record {
   Word kind, impl, pass, dtype, origin;
   std::int64_t samples;
-  double error, spread, spread_outside, host;
+  double error, spread, spread_outside, host_per_launch;
   std::array<double, 6> size_low, size_high;
   double group_high;
+  double clocked_share;
   std::array<double, kMaxTerms> coefficients;
   std::int32_t depth, features;
   float base_score;
-  std::uint32_t unused;
+  std::uint32_t pooled;
   std::uint64_t trees;
   std::uint64_t split_offset, threshold_offset, leaf_offset;  // from the file's start
+  SmoothRecord smooth, host, power;
 };
-static_assert(sizeof(Header) == 32 && sizeof(Record) % 8 == 0);
+static_assert(sizeof(Header) == 32 && sizeof(Record) == 560);
 
 std::uint64_t checksum(std::string_view bytes) {
   std::uint64_t h = 0xcbf29ce484222325ull;
@@ -93,6 +104,25 @@ std::int32_t feature_count(const ModelKey& key) {
   return static_cast<std::int32_t>(residual_features(op, any).count);
 }
 
+Result<SmoothView> read_smooth(const SmoothRecord& r, std::string_view bytes, std::int32_t features,
+                               const Position& at) {
+  SmoothView view;
+  view.mean = r.mean;
+  if (r.points == 0) return view;
+  constexpr std::uint64_t kMostPoints = 1'000'000;
+  if (r.features > static_cast<std::uint32_t>(kMaxSmoothFeatures) || r.points > kMostPoints ||
+      !inside(bytes, r.feature_offset, r.features, 1) || !inside(bytes, r.scale_offset, r.features, 4) ||
+      !inside(bytes, r.point_offset, r.points * r.features, 4) ||
+      !inside(bytes, r.weight_offset, r.points, 4))
+    return fail("damaged: a smooth residual lies outside the file", at);
+  view.feature = array_at<std::uint8_t>(bytes, r.feature_offset, r.features);
+  view.scale = array_at<float>(bytes, r.scale_offset, r.features);
+  view.points = array_at<float>(bytes, r.point_offset, r.points * r.features);
+  view.weights = array_at<float>(bytes, r.weight_offset, r.points);
+  if (!well_formed(view, features)) return fail("damaged: a smooth residual is not well formed", at);
+  return view;
+}
+
 Result<OperatorModelView> read_record(const Record& r, std::string_view bytes, const std::string& file) {
   const Position at{file, 0, 0};
   OperatorModelView m;
@@ -105,10 +135,12 @@ Result<OperatorModelView> read_record(const Record& r, std::string_view bytes, c
   m.facts.error = r.error;
   m.facts.spread = r.spread;
   m.facts.spread_outside = r.spread_outside;
-  m.facts.seconds_per_launch_host = r.host;
+  m.facts.seconds_per_launch_host = r.host_per_launch;
   m.facts.size_low = r.size_low;
   m.facts.size_high = r.size_high;
   m.facts.group_high = r.group_high;
+  m.facts.clocked_share = r.clocked_share;
+  m.facts.pooled = r.pooled != 0;
   m.coefficients = r.coefficients;
   double base = 0;
   for (const double c : r.coefficients) {
@@ -116,8 +148,14 @@ Result<OperatorModelView> read_record(const Record& r, std::string_view bytes, c
     base += c;
   }
   if (base <= 0) return fail("damaged: a model without a base", at);
-  for (const double v : {r.error, r.spread, r.spread_outside, r.host, r.group_high})
+  for (const double v : {r.error, r.spread, r.spread_outside, r.host_per_launch, r.group_high})
     if (!std::isfinite(v) || v < 0) return fail("damaged: a figure is negative or not a number", at);
+  if (!(r.clocked_share >= 0 && r.clocked_share <= 1) || r.pooled > 1)
+    return fail("damaged: a share outside 0 to 1", at);
+  const std::int32_t known = feature_count(m.key);
+  TRY_ASSIGN(m.smooth, read_smooth(r.smooth, bytes, known, at));
+  TRY_ASSIGN(m.host, read_smooth(r.host, bytes, known, at));
+  TRY_ASSIGN(m.power, read_smooth(r.power, bytes, known, at));
   if (r.trees == 0) return m;
   constexpr std::uint64_t kMostTrees = 1'000'000;
   if (r.depth < 1 || r.depth > 12 || r.features < 1 || r.features > static_cast<int>(kMaxFeatures) ||
@@ -131,20 +169,54 @@ Result<OperatorModelView> read_record(const Record& r, std::string_view bytes, c
                 array_at<std::uint8_t>(bytes, r.split_offset, r.trees * inner_nodes(r.depth)),
                 array_at<float>(bytes, r.threshold_offset, r.trees * inner_nodes(r.depth)),
                 array_at<float>(bytes, r.leaf_offset, r.trees * leaves(r.depth))};
-  if (r.features != feature_count(m.key)) return fail("fitted with other features than this version's", at);
+  if (r.features > known) return fail("fitted with other features than this version's", at);
   if (!well_formed(m.residual)) return fail("damaged: a forest is not well formed", at);
   return m;
+}
+
+SmoothRecord append_smooth(std::string& out, const SmoothView& smooth) {
+  SmoothRecord r{};
+  r.mean = smooth.mean;
+  if (smooth.empty()) return r;
+  r.features = static_cast<std::uint32_t>(smooth.feature.size());
+  r.points = smooth.weights.size();
+  const auto append = [&](auto values) {
+    const std::uint64_t offset = out.size();
+    append_aligned(out, values.data(), values.size_bytes());
+    return offset;
+  };
+  r.feature_offset = append(smooth.feature);
+  r.scale_offset = append(smooth.scale);
+  r.point_offset = append(smooth.points);
+  r.weight_offset = append(smooth.weights);
+  return r;
+}
+
+Result<PowerModel> parse_power(const Node& node) {
+  TRY(only_fields(node, "power", {"static_w", "pj_per_byte", "pj_per_flop", "exponent", "reference_mhz"}));
+  PowerModel power;
+  TRY(read_required(node, "static_w", power.static_w, 0.0, 1e5));
+  TRY(read_required(node, "pj_per_byte", power.joules_per_byte, 0.0, 1e6));
+  TRY(read_required(node, "pj_per_flop", power.joules_per_flop, 0.0, 1e6));
+  TRY(read_required(node, "exponent", power.exponent, 0.0, 20.0));
+  TRY(read_required(node, "reference_mhz", power.reference_mhz, 1.0, 1e5));
+  power.joules_per_byte *= 1e-12;
+  power.joules_per_flop *= 1e-12;
+  return power;
 }
 
 }  // namespace
 
 Result<ProfileInfo> parse_profile_info(const Node& node) {
-  TRY(only_fields(node, "a profile", {"name", "gpu", "source", "derive_from"}));
+  TRY(only_fields(node, "a profile", {"name", "gpu", "source", "derive_from", "power"}));
   ProfileInfo info;
   TRY(read_required(node, "name", info.name));
   TRY(read_required(node, "gpu", info.gpu));
   TRY(read_optional(node, "source", info.source));
   TRY(read_optional(node, "derive_from", info.derive_from));
+  if (const Node* power = node.find("power")) {
+    TRY_ASSIGN(info.power, parse_power(*power));
+  }
   return info;
 }
 
@@ -152,6 +224,13 @@ std::string to_yaml(const ProfileInfo& info) {
   std::string out = "name: " + yaml_quoted(info.name) + "\ngpu: " + yaml_quoted(info.gpu) +
                     "\nsource: " + yaml_quoted(info.source) + "\n";
   if (!info.derive_from.empty()) out += "derive_from: " + yaml_quoted(info.derive_from) + "\n";
+  if (info.power)
+    out += fmt::format(
+        "power:  # what the governor knows of the chip, fitted from the samples' clocks\n  static_w: {:.4g}\n"
+        "  pj_per_byte: {:.4g}\n  pj_per_flop: {:.4g}  # at the reference clock\n  exponent: {:.4g}\n"
+        "  reference_mhz: {:.0f}\n",
+        info.power->static_w, info.power->joules_per_byte * 1e12, info.power->joules_per_flop * 1e12,
+        info.power->exponent, info.power->reference_mhz);
   return out;
 }
 
@@ -201,10 +280,12 @@ std::string to_bytes(const std::vector<OperatorModelView>& models) {
     r.error = m.facts.error;
     r.spread = m.facts.spread;
     r.spread_outside = m.facts.spread_outside;
-    r.host = m.facts.seconds_per_launch_host;
+    r.host_per_launch = m.facts.seconds_per_launch_host;
     r.size_low = m.facts.size_low;
     r.size_high = m.facts.size_high;
     r.group_high = m.facts.group_high;
+    r.clocked_share = m.facts.clocked_share;
+    r.pooled = m.facts.pooled ? 1 : 0;
     r.coefficients = m.coefficients;
     r.depth = m.residual.depth;
     r.features = m.residual.features;
@@ -218,6 +299,9 @@ std::string to_bytes(const std::vector<OperatorModelView>& models) {
       r.leaf_offset = out.size();
       append_aligned(out, m.residual.leaf.data(), m.residual.leaf.size_bytes());
     }
+    r.smooth = append_smooth(out, m.smooth);
+    r.host = append_smooth(out, m.host);
+    r.power = append_smooth(out, m.power);
     std::memcpy(out.data() + sizeof(Header) + i * sizeof r, &r, sizeof r);
   }
   Header header{};

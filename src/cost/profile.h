@@ -1,10 +1,12 @@
 // A profile: what one GPU's operators take, fitted from samples. On disk it is a folder
-//   profile.yaml   name, gpu, source, and for a GPU without samples of its own `derive_from`
+//   profile.yaml   name, gpu, source, what power does to its clock, and for a GPU without samples of its own
+//                  `derive_from`
 //   models.bin     the fitted models: flat, versioned, checksummed, used in place (docs/formats/profile.md)
 // Profiles shipped with the program are embedded in it.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +22,7 @@ struct ProfileInfo {
   std::string source;       // where the samples come from
   std::string derive_from;  // another profile, for operators that this one lacks; empty: none. "./NAME" is a
                             // folder inside this one's
+  std::optional<PowerModel> power;  // where samples recorded clocks; else that of `derive_from`
 
   bool operator==(const ProfileInfo&) const = default;
 };

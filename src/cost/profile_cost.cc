@@ -19,6 +19,18 @@ OperatorCost derived(OperatorCost cost, double share, double added_spread) {
   return cost;
 }
 
+// One after the other.
+OperatorCost sum_of(OperatorCost a, const OperatorCost& b) {
+  const Seconds gpu = a.gpu + b.gpu;
+  a.clocked_share = (a.gpu * a.clocked_share + b.gpu * b.clocked_share) / gpu;
+  a.energy = (a.energy + b.energy) / 2;  // of as many FLOPs each
+  a.gpu = gpu;
+  a.host += b.host;
+  a.spread = std::max(a.spread, b.spread);
+  a.origin = std::max(a.origin, b.origin);
+  return a;
+}
+
 // Who lends an operator without samples its efficiency: kernels of the same kind.
 struct Relative {
   OperatorKind kind;
@@ -30,6 +42,7 @@ constexpr Relative kRelatives[] = {
     {OperatorKind::kRmsnorm, Impl::kAten, OperatorKind::kRmsnorm, Impl::kFp32Scale},
     {OperatorKind::kRmsnorm, Impl::kFused, OperatorKind::kLayernorm, Impl::kFused},
     {OperatorKind::kBiasGelu, Impl::kFused, OperatorKind::kGelu, Impl::kFused},
+    {OperatorKind::kGelu, Impl::kTanh, OperatorKind::kGelu, Impl::kAten},
     {OperatorKind::kAdamw, Impl::kFusedBf16, OperatorKind::kAdamw, Impl::kFused},
     {OperatorKind::kAttention, Impl::kTriton, OperatorKind::kAttention, Impl::kFlash},
 };
@@ -39,20 +52,41 @@ bool before_hopper(const Gpu& gpu) { return gpu.rate(Dtype::kFp8).value == 0; }
 
 }  // namespace
 
-ProfileCost::ProfileCost(ModelFile models, const Cluster& cluster, std::shared_ptr<const ProfileCost> parent)
-    : models_(std::move(models)), gpu_(cluster.gpu), analytic_(cluster), parent_(std::move(parent)) {}
+ProfileCost::ProfileCost(ModelFile models, const Cluster& cluster, std::shared_ptr<const ProfileCost> parent,
+                         std::optional<PowerModel> power)
+    : models_(std::move(models)),
+      gpu_(cluster.gpu),
+      analytic_(cluster),
+      at_parents_efficiency_(cluster),
+      parent_(std::move(parent)),
+      power_(power) {
+  if (!power_ && parent_ != nullptr && models_.models().empty()) power_ = parent_->power_;
+  if (!power_ || parent_ == nullptr) return;
+  Cluster same = cluster;
+  same.gpu.product_efficiency = parent_->gpu_.product_efficiency;
+  at_parents_efficiency_ = AnalyticCost(same);
+}
 
-std::optional<OperatorCost> ProfileCost::own(const Operator& op) const {
+const OperatorModelView* ProfileCost::model_of(const Operator& op) const {
+  const auto pooled = [](const OperatorModelView* model) {
+    return model != nullptr && model->facts.pooled ? model : nullptr;
+  };
+  ModelKey key = key_of(op);
   for (const Dtype dtype : {op.dtype, Dtype::kBf16, Dtype::kFp16}) {
     if (dtype != op.dtype && !is_half(op.dtype)) break;
-    ModelKey key = key_of(op);
     key.dtype = dtype;
-    const OperatorModelView* model = models_.find(key);
-    if (model == nullptr) continue;
-    const bool squares_only = op.kind == OperatorKind::kAttention && model->facts.size_high[5] == 0;
-    return squares_only && op.sizes[5] != 0 ? causal(*model, op) : evaluate(*model, op, gpu_);
+    if (const OperatorModelView* model = models_.find(key)) return model;
+    if (!is_pooled(key)) continue;
+    if (const OperatorModelView* model = pooled(models_.find(pooled_key(dtype)))) return model;
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+std::optional<OperatorCost> ProfileCost::own(const Operator& op) const {
+  const OperatorModelView* model = model_of(op);
+  if (model == nullptr) return std::nullopt;
+  const bool squares_only = op.kind == OperatorKind::kAttention && model->facts.size_high[5] == 0;
+  return squares_only && op.sizes[5] != 0 ? causal(*model, op) : evaluate(*model, op, gpu_);
 }
 
 OperatorCost ProfileCost::causal(const OperatorModelView& squares, const Operator& op) const {
@@ -87,6 +121,16 @@ std::optional<OperatorCost> ProfileCost::backward_of_forward(const Operator& op)
 
 std::optional<OperatorCost> ProfileCost::backward_of_products(const Operator& op) const {
   if (op.kind != OperatorKind::kLinear || op.pass == PassKind::kForward) return std::nullopt;
+  // Where both products were sampled themselves.
+  if (op.pass == PassKind::kBackward) {
+    Operator part = op;
+    part.launches = 1;
+    part.pass = PassKind::kInput;
+    const auto to_input = own(part);
+    part.pass = PassKind::kWeight;
+    const auto to_weight = own(part);
+    if (to_input && to_weight) return sum_of(*to_input, *to_weight);
+  }
   const auto [m, k, n] = std::tuple(op.sizes[0], op.sizes[1], op.sizes[2]);
   // A product or its transpose: the longer side goes where samples have their tokens.
   const auto product = [&](std::int64_t rows, std::int64_t depth, std::int64_t columns) {
@@ -98,12 +142,9 @@ std::optional<OperatorCost> ProfileCost::backward_of_products(const Operator& op
   };
   const auto input = product(m, n, k), weight = product(k, m, n);
   if (!input || !weight) return std::nullopt;
-  OperatorCost cost = op.pass == PassKind::kWeight ? *weight : *input;
-  if (op.pass == PassKind::kBackward) {
-    cost.gpu += weight->gpu;
-    cost.host += weight->host;
-    cost.spread = std::max(cost.spread, weight->spread);
-  }
+  const OperatorCost cost = op.pass == PassKind::kWeight  ? *weight
+                            : op.pass == PassKind::kInput ? *input
+                                                          : sum_of(*input, *weight);
   return derived(cost, 1, kSplitSpread);
 }
 
@@ -137,15 +178,27 @@ OperatorCost ProfileCost::cost(const Operator& op) const {
   }
   if (!found && parent_ != nullptr) {
     const OperatorCost there = parent_->cost(op);
-    if (there.origin != Origin::kAnalytic)
-      found = derived(there, physics.gpu / parent_->analytic_.cost(op).gpu, kTransferSpread);
+    if (there.origin != Origin::kAnalytic) {
+      found = derived(there, at_parents_efficiency_.cost(op).gpu / parent_->analytic_.cost(op).gpu,
+                      kTransferSpread);
+      found->host = Seconds(0);  // another GPU stands in another machine, whose host the cluster knows
+    }
   }
   if (!found) found = backward_of_forward(op);
-  if (!found) return physics;
-  physics.gpu = found->gpu;
-  if (found->host > Seconds(0)) physics.host = found->host;
-  physics.spread = found->spread;
-  physics.origin = found->origin;
+  if (found) {
+    physics.gpu = found->gpu;
+    if (found->host > Seconds(0)) physics.host = found->host;
+    physics.spread = found->spread;
+    physics.origin = found->origin;
+  }
+  if (power_) {
+    // Physics' own efficiencies stand for steady load: no clock is applied to them.
+    physics.clocked_share = found ? found->clocked_share : 0;
+    const double energy = found ? found->energy : 1;
+    physics.clocked_watts = flops(op).value * power_->joules_per_flop * energy / physics.gpu.value;
+    physics.watts = power_->static_w + bytes(op).value * power_->joules_per_byte / physics.gpu.value +
+                    physics.clocked_watts;
+  }
   return physics;
 }
 

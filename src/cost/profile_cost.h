@@ -1,12 +1,13 @@
 // Operator costs from a profile, with physics where it has no model. In this order:
-//   the operator's own model (bf16 and fp16 run the same kernels and share one)
-//   a product's backward to input or weight from the model of both at once, split as the physics splits it
-//   a product's backward from the model of forwards: dx = dy w^T and dw = x^T dy are products like any other
-//   causal attention from a model of the whole square, by the blocks on and below the diagonal
-//   an implementation without samples from its nearest relative (RMSNorm by library kernels from RMSNorm with
-//   an fp32 scale, fused RMSNorm from LayerNorm, ...) by the ratio of their analytic times
+//   the operator's own model (bf16 and fp16 run the same kernels and share one; passes of a linear may share
+//   a pooled one) a product's backward to input or weight from the model of both at once, split as the
+//   physics splits it a product's backward from the model of forwards: dx = dy w^T and dw = x^T dy are
+//   products like any other causal attention from a model of the whole square, by the blocks on and below the
+//   diagonal an implementation without samples from its nearest relative (RMSNorm by library kernels from
+//   RMSNorm with an fp32 scale, fused RMSNorm from LayerNorm, ...) by the ratio of their analytic times
 //   `sdpa` attention from `flash` on parts without a faster kernel (before Hopper)
-//   the profile that this one derives from, times the ratio of the analytic times on the two GPUs
+//   the profile that this one derives from, times the ratio of the analytic times on the two GPUs; where a
+//   governor knows what power does, at one efficiency of products for both, since the difference is its own
 //   a pointwise backward from the model of its forward, by the bytes that each moves
 //   the analytic cost
 // All but the first are marked derived (the last analytic) and widen the spread.
@@ -22,14 +23,18 @@ namespace foretrain {
 
 class ProfileCost final : public CostSource {
  public:
-  // `parent` prices operators that this profile lacks, on its own GPU; null: none.
-  ProfileCost(ModelFile models, const Cluster& cluster, std::shared_ptr<const ProfileCost> parent = nullptr);
+  // `parent` prices operators that this profile lacks, on its own GPU; null: none. Without `power` the
+  // parent's stands: that of the same chip.
+  ProfileCost(ModelFile models, const Cluster& cluster, std::shared_ptr<const ProfileCost> parent = nullptr,
+              std::optional<PowerModel> power = std::nullopt);
 
   OperatorCost cost(const Operator& op) const override;
+  const PowerModel* power() const override { return power_ ? &*power_ : nullptr; }
 
  private:
   std::optional<OperatorCost> fitted(const Operator& op) const;
   std::optional<OperatorCost> own(const Operator& op) const;
+  const OperatorModelView* model_of(const Operator& op) const;
   std::optional<OperatorCost> part_of_backward(const Operator& op) const;
   std::optional<OperatorCost> backward_of_products(const Operator& op) const;
   std::optional<OperatorCost> of_relative(const Operator& op) const;
@@ -39,7 +44,9 @@ class ProfileCost final : public CostSource {
   ModelFile models_;
   Gpu gpu_;
   AnalyticCost analytic_;
+  AnalyticCost at_parents_efficiency_;  // with which the parent's times are carried over
   std::shared_ptr<const ProfileCost> parent_;
+  std::optional<PowerModel> power_;
 };
 
 }  // namespace foretrain

@@ -101,7 +101,8 @@ Result<std::shared_ptr<const ProfileCost>> ProfileStore::open(std::string_view n
     TRY_ASSIGN(elsewhere.gpu, catalog_.gpu(of.info.gpu));
     TRY_ASSIGN(parent, open(loaded.parent(), elsewhere, depth + 1));
   }
-  return std::make_shared<const ProfileCost>(std::move(loaded.models), cluster, std::move(parent));
+  return std::make_shared<const ProfileCost>(std::move(loaded.models), cluster, std::move(parent),
+                                             loaded.info.power);
 }
 
 Result<ProfileStore::Choice> ProfileStore::costs_for(const Cluster& cluster, std::string_view profile) const {

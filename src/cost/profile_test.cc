@@ -190,6 +190,60 @@ TEST_CASE(
   CHECK(costs.cost(add).origin == Origin::kAnalytic);
 }
 
+TEST_CASE("a pooled model prices every pass of a linear, and both of its backward one after the other") {
+  const Forest forest = step_forest();
+  OperatorModelView pooled = linear_model(forest, PassKind::kForward);
+  pooled.facts.pooled = true;
+  pooled.facts.clocked_share = 0.75;
+  const ProfileCost costs(ModelFile::open(to_bytes({pooled}), "m").value(), a100());
+  const OperatorCost input = costs.cost(linear(4096, PassKind::kInput));
+  const OperatorCost weight = costs.cost(linear(4096, PassKind::kWeight));
+  CHECK(input.origin == Origin::kInterpolated);
+  CHECK(costs.cost(linear(4096, PassKind::kBackward)).gpu.value ==
+        doctest::Approx((input.gpu + weight.gpu).value));
+  CHECK(costs.cost(linear(4096, PassKind::kBackward)).origin == Origin::kInterpolated);
+  Operator with_bias = linear(4096, PassKind::kForward);
+  with_bias.impl = Impl::kFused;
+  CHECK(costs.cost(with_bias).origin == Origin::kInterpolated);
+  CHECK(costs.power() == nullptr);
+}
+
+TEST_CASE("with a power model operators draw watts, and a part derived from it draws them by its own times") {
+  const Forest forest = step_forest();
+  OperatorModelView model = linear_model(forest, PassKind::kForward);
+  model.facts.clocked_share = 0.75;
+  const PowerModel power{50, 100e-12, 2e-12, 3, 1410};
+  const auto sampled = std::make_shared<const ProfileCost>(ModelFile::open(to_bytes({model}), "m").value(),
+                                                           a100(), nullptr, power);
+  const Operator op = linear(8192, PassKind::kForward);
+  const OperatorCost cost = sampled->cost(op);
+  CHECK(cost.clocked_share == 0.75);
+  CHECK(cost.clocked_watts == doctest::Approx(flops(op).value * 2e-12 / cost.gpu.value));
+  CHECK(cost.watts == doctest::Approx(50 + cost.clocked_watts + bytes(op).value * 100e-12 / cost.gpu.value));
+  Cluster slower = a100();
+  slower.gpu.rates[static_cast<std::size_t>(Dtype::kFp16)] *= 0.5;
+  slower.gpu.product_efficiency *= 0.9;  // what power does to it is the governor's business
+  const ProfileCost derived(ModelFile::open(to_bytes({}), "m").value(), slower, sampled);
+  REQUIRE(derived.power() != nullptr);
+  CHECK(*derived.power() == power);
+  CHECK(derived.cost(op).gpu / cost.gpu == doctest::Approx(2).epsilon(0.02));
+  CHECK(derived.cost(op).clocked_share == 0.75);
+  CHECK(derived.cost(op).watts < cost.watts);  // the same energy over twice the time
+}
+
+TEST_CASE("what power does to the clock is read and written with a profile") {
+  ProfileInfo info{"p", "h200-141gb-sxm", "made up", ""};
+  info.power = PowerModel{100, 75e-12, 2.5e-12, 3.25, 1980};
+  const auto read = parse_profile_info(parse_yaml(to_yaml(info), "profile.yaml").value());
+  REQUIRE_MESSAGE(read.has_value(), (read ? "" : read.error().text()));
+  CHECK(read->power->joules_per_flop == doctest::Approx(2.5e-12));
+  CHECK(read->power->exponent == doctest::Approx(3.25));
+  const auto bad =
+      parse_profile_info(parse_yaml("name: p\ngpu: g\npower: {static_w: 1}\n", "p.yaml").value());
+  REQUIRE_FALSE(bad.has_value());
+  CHECK(bad.error().message == "missing key 'pj_per_byte'");
+}
+
 TEST_CASE("causal attention costs the blocks on and below the diagonal of a sampled square") {
   OperatorModelView model;
   model.key = {OperatorKind::kAttention, Impl::kFlash, PassKind::kForward, Dtype::kFp16};
@@ -226,9 +280,10 @@ TEST_CASE(
     REQUIRE_MESSAGE(loaded.has_value(), (loaded ? "" : loaded.error().text()));
     Cluster cluster = a100();
     cluster.gpu = Catalog().gpu(loaded->info.gpu).value();
-    const auto choice = store.costs_for(cluster, "");
+    const auto choice = store.costs_for(cluster, name);
     REQUIRE_MESSAGE(choice.has_value(), (choice ? "" : choice.error().text()));
     CHECK(choice->profile == name);
+    CHECK(store.costs_for(cluster, "")->profile == cluster.gpu.name);  // a GPU's own, by default
     const Operator op = linear(8192, PassKind::kForward);
     const OperatorCost cost = choice->costs->cost(op);
     CHECK(cost.origin != Origin::kAnalytic);

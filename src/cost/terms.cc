@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
+
+#include "cost/tiling.h"
 
 namespace foretrain {
 namespace {
@@ -80,6 +83,19 @@ Terms physical_terms(const Operator& op, const Gpu& gpu) {
                    products.list[i].k / rate;
       t.add(seconds);
     }
+    Flops tiled, finely;
+    for (std::size_t i = 0; i < products.count; ++i) {
+      const Product& p = products.list[i];
+      tiled += tiled_work(p.batch, p.m, p.k, p.n, sms);
+      finely += finely_tiled_work(p.batch, p.m, p.k, p.n, sms);
+    }
+    t.add(tiled.value / rate);
+    t.add(finely.value / rate);
+    const double waves = t.seconds[3], even = flops(op).value / rate;
+    for (const int slow : {0, 1}) {
+      t.add(row_loads(op) == slow ? even : 0);
+      t.add(row_loads(op) == slow ? waves : 0);
+    }
     return t;
   }
   if (op.kind == OperatorKind::kAttention) {
@@ -91,50 +107,92 @@ Terms physical_terms(const Operator& op, const Gpu& gpu) {
     t.add(padded * std::ceil(blocks / sms) * sms / blocks);    // full waves only
     t.add(padded * std::ceil(size(3) / 128) * 128 / size(3));  // the last block of queries is padded
     t.add(flops(op).value / size(4) * 64 / rate);              // the softmax: scores, whatever head_dim
+    const double n = std::ceil(size(3) / 128);
+    t.add(padded * (n + 1) / n);  // blocks on the diagonal are worked off whole
+    t.add(blocks * 128 * 1e-9);   // rows
     return t;
   }
   t.add((bytes(op) / gpu.hbm).value);
-  if (op.kind == OperatorKind::kAdamw)
+  if (op.kind >= OperatorKind::kAdamw)
     t.add(size(1) * 1e-6);  // a tensor's share of launches
   else if (op.kind == OperatorKind::kEmbedding && op.pass != PassKind::kForward)
     t.add(size(0) * size(1) * 4 / gpu.hbm.value);  // rows added one by one
   else
     t.add(size(0) * 1e-9);  // rows
+  t.add(row_loads(op) < 2 ? (bytes(op) / gpu.hbm).value : 0);
   return t;
 }
+
+namespace {
+
+void add_product_features(Features& f, const Operator& op, const Gpu& gpu, const Products& products) {
+  const double sms = static_cast<double>(gpu.sms);
+  const std::size_t last = op.kind == OperatorKind::kLinear ? 2 : 3;
+  for (std::size_t i = 0; i < products.count; ++i) {
+    for (const TileShape tile : kTileShapes) {
+      const double waves = tiles(products.list[i], tile) / sms;
+      f.add(waves / std::ceil(waves));
+    }
+    f.add(log2_of(std::ceil(tiles(products.list[i], kTileShapes[0]) / sms)));
+  }
+  f.add(alignment(op.sizes[last - 2]));
+  f.add(alignment(op.sizes[last - 1]), 0.12);
+  f.add(alignment(op.sizes[last]), 0.12);
+  // Of the first product, its output as PyTorch lays it out (dw is n x k): how much more than its work each
+  // tiling multiplies.
+  Product p = products.list[0];
+  if (op.pass == PassKind::kWeight) std::swap(p.m, p.n);
+  for (const double size : {p.m, p.k, p.n}) f.add(log2_of(size), 0.15);
+  const double output = p.batch * p.m * p.n;
+  for (const TileShape tile : {TileShape{128, 256}, {256, 128}, {128, 128}, {192, 128}, {128, 192}})
+    f.add(std::log2(std::ceil(tiles(p, tile) / sms) * sms * tile.m * tile.n / output), 0.3);
+  f.add(std::log2(tiled_work(p.batch, p.m, p.k, p.n, sms).value / (2 * output * p.k)), 0.4);
+  for (const PassKind pass : {PassKind::kForward, PassKind::kInput, PassKind::kWeight})
+    f.add(op.pass == pass, 0.15);
+  f.add(row_loads(op.sizes[last - 1]), 0.3);
+  f.add(row_loads(op.sizes[last]), 0.3);
+  f.add(row_loads(op), 1.0);
+  f.add(op.impl == Impl::kFused, 0.15);
+  f.add(std::log2(finely_tiled_work(p.batch, p.m, p.k, p.n, sms).value / (2 * output * p.k)), 0.4);
+}
+
+}  // namespace
 
 Features residual_features(const Operator& op, const Gpu& gpu) {
   Features f;
   const double sms = static_cast<double>(gpu.sms);
   const double work = flops(op).value, moved = bytes(op).value;
-  f.add(log2_of(work));
-  f.add(log2_of(moved));
-  f.add(work > 0 ? std::log2(work / moved) : 0);
-  const std::size_t sizes = op.kind == OperatorKind::kAttention        ? 5
-                            : op.kind == OperatorKind::kBatchedProduct ? 4
-                                                                       : 3;
-  for (std::size_t i = 0; i < sizes; ++i) f.add(log2_of(static_cast<double>(op.sizes[i])));
   const Products products = products_of(op);
-  if (products.count > 0) {
-    for (std::size_t i = 0; i < products.count; ++i) {
-      for (const TileShape tile : kTileShapes) {
-        const double waves = tiles(products.list[i], tile) / sms;
-        f.add(waves / std::ceil(waves));
-      }
-      f.add(log2_of(std::ceil(tiles(products.list[i], kTileShapes[0]) / sms)));
-    }
-    for (std::size_t i = sizes - 3; i < sizes; ++i) f.add(alignment(op.sizes[i]));
-  } else if (op.kind == OperatorKind::kAttention) {
+  const bool product = products.count > 0, attention = op.kind == OperatorKind::kAttention;
+  f.add(log2_of(work));
+  f.add(log2_of(moved), product || attention ? 0 : 0.25);
+  f.add(work > 0 ? std::log2(work / moved) : 0);
+  const std::size_t sizes = attention ? 5 : op.kind == OperatorKind::kBatchedProduct ? 4 : 3;
+  constexpr double kOfAttention[] = {0, 0, 0, 0.2, 0};
+  for (std::size_t i = 0; i < sizes; ++i) {
+    const bool is_batch = op.kind == OperatorKind::kBatchedProduct && i == 0;
+    const double scale = attention ? kOfAttention[i] : is_batch ? 0.15 : product ? 0 : 0.25;
+    f.add(log2_of(static_cast<double>(op.sizes[i])), scale);
+  }
+  if (product) {
+    add_product_features(f, op, gpu, products);
+  } else if (attention) {
     const double blocks = static_cast<double>(op.sizes[0]) * static_cast<double>(op.sizes[1]) *
                           std::ceil(static_cast<double>(op.sizes[3]) / 128);
-    f.add(static_cast<double>(op.sizes[4]) / static_cast<double>(padded_head_dim(op.sizes[4])));
-    f.add(static_cast<double>(padded_head_dim(op.sizes[4])));
-    f.add(blocks / sms / std::ceil(blocks / sms));
-    f.add(alignment(op.sizes[4]));
-    f.add(alignment(op.sizes[3]));
+    f.add(static_cast<double>(op.sizes[4]) / static_cast<double>(padded_head_dim(op.sizes[4])), 1);
+    f.add(static_cast<double>(padded_head_dim(op.sizes[4])), 1.0 / 64);
+    f.add(blocks / sms / std::ceil(blocks / sms), 0.3);
+    f.add(alignment(op.sizes[4]), 0.15);
+    f.add(alignment(op.sizes[3]), 0.03);
+    const double heads = static_cast<double>(op.sizes[1]), kv_heads = static_cast<double>(op.sizes[2]);
+    f.add(log2_of(static_cast<double>(op.sizes[0]) * heads), 0.15);
+    f.add(log2_of(heads / kv_heads), 0.1);
+    f.add(heads > kv_heads, 0.2);
+    f.add(std::min(log2_of(blocks / sms), 6.0), 0.15);
   } else {
     f.add(log2_of(static_cast<double>(op.sizes[0]) * static_cast<double>(op.sizes[1])));
-    f.add(alignment(op.sizes[1]));
+    f.add(alignment(op.sizes[1]), 0.08);
+    f.add(row_loads(op) < 2, 0.5);
   }
   return f;
 }

@@ -4,9 +4,14 @@
 //
 // Terms of a product m x k x n on a GPU with s SMs and rate R:
 //   1 us; flops / R; bytes / bandwidth; and for tiles of a x b the time of ceil(tiles / s) waves,
-//   s * waves * 2 a b k / R: a last wave that is not full costs as much as a full one.
+//   s * waves * 2 a b k / R: a last wave that is not full costs as much as a full one; the best tilings
+//   (cost/tiling.h); and what a product takes longer whose rows are no multiple of 8 elements (k and n, the
+//   sides along which memory runs): libraries then fall back to kernels that load one, two or four at a time.
 // Attention counts its head_dim padded to what kernels are built for, and waves of 128 queries.
-// All else: 1 us, bytes / bandwidth, and rows (a row is a reduction of its own) or tensors.
+// All else: 1 us, bytes / bandwidth, rows (a row is a reduction of its own) or tensors, and the bytes again
+// where rows or tensors are no multiple of 8 elements.
+//
+// New terms and features go behind the others of their kind: a model without them stays what it was.
 #pragma once
 
 #include <array>
@@ -17,8 +22,8 @@
 
 namespace foretrain {
 
-inline constexpr std::size_t kMaxTerms = 8;
-inline constexpr std::size_t kMaxFeatures = 20;
+inline constexpr std::size_t kMaxTerms = 12;
+inline constexpr std::size_t kMaxFeatures = 40;
 
 struct Terms {
   std::size_t count = 0;
@@ -28,12 +33,19 @@ struct Terms {
 };
 Terms physical_terms(const Operator& op, const Gpu& gpu);
 
+// With each value how fast it changes things, for a smooth residual (cost/smooth.h): stated, in the value's
+// own unit (doublings of a size, mostly), 0 where it is for trees alone. A fit scales them all at once.
 struct Features {
   std::size_t count = 0;
   std::array<float, kMaxFeatures> values{};
+  std::array<float, kMaxFeatures> scales{};
 
-  void add(double v) { values[count++] = static_cast<float>(v); }
+  void add(double value, double scale = 0) {
+    values[count] = static_cast<float>(value);
+    scales[count++] = static_cast<float>(scale);
+  }
   std::span<const float> view() const { return {values.data(), count}; }
+  std::span<const float> scale_view() const { return {scales.data(), count}; }
 };
 Features residual_features(const Operator& op, const Gpu& gpu);
 

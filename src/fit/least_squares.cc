@@ -9,7 +9,7 @@
 namespace foretrain {
 namespace {
 
-constexpr std::size_t kMost = 8;
+constexpr std::size_t kMost = 12;
 using Matrix = std::array<std::array<double, kMost>, kMost>;
 using Vector = std::array<double, kMost>;
 

@@ -1,6 +1,6 @@
 // Non-negative least squares for a handful of terms: minimise |A c - y|^2 with c >= 0, exactly. With n terms
 // every one of the 2^n sets of active terms is solved and the best that is non-negative taken; n is at
-// most 8.
+// most 12.
 #pragma once
 
 #include <cstddef>

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <tuple>
 
@@ -25,8 +26,19 @@ std::string text_of(const ModelKey& key) {
 
 std::vector<SampleGroup> group_samples(const std::vector<Sample>& samples) {
   std::vector<SampleGroup> groups;
+  const auto pools = [&](Dtype dtype) {
+    constexpr PassKind kPasses[] = {PassKind::kForward, PassKind::kInput, PassKind::kWeight};
+    return std::all_of(std::begin(kPasses), std::end(kPasses), [&](PassKind pass) {
+      return std::any_of(samples.begin(), samples.end(), [&](const Sample& sample) {
+        return is_pooled(key_of(sample.op)) && sample.op.pass == pass && sample.op.dtype == dtype;
+      });
+    });
+  };
+  std::array<bool, kDtypeCount> pooled{};
+  for (std::size_t d = 0; d < pooled.size(); ++d) pooled[d] = pools(static_cast<Dtype>(d));
   for (const Sample& sample : samples) {
-    const ModelKey key = key_of(sample.op);
+    ModelKey key = key_of(sample.op);
+    if (is_pooled(key) && pooled[static_cast<std::size_t>(key.dtype)]) key = pooled_key(key.dtype);
     auto group =
         std::find_if(groups.begin(), groups.end(), [&](const SampleGroup& g) { return g.key == key; });
     if (group == groups.end()) group = groups.insert(groups.end(), SampleGroup{key, {}});
@@ -54,6 +66,18 @@ Result<FittedProfile> fit_profile(const std::vector<Sample>& samples, const Gpu&
   if (profile.models.empty())
     return fail("no operator has " + std::to_string(kFewestSamples) +
                 " usable samples; expected at least one");
+  profile.power = fit_power(samples, gpu, [&](const Operator& op) {
+    ModelKey key = key_of(op);
+    for (const FittedOperator& model : profile.models)
+      if (model.key == key || (model.facts.pooled && is_pooled(key) && model.key.dtype == key.dtype))
+        return model.facts.clocked_share;
+    return 0.0;
+  });
+  if (profile.power)
+    for (const SampleGroup& group : group_samples(samples))
+      for (FittedOperator& model : profile.models)
+        if (model.key == group.key && is_product(model.key.kind))
+          model.power = fit_energy(group.samples, gpu, profile.power->model, model.facts.clocked_share);
   return profile;
 }
 

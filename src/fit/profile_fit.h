@@ -1,12 +1,15 @@
-// From clean samples to a profile: group by (operator, implementation, pass, format), fit each group.
+// From clean samples to a profile: group by (operator, implementation, pass, format), fit each group. Linears
+// whose forward and both backwards were sampled are one group: they are all products.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cost/profile.h"
 #include "fit/operator_fit.h"
+#include "fit/power_fit.h"
 #include "samples/clean.h"
 
 namespace foretrain {
@@ -26,6 +29,7 @@ using Progress = std::function<void(std::size_t done, std::size_t all)>;
 
 struct FittedProfile {
   std::vector<FittedOperator> models;
+  std::optional<PowerFit> power;     // where samples record clocks and limits
   std::vector<std::string> too_few;  // groups with fewer than kFewestSamples shapes, left to physics
 };
 inline constexpr std::size_t kFewestSamples = 8;

@@ -21,15 +21,26 @@ bool hidden_held_out(const Sample& sample) {
   return std::find(kSizes.begin(), kSizes.end(), sample.group) != kSizes.end();
 }
 
-// Shapes that judge are not fitted on, whatever label they carry; negative where too little is left.
-Result<double> error_on(Samples train, const Samples& test, const Gpu& gpu, const FitOptions& options) {
+// Predicted over measured on samples that judge, whose shapes are not fitted on, whatever label they carry;
+// none where too little is left.
+Result<std::vector<double>> ratios_on(Samples train, const Samples& test, const Gpu& gpu,
+                                      const FitOptions& options) {
   std::unordered_set<Operator> judged;
   for (const Sample* sample : test) judged.insert(sample->op);
   std::erase_if(train, [&](const Sample* sample) { return judged.contains(sample->op); });
-  if (train.size() < kFewestSamples || test.size() < kFewestSamples) return -1.0;
-  TRY_ASSIGN(const BoostOptions boost, choose_boost(train, gpu, options));
-  TRY_ASSIGN(const FittedOperator model, fit_model(train, gpu, boost));
-  return mean_error(ratios(model, test, gpu));
+  if (train.size() < kFewestSamples || test.size() < kFewestSamples) return std::vector<double>();
+  TRY_ASSIGN(const double clocked_share, fit_clocked_share(train, gpu, options));
+  TRY_ASSIGN(const ResidualOptions residual, choose_residual(train, gpu, options, clocked_share));
+  TRY_ASSIGN(const FittedOperator model, fit_model(train, gpu, residual, clocked_share));
+  return ratios(model, test, gpu);
+}
+
+// Of the samples of one key among those judged; negative where there are none.
+double error_of(const ModelKey& key, std::span<const Sample* const> judged, std::span<const double> found) {
+  std::vector<double> own;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (key_of(judged[i]->op) == key && found[i] > 0) own.push_back(found[i]);
+  return own.empty() ? -1.0 : mean_error(own);
 }
 
 }  // namespace
@@ -43,26 +54,36 @@ Result<std::vector<StudyRow>> study(const std::vector<Sample>& samples, const Gp
   for (const SampleGroup& group : group_samples(samples)) {
     done += group.samples.size();
     if (group.samples.size() < kFewestSamples) continue;
-    StudyRow row{group.key, group.samples.size()};
     TRY_ASSIGN(const FittedOperator whole, fit_operator(group.samples, gpu, ten));
-    row.shapes = whole.facts.error;
 
-    Samples train, test;
-    for (const Sample* s : group.samples) (hidden_held_out(*s) ? test : train).push_back(s);
-    TRY_ASSIGN(row.hidden, error_on(train, test, gpu, options));
+    Samples train, hidden;
+    for (const Sample* s : group.samples) (hidden_held_out(*s) ? hidden : train).push_back(s);
+    TRY_ASSIGN(const std::vector<double> on_hidden, ratios_on(train, hidden, gpu, options));
     Samples by_work = group.samples;
     std::stable_sort(by_work.begin(), by_work.end(),
                      [](const Sample* a, const Sample* b) { return work_of(a->op) < work_of(b->op); });
     // Equal work stays together: the cut moves up to where the work changes.
     std::size_t cut = by_work.size() * 4 / 5;
     while (cut < by_work.size() && work_of(by_work[cut]->op) == work_of(by_work[cut - 1]->op)) ++cut;
-    if (cut < by_work.size()) {
-      TRY_ASSIGN(
-          row.largest,
-          error_on(Samples(by_work.begin(), by_work.begin() + static_cast<std::ptrdiff_t>(cut)),
-                   Samples(by_work.begin() + static_cast<std::ptrdiff_t>(cut), by_work.end()), gpu, options));
+    const auto at = by_work.begin() + static_cast<std::ptrdiff_t>(cut);
+    const Samples largest(at, by_work.end());
+    TRY_ASSIGN(const std::vector<double> on_largest,
+               ratios_on(Samples(by_work.begin(), at), largest, gpu, options));
+
+    // A row for each implementation and pass of a pooled group.
+    std::vector<ModelKey> keys;
+    for (const Sample* sample : group.samples)
+      if (std::find(keys.begin(), keys.end(), key_of(sample->op)) == keys.end())
+        keys.push_back(key_of(sample->op));
+    for (const ModelKey& key : keys) {
+      StudyRow row{key, static_cast<std::size_t>(
+                            std::count_if(group.samples.begin(), group.samples.end(),
+                                          [&](const Sample* sample) { return key_of(sample->op) == key; }))};
+      row.shapes = error_of(key, group.samples, whole.held_out);
+      row.hidden = error_of(key, hidden, on_hidden);
+      row.largest = error_of(key, largest, on_largest);
+      rows.push_back(row);
     }
-    rows.push_back(row);
     if (progress) progress(done, samples.size());
   }
   return rows;
@@ -86,10 +107,10 @@ Result<std::vector<CurvePoint>> learning_curve(const std::vector<Sample>& sample
     const Samples test(order.end() - static_cast<std::ptrdiff_t>(judges), order.end());
     for (const std::size_t n : {25, 50, 100, 200, 400, 800, 1600}) {
       if (n > order.size() - judges || judges < kFewestSamples) break;
-      TRY_ASSIGN(const double error,
-                 error_on(Samples(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n)), test, gpu,
-                          options));
-      points.push_back({group.key, n, error});
+      TRY_ASSIGN(const std::vector<double> found,
+                 ratios_on(Samples(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n)), test, gpu,
+                           options));
+      points.push_back({group.key, n, mean_error(found)});
     }
     if (progress) progress(done, samples.size());
   }

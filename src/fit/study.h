@@ -15,9 +15,9 @@ namespace foretrain {
 struct StudyRow {
   ModelKey key;
   std::size_t samples = 0;
-  double shapes = 0;   // mean absolute relative errors
-  double hidden = -1;  // negative: no such samples
-  double largest = 0;
+  double shapes = 0;    // mean absolute relative errors
+  double hidden = -1;   // negative: no such samples
+  double largest = -1;  // likewise
 };
 
 // `samples` are clean.

@@ -6,6 +6,7 @@
 #include <new>
 #include <vector>
 
+#include "cost/profile_store.h"
 #include "predict/testing.h"
 
 namespace {
@@ -64,6 +65,17 @@ TEST_CASE("a warm score allocates nothing") {
     score_all();
     CHECK(allocations == warm);
   }
+}
+
+TEST_CASE("nor does one that settles clocks") {
+  const Run run = run_of("llama-2-70b", "aws-p5", 512, "megatron", "tp=8,pp=8,zero=1,micro_batch=1", 1024);
+  Evaluator evaluator(run.model, run.cluster, run.stack, run.seq,
+                      ProfileStore().costs_for(run.cluster, "")->costs);
+  CHECK(evaluator.predict(run.plan, run.global_batch).stages[0].clock_mhz.has_value());
+  evaluator.score(run.plan, run.global_batch);
+  const long warm = allocations;
+  evaluator.score(run.plan, run.global_batch);
+  CHECK(allocations == warm);
 }
 
 }  // namespace

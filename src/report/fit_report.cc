@@ -45,23 +45,26 @@ std::string study_text(const std::vector<StudyReportRow>& rows) {
   Table table({kLeft, kLeft, kLeft, kLeft, kRight, kRight, kRight, kRight});
   table.add(
       {"operator", "impl", "pass", "dtype", "samples", "unseen shapes", "unseen hidden", "largest fifth"});
-  double shapes = 0, hidden = 0, largest = 0;
-  std::size_t samples = 0, with_hidden = 0;
+  // A mean over the rows that have one.
+  struct Mean {
+    double sum = 0;
+    std::size_t count = 0;
+
+    std::string add(double error) {
+      if (error < 0) return "-";
+      sum += error, ++count;
+      return percent(error);
+    }
+    std::string text() const { return count > 0 ? percent(sum / static_cast<double>(count)) : "-"; }
+  };
+  Mean shapes, hidden, largest;
+  std::size_t samples = 0;
   for (const StudyReportRow& row : rows) {
-    const bool has_hidden = row.hidden >= 0;
-    table.add(joined(key_cells(row.key), {count_text(row.samples), percent(row.shapes),
-                                          has_hidden ? percent(row.hidden) : "-", percent(row.largest)}));
+    table.add(joined(key_cells(row.key), {count_text(row.samples), shapes.add(row.shapes),
+                                          hidden.add(row.hidden), largest.add(row.largest)}));
     samples += row.samples;
-    shapes += row.shapes;
-    largest += row.largest;
-    if (!has_hidden) continue;
-    hidden += row.hidden;
-    ++with_hidden;
   }
-  const auto n = static_cast<double>(rows.size());
-  table.add({"mean", "", "", "", count_text(samples), percent(shapes / n),
-             with_hidden > 0 ? percent(hidden / static_cast<double>(with_hidden)) : "-",
-             percent(largest / n)});
+  table.add({"mean", "", "", "", count_text(samples), shapes.text(), hidden.text(), largest.text()});
   return "mean absolute error on samples held out\n" + table.text();
 }
 
@@ -109,6 +112,8 @@ void add_model(JsonWriter& w, const OperatorModelView& model) {
   w.key("spread").value(model.facts.spread);
   w.key("spread_outside").value(model.facts.spread_outside);
   w.key("origin").value(name(model.facts.origin));
+  w.key("clocked_share").value(model.facts.clocked_share);
+  if (model.facts.pooled) w.key("pooled").value(true);
   w.key("sizes").begin_object();
   const auto names = size_names(model.key.kind);
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -125,7 +130,9 @@ void add_study(JsonWriter& w, const std::vector<StudyReportRow>& rows) {
     w.key("shapes").value(row.shapes);
     w.key("hidden");
     row.hidden >= 0 ? w.value(row.hidden) : w.null();
-    w.key("largest").value(row.largest).end_object();
+    w.key("largest");
+    row.largest >= 0 ? w.value(row.largest) : w.null();
+    w.end_object();
   }
   w.end_array();
 }
@@ -154,15 +161,28 @@ std::string range_text(const OperatorModelView& model) {
 }
 
 std::string models_text(std::span<const OperatorModelView> models) {
-  Table table({kLeft, kLeft, kLeft, kLeft, kRight, kRight, kLeft, kLeft, kLeft, kLeft});
-  table.add({"operator", "impl", "pass", "dtype", "samples", "error", "80 % interval", "outside", "origin",
-             "sampled sizes"});
-  for (const OperatorModelView& model : models)
-    table.add(joined(key_cells(model.key),
-                     {with_commas(model.facts.samples), percent(model.facts.error),
-                      interval_text(model.facts.spread), interval_text(model.facts.spread_outside),
-                      std::string(name(model.facts.origin)), range_text(model)}));
+  Table table({kLeft, kLeft, kLeft, kLeft, kRight, kRight, kLeft, kLeft, kRight, kLeft, kLeft});
+  table.add({"operator", "impl", "pass", "dtype", "samples", "error", "80 % interval", "outside", "clocked",
+             "origin", "sampled sizes"});
+  for (const OperatorModelView& model : models) {
+    std::vector<std::string> cells = key_cells(model.key);
+    if (model.facts.pooled) cells[1] = cells[2] = "all";
+    table.add(joined(
+        std::move(cells),
+        {with_commas(model.facts.samples), percent(model.facts.error), interval_text(model.facts.spread),
+         interval_text(model.facts.spread_outside),
+         model.facts.clocked_share > 0 ? fmt::format("{:.0f} %", 100 * model.facts.clocked_share) : "-",
+         std::string(name(model.facts.origin)), range_text(model)}));
+  }
   return table.text();
+}
+
+std::string power_text(const PowerModel& power) {
+  return fmt::format(
+      "{:.0f} W static, {:.3g} pJ a byte, {:.3g} pJ a FLOP at {:.0f} MHz, less with the clock to the "
+      "power of {:.3g}",
+      power.static_w, power.joules_per_byte * 1e12, power.joules_per_flop * 1e12, power.reference_mhz,
+      power.exponent);
 }
 
 std::string fit_text(const FitReport& report) {
@@ -173,6 +193,10 @@ std::string fit_text(const FitReport& report) {
     text += "\ntaken off spans as the host's work\n" + indented(host_shares_text(report.host_shares));
   if (!report.models.empty())
     text += "\nfitted (error: mean absolute, on shapes a model has not seen)\n" + models_text(report.models);
+  if (report.power)
+    text += fmt::format("\npower     {}; clocks of {} samples within {} in the mean\n",
+                        power_text(report.power->model), count_text(report.power->samples),
+                        percent(report.power->error));
   if (!report.too_few.empty()) {
     text += "\ntoo few samples, left to physics\n";
     for (const std::string& group : report.too_few) text += "  " + group + "\n";
@@ -220,6 +244,17 @@ std::string fit_json(const FitReport& report) {
   w.key("operators").begin_array();
   for (const OperatorModelView& model : report.models) add_model(w, model);
   w.end_array();
+  if (report.power) {
+    const PowerModel& power = report.power->model;
+    w.key("power").begin_object();
+    w.key("static_w").value(power.static_w);
+    w.key("pj_per_byte").value(power.joules_per_byte * 1e12);
+    w.key("pj_per_flop").value(power.joules_per_flop * 1e12);
+    w.key("exponent").value(power.exponent);
+    w.key("reference_mhz").value(power.reference_mhz);
+    w.key("samples").value(report.power->samples);
+    w.key("error").value(report.power->error).end_object();
+  }
   w.key("too_few").begin_array();
   for (const std::string& group : report.too_few) w.value(group);
   w.end_array();

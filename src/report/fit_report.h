@@ -2,6 +2,7 @@
 // pictures of it. Works on the models themselves and on plain values, for nobody here sees fit.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,7 +18,7 @@ struct StudyReportRow {
   std::size_t samples = 0;
   double shapes = 0;
   double hidden = -1;  // negative: no such samples
-  double largest = 0;
+  double largest = -1;
 };
 
 // The error on unseen shapes after fitting on so many samples.
@@ -37,6 +38,13 @@ struct Scatter {
   std::vector<ScatterPoint> points;
 };
 
+// What power does to the clock, and how far predicted clocks of samples are off.
+struct PowerReport {
+  PowerModel model;
+  std::size_t samples = 0;
+  double error = 0;
+};
+
 struct FitReport {
   std::string gpu;
   std::string samples_name;  // file or folder
@@ -44,6 +52,7 @@ struct FitReport {
   std::vector<Rejection> rejections;
   std::vector<HostShare> host_shares;
   std::vector<OperatorModelView> models;  // of which only key and facts are told
+  std::optional<PowerReport> power;       // none: samples record no clocks
   std::vector<std::string> too_few;       // groups left to physics
   std::vector<StudyReportRow> study;
   std::vector<CurveReportPoint> curve;
@@ -55,10 +64,14 @@ struct FitReport {
 std::string range_text(const OperatorModelView& model);
 
 // A line a model:
-//   operator  impl  pass  dtype  samples  error  80 % interval      outside  origin        sampled sizes
-//   linear    aten  fwd   bf16     1,240  2.1 %  -3.1 % to +3.2 %  ...
-// `error` is that on unseen shapes.
+//   operator  impl  pass  dtype  samples  error  80 % interval      outside  clocked  origin        sampled
+//   sizes linear    all   all   bf16     1,240  2.1 %  -3.1 % to +3.2 %  ...         75 %
+// `error` is that on unseen shapes, `clocked` the share of time that follows the clock; a pooled model is of
+// all implementations and passes.
 std::string models_text(std::span<const OperatorModelView> models);
+
+// "100 W static, 74.5 pJ a byte, 2.15 pJ a FLOP at 1980 MHz, less with the clock to the power of 3.19".
+std::string power_text(const PowerModel& power);
 
 std::string fit_text(const FitReport& report);
 std::string fit_json(const FitReport& report);

@@ -48,8 +48,8 @@ rejected
   linear aten fwd bf16       4 of  1,244  outlier     m=1 k=1 n=1: 3 us
 
 fitted (error: mean absolute, on shapes a model has not seen)
-  operator  impl  pass  dtype  samples   error  80 % interval      outside             origin        sampled sizes
-  linear    aten  fwd   bf16     1,240  2.10 %  -9.1 % to +10.0 %  -20.0 % to +25.0 %  interpolated  m=128..8192 k=4096 n=1024..11008
+  operator  impl  pass  dtype  samples   error  80 % interval      outside             clocked  origin        sampled sizes
+  linear    aten  fwd   bf16     1,240  2.10 %  -9.1 % to +10.0 %  -20.0 % to +25.0 %        -  interpolated  m=128..8192 k=4096 n=1024..11008
 
 too few samples, left to physics
   gelu fused fwd bf16

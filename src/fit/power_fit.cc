@@ -1,0 +1,143 @@
+#include "fit/power_fit.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace foretrain {
+namespace {
+
+constexpr std::size_t kFewest = 30;
+constexpr std::size_t kMostForEnergy = 512;
+constexpr double kStaticShare = 1.0 / 7;
+
+bool says_all(const Sample& sample) {
+  return is_product(sample.op.kind) && sample.clock_mhz && sample.limit_w &&
+         sample.product_share.value_or(1) > 0;
+}
+
+// A sample's loop at the reference clock.
+PowerLoad loop_of(const Sample& sample, const Gpu& gpu, const PowerModel& power, double clocked_share) {
+  OperatorCost product;
+  product.gpu = Seconds(reference_seconds(sample, gpu, clocked_share));
+  product.clocked_share = clocked_share;
+  product.clocked_watts = flops(sample.op).value * power.joules_per_flop / product.gpu.value;
+  product.watts = power.static_w + bytes(sample.op).value * power.joules_per_byte / product.gpu.value +
+                  product.clocked_watts;
+  PowerLoad load;
+  add(load, product);
+  const double share = std::min(sample.product_share.value_or(1), 1.0);
+  OperatorCost stream;
+  stream.gpu = Seconds(sample.us * 1e-6 * (1 - share) / share);
+  stream.watts = power.static_w + power.joules_per_byte * gpu.hbm.value * gpu.memory_efficiency;
+  add(load, stream);
+  return load;
+}
+
+using Point = std::array<double, 3>;  // logs of the three figures
+
+template <class Function>
+Point least_of(const Function& f, Point start) {
+  constexpr std::size_t n = std::tuple_size_v<Point>;
+  struct Corner {
+    Point at;
+    double value;
+  };
+  std::array<Corner, n + 1> corners;
+  for (std::size_t i = 0; i <= n; ++i) {
+    Point at = start;
+    if (i > 0) at[i - 1] += 0.3;
+    corners[i] = {at, f(at)};
+  }
+  const auto along = [&](const Point& centre, const Point& from, double step) {
+    Point to;
+    for (std::size_t i = 0; i < n; ++i) to[i] = centre[i] + step * (centre[i] - from[i]);
+    return Corner{to, f(to)};
+  };
+  for (int round = 0; round < 150; ++round) {
+    std::stable_sort(corners.begin(), corners.end(),
+                     [](const Corner& a, const Corner& b) { return a.value < b.value; });
+    Point centre{};
+    for (std::size_t c = 0; c < n; ++c)
+      for (std::size_t i = 0; i < n; ++i) centre[i] += corners[c].at[i] / static_cast<double>(n);
+    Corner& worst = corners[n];
+    const Corner mirrored = along(centre, worst.at, 1);
+    if (mirrored.value < corners[0].value) {
+      const Corner further = along(centre, worst.at, 2);
+      worst = further.value < mirrored.value ? further : mirrored;
+    } else if (mirrored.value < corners[n - 1].value) {
+      worst = mirrored;
+    } else if (const Corner nearer = along(centre, worst.at, -0.5); nearer.value < worst.value) {
+      worst = nearer;
+    } else {
+      for (std::size_t c = 1; c <= n; ++c) corners[c] = along(corners[0].at, corners[c].at, -0.5);
+    }
+  }
+  return std::min_element(corners.begin(), corners.end(),
+                          [](const Corner& a, const Corner& b) { return a.value < b.value; })
+      ->at;
+}
+
+}  // namespace
+
+double predicted_clock(const Sample& sample, const Gpu& gpu, const PowerModel& power, double clocked_share) {
+  const PowerLoad load = loop_of(sample, gpu, power, clocked_share);
+  return power.reference_mhz * settled_clock(load, power, sample.limit_w.value_or(gpu.power_cap_w));
+}
+
+Smooth fit_energy(std::span<const Sample* const> samples, const Gpu& gpu, const PowerModel& power,
+                  double clocked_share) {
+  std::vector<const Sample*> told;
+  for (const Sample* sample : samples)
+    if (says_all(*sample)) told.push_back(sample);
+  if (told.size() < kFewest) return {};
+  std::stable_sort(told.begin(), told.end(), [](const Sample* a, const Sample* b) {
+    return shape_hash(a->op, 5) < shape_hash(b->op, 5);
+  });
+  told.resize(std::min(told.size(), kMostForEnergy));
+  std::vector<float> x;
+  std::vector<double> y;
+  Features features;
+  for (const Sample* sample : told) {
+    const PowerLoad load = loop_of(*sample, gpu, power, clocked_share);
+    const double clock = std::min(*sample->clock_mhz / power.reference_mhz, 1.0);
+    // Joules that the cap leaves to FLOPs at this clock, over what they cost on the average.
+    const double others = load.fixed_joules + power.static_w * load.clocked.value * (1 / clock - 1);
+    const double left = *sample->limit_w * (load.fixed.value + load.clocked.value / clock) - others;
+    double factor = left / (load.clocked_joules * std::pow(clock, power.exponent));
+    if (clock > 0.98) factor = std::min(factor, 1.0);  // not held down: it costs that much at most
+    features = residual_features(sample->op, gpu);
+    x.insert(x.end(), features.view().begin(), features.view().end());
+    y.push_back(std::log(std::clamp(factor, 0.5, 2.0)));
+  }
+  return fit_smooth(x, features.scale_view(), y, {.reach = 1, .noise = 1});
+}
+
+std::optional<PowerFit> fit_power(const std::vector<Sample>& samples, const Gpu& gpu,
+                                  const std::function<double(const Operator&)>& clocked_share) {
+  std::vector<const Sample*> told;
+  std::vector<double> shares;
+  for (const Sample& sample : samples)
+    if (says_all(sample)) told.push_back(&sample), shares.push_back(clocked_share(sample.op));
+  if (told.size() < kFewest || gpu.clock_max_mhz <= 0) return std::nullopt;
+  const double cap = gpu.power_cap_w, static_w = kStaticShare * cap;
+  const double rate = gpu.rate(told.front()->op.dtype).value, stream = gpu.hbm.value;
+  const auto model_at = [&](const Point& p) {
+    return PowerModel{static_w, std::exp(p[0]) / stream, std::exp(p[1]) / rate, std::exp(p[2]),
+                      gpu.clock_max_mhz};
+  };
+  const auto error_of = [&](const Point& p) {
+    const PowerModel model = model_at(p);
+    double sum = 0;
+    for (std::size_t i = 0; i < told.size(); ++i) {
+      const double measured = std::min(*told[i]->clock_mhz, gpu.clock_max_mhz);
+      sum += std::abs(std::log(predicted_clock(*told[i], gpu, model, shares[i]) / measured));
+    }
+    return sum / static_cast<double>(told.size());
+  };
+  // Begins where streaming draws half of the cap and multiplying at the full rate three times the cap.
+  const Point best = least_of(error_of, {std::log(0.5 * cap), std::log(3 * cap), std::log(2.5)});
+  return PowerFit{model_at(best), told.size(), error_of(best)};
+}
+
+}  // namespace foretrain

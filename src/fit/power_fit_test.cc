@@ -1,0 +1,56 @@
+#include "fit/power_fit.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "spec/catalog.h"
+
+using namespace foretrain;
+
+namespace {
+
+constexpr double kShare = 0.8;
+
+// Products of many intensities on a made-up card, each in a loop of its own or with streaming between.
+std::vector<Sample> loops(const Gpu& gpu, const PowerModel& truth) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 60; ++i) {
+    Sample sample;
+    sample.op.sizes = {1024 * (1 + i % 7), 512 << (i % 4), 1024 * (1 + i % 5)};
+    sample.limit_w = 700;
+    sample.product_share = i % 3 == 0 ? 1.0 : i % 3 == 1 ? 0.6 : 0.3;
+    const double reference =
+        std::max(flops(sample.op).value / 750e12, bytes(sample.op).value / 4e12) * 1e6 + 2;
+    // Settled: the time belongs to the clock, the share to the time.
+    double clock = gpu.clock_max_mhz;
+    for (int round = 0; round < 50; ++round) {
+      sample.clock_mhz = clock;
+      sample.us = reference * (1 + kShare * (gpu.clock_max_mhz / clock - 1));
+      clock = 0.5 * (clock + predicted_clock(sample, gpu, truth, kShare));
+    }
+    samples.push_back(sample);
+  }
+  return samples;
+}
+
+}  // namespace
+
+TEST_CASE("the figures that made a card's clocks are found again from the clocks") {
+  const Gpu gpu = Catalog().gpu("h200-141gb-sxm").value();
+  const PowerModel truth{100, 70e-12, 2.4e-12, 3, gpu.clock_max_mhz};
+  const auto fit = fit_power(loops(gpu, truth), gpu, [](const Operator&) { return kShare; });
+  REQUIRE(fit);
+  CHECK(fit->samples == 60);
+  CHECK(fit->error < 0.003);
+  CHECK(fit->model.joules_per_byte == doctest::Approx(truth.joules_per_byte).epsilon(0.1));
+  CHECK(fit->model.joules_per_flop == doctest::Approx(truth.joules_per_flop).epsilon(0.1));
+  CHECK(fit->model.exponent == doctest::Approx(truth.exponent).epsilon(0.1));
+}
+
+TEST_CASE("samples that do not say their clock teach nothing about power") {
+  const Gpu gpu = Catalog().gpu("h200-141gb-sxm").value();
+  std::vector<Sample> samples = loops(gpu, {100, 70e-12, 2.4e-12, 3, gpu.clock_max_mhz});
+  for (Sample& sample : samples) sample.clock_mhz.reset();
+  CHECK_FALSE(fit_power(samples, gpu, [](const Operator&) { return kShare; }));
+}
