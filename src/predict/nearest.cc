@@ -82,20 +82,22 @@ std::vector<Plan> more_pp(const Plan& plan) {
   return plans;
 }
 
-constexpr std::array<Choice, 6> kChoices = {{{"sp", more_sp},
-                                             {"recompute", more_recompute},
+// Changed in this order: sp is a choice only once tp is more than 1.
+constexpr std::array<Choice, 6> kChoices = {{{"recompute", more_recompute},
                                              {"zero", more_zero},
                                              {"micro_batch", smaller_batches},
                                              {"tp", more_tp},
+                                             {"sp", more_sp},
                                              {"pp", more_pp}}};
 
 class Search {
  public:
   Search(const Run& run, Evaluator& evaluator) : run_(run), evaluator_(evaluator) {}
 
-  // Plans with so many keys changed that fit, fastest first.
-  std::vector<FittingPlan> with_changes(int changes) {
+  // Plans with so many keys changed that fit, fastest first; `least` of them however long they take to score.
+  std::vector<FittingPlan> with_changes(int changes, std::size_t least) {
     found_.clear();
+    least_ = least;
     change(run_.plan, 0, changes);
     std::stable_sort(found_.begin(), found_.end(),
                      [](const FittingPlan& a, const FittingPlan& b) { return a.score.step < b.score.step; });
@@ -110,7 +112,7 @@ class Search {
   }
 
   void consider(const Plan& plan) {
-    if (passes_ > kMostPasses) return;
+    if (passes_ > kMostPasses && found_.size() >= least_) return;
     Run run = run_;
     run.plan = plan;
     run.plan.dp = 0;  // what the other degrees leave
@@ -118,7 +120,7 @@ class Search {
     if (!check_run(run)) return;
     if (evaluator_.weigh(run.plan, run.global_batch) > most_that_fits(run.cluster.gpu.usable)) return;
     passes_ += events_of(run.plan, run.global_batch) + kPassesAPlan;
-    if (passes_ > kMostPasses) return;
+    if (passes_ > kMostPasses && found_.size() >= least_) return;  // a long step must not read as "none fits"
     const Score score = evaluator_.score(run.plan, run.global_batch);
     found_.push_back({run.plan, score, fit_probability(score.needed, run.cluster.gpu.usable)});
   }
@@ -126,6 +128,7 @@ class Search {
   const Run& run_;
   Evaluator& evaluator_;
   std::int64_t passes_ = 0;
+  std::size_t least_ = 0;
   std::vector<FittingPlan> found_;
 };
 
@@ -135,7 +138,7 @@ std::vector<FittingPlan> nearest_fitting(const Run& run, Evaluator& evaluator, s
   Search search(run, evaluator);
   std::vector<FittingPlan> nearest;
   for (int changes = 1; changes <= kMostChanges && nearest.size() < most; ++changes)
-    for (FittingPlan& plan : search.with_changes(changes))
+    for (FittingPlan& plan : search.with_changes(changes, most - nearest.size()))
       if (nearest.size() < most) nearest.push_back(std::move(plan));
   return nearest;
 }

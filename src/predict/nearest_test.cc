@@ -52,3 +52,23 @@ TEST_CASE("a model that nothing makes fit has no nearest plan, and a prediction 
   CHECK(nearest_fitting(large, evaluator).empty());
   CHECK(predict(run_of("gpt2", "h200-1", 1, "generic", "", 1)).would_fit.empty());
 }
+
+TEST_CASE("sequence parallelism is found for a plan that had no tensor parallelism to go with it") {
+  // 30e9 parameters over 24 GPUs of 40 GB: sharded and split twice, the activations have to be split too.
+  const Run run = run_of("mpt-30b", "mosaic-a100-40", 24, "megatron", "pp=4,zero=2,recompute=full", 48);
+  Evaluator evaluator = evaluator_of(run);
+  const auto nearest = nearest_fitting(run, evaluator);
+  REQUIRE_FALSE(nearest.empty());
+  CHECK(nearest.front().plan.tp > 1);
+  CHECK(nearest.front().plan.sp);
+}
+
+TEST_CASE("what fits does not depend on how many micro-batches a step has") {
+  const auto first = [](std::int64_t global_batch) {
+    const Run run = run_of("gpt3-175b", "dgx-h100", 64, "generic", "tp=4,pp=8", global_batch);
+    Evaluator evaluator = evaluator_of(run);
+    return nearest_fitting(run, evaluator);
+  };
+  CHECK(first(4096).size() == 3);
+  CHECK(first(1 << 20).size() == 3);
+}
