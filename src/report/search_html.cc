@@ -132,7 +132,7 @@ std::string table(const SearchAnswer& a, std::span<const RankedPlan> plans, bool
   if (ranks) out += "<th></th>";
   out +=
       "<th class=\"n\">step</th><th class=\"n\">80 % interval</th><th class=\"n\">memory</th><th "
-      "class=\"n\">MFU</th>"
+      "class=\"n\">fits</th><th class=\"n\">MFU</th>"
       "<th class=\"n\">GPU-h / 10<sup>9</sup> tokens</th><th class=\"n\">GPUs</th><th>plan</th></tr>\n";
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const RankedPlan& plan = plans[i];
@@ -143,15 +143,22 @@ std::string table(const SearchAnswer& a, std::span<const RankedPlan> plans, bool
     else
       out += "<tr>";
     out += fmt::format(
-        "<td class=\"n\">{}</td><td class=\"n\">{} to {}</td><td class=\"n\">{}</td><td class=\"n\">{:.1f} "
-        "%</td>"
+        "<td class=\"n\">{}</td><td class=\"n\">{} to {}</td><td class=\"n\">{}</td><td "
+        "class=\"n\">{}</td><td class=\"n\">{:.1f} %</td>"
         "<td class=\"n\">{:.1f}</td><td class=\"n\">{}</td><td class=\"plan\">{}</td></tr>\n",
         human_seconds(Seconds(plan.scored.step)), human_seconds(Seconds(plan.prediction.step.low())),
         human_seconds(Seconds(plan.prediction.step.high())), human_bytes(Bytes(plan.scored.peak)),
-        100 * plan.prediction.mfu, gpu_hours_per_billion(a.problem, plan.scored), plan.scored.gpus,
+        html_escaped(chance(plan.prediction.fit_probability)), 100 * plan.prediction.mfu,
+        gpu_hours_per_billion(a.problem, plan.scored), plan.scored.gpus,
         html_escaped(to_text(plan.run.plan)));
   }
   return out + "</table></div>\n";
+}
+
+std::string nothing(const SearchAnswer& a) {
+  if (a.result.interrupted) return "No plan was found before the search was interrupted.";
+  if (a.result.counts.candidates == 0) return "There is no legal plan.";
+  return some_plan_fits(a) ? "No plan meets the deadline or the budget." : "No plan fits.";
 }
 
 }  // namespace
@@ -169,7 +176,7 @@ std::string search_html(const SearchAnswer& a, std::span<const ScoredPlan> other
       human_bytes(a.options.limits.memory), count(c.candidates), count(c.evaluated), count(c.pruned_memory),
       count(c.pruned_bound), a.result.interrupted ? "; interrupted" : "");
   if (a.best.empty()) {
-    body += "<p>No plan fits.</p>\n";
+    body += "<p>" + nothing(a) + "</p>\n";
   } else {
     body +=
         "<h2>Plans by time and memory</h2>\n<p class=\"run\">Each dot is a plan that was evaluated, in "

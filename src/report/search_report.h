@@ -29,4 +29,7 @@ std::string search_csv_row(const Problem& problem, const ScoredPlan& scored, con
 // What a plan costs: GPU-hours for 10^9 tokens.
 double gpu_hours_per_billion(const Problem& problem, const ScoredPlan& plan);
 
+// Where there is no best: whether it is memory that some plan has enough of.
+bool some_plan_fits(const SearchAnswer& answer);
+
 }  // namespace foretrain

@@ -45,7 +45,20 @@ TEST_CASE("text, JSON and page tell the same best plan") {
   // A corner for each plan of the front that the picture has room for, and one circle for the best.
   CHECK(contains(page, "class=\"front\""));
   CHECK(contains(page, "class=\"best\""));
+  CHECK(contains(page, "fits</th>"));
   CHECK_FALSE(contains(page, "nan"));
+}
+
+TEST_CASE("a search that found nothing says why, in the page as in the text") {
+  SearchAnswer answer = answer_of();
+  answer.best.clear();
+  CHECK(contains(search_html(answer, {}), "No plan fits."));
+  answer.smallest.reset();
+  answer.result.interrupted = true;
+  CHECK(contains(search_html(answer, {}), "No plan was found before the search was interrupted."));
+  CHECK(contains(search_text(answer), "plans were not looked at; no plan was found before\n"));
+  answer.result = {};
+  CHECK(contains(search_html(answer, {}), "There is no legal plan."));
 }
 
 TEST_CASE("a row has a cell for each column") {

@@ -18,6 +18,10 @@ double gpu_hours_per_billion(const Problem& problem, const ScoredPlan& plan) {
   return plan.step * static_cast<double>(plan.gpus) / 3600 * 1e9 / tokens;
 }
 
+bool some_plan_fits(const SearchAnswer& a) {
+  return a.smallest && a.smallest->prediction.needed <= a.options.limits.memory;
+}
+
 namespace {
 
 constexpr std::size_t kFrontShown = 12;
@@ -48,8 +52,8 @@ std::string header(const SearchAnswer& a) {
   const std::uint64_t left = c.candidates - c.evaluated - c.pruned_memory - c.pruned_bound;
   if (a.result.interrupted)
     out += left > 0
-               ? fmt::format("interrupted: {} plans were not looked at; the best of the others\n",
-                             count_of(left))
+               ? fmt::format("interrupted: {} plans were not looked at; {}\n", count_of(left),
+                             a.best.empty() ? "no plan was found before" : "the best of the others")
                : std::string("interrupted after the search: the questions beside it are not all answered\n");
   return out;
 }
@@ -58,10 +62,6 @@ std::string interval(const Prediction& p) {
   const TimeUnit unit = unit_of(p.step.value);
   return fmt::format("{} to {} {}", unit.tell(Seconds(p.step.low())), unit.tell(Seconds(p.step.high())),
                      unit.name);
-}
-
-std::string chance(double probability) {
-  return probability > 0.99 ? "> 99 %" : fmt::format("{:.0f} %", 100 * probability);
 }
 
 // What only some tables need.
@@ -205,7 +205,7 @@ std::string nothing(const SearchAnswer& a) {
     return "\nthere is no legal plan: no choice of tp, pp, dp and micro_batch divides GPUs, model and batch" +
            std::string(a.constraints.empty() ? "\n" : ", or the constraints leave none\n");
   std::string out = "\nno plan ";
-  const bool fits = a.smallest && a.smallest->prediction.needed <= a.options.limits.memory;
+  const bool fits = some_plan_fits(a);
   out += fits ? "meets the deadline or the budget" : "fits";
   if (a.smallest && !fits)
     out += fmt::format(": the smallest needs {} on its worst GPU, {} may be used\n  {}\n",

@@ -25,6 +25,10 @@ std::string sure(double probability) {
   return fmt::format("{:.0f} % sure", 100 * probability);
 }
 
+std::string chance(double probability) {
+  return probability > 0.99 ? "> 99 %" : fmt::format("{:.0f} %", 100 * probability);
+}
+
 double percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
 std::vector<Share> shares_of(const Seconds* seconds, const std::string_view* names, std::size_t count,

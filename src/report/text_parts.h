@@ -42,7 +42,8 @@ std::string stage_table(std::vector<std::string> head, const std::vector<std::ve
 // Parts with commas between, in lines of at most `width` places, each after `indent`.
 std::string wrapped(const std::vector<std::string>& parts, std::string_view indent, std::size_t width = 98);
 
-std::string sure(double probability);  // "over 99 % sure", "84 % sure"
+std::string sure(double probability);    // "over 99 % sure", "84 % sure"
+std::string chance(double probability);  // "> 99 %", "84 %"
 
 double percent(double part, double whole);
 
