@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <numeric>
 #include <optional>
 
 #include "base/file.h"
@@ -134,6 +135,11 @@ Result<void> read_constraints(const SearchCommandOptions& o, AnswerRequest& requ
   for (const std::string& text : o.range) TRY(named("--range", request.constraints.add_range(text)));
   for (const std::string& text : o.forbid)
     TRY(named("--forbid", request.constraints.add_forbid(text, request.problem)));
+  const std::int64_t layers = request.problem.model.layers();
+  for (const auto& stages : request.problem.given_splits)
+    if (const auto sum = std::accumulate(stages.begin(), stages.end(), std::int64_t{0}); sum != layers)
+      return fail(fmt::format("--set: layers_per_stage: found {}, {} layers in all, expected {}",
+                              fmt::join(stages, "-"), sum, layers));
   return {};
 }
 

@@ -47,7 +47,7 @@ TEST_CASE("a plan that is asked for is completed as well as it can be, and held 
 
 TEST_CASE("what rejects a plan is named: a rule, the user's own constraint, the memory") {
   AnswerRequest request = small();
-  request.whys = {"tp=3", "schedule=gpipe", "tp=1,pp=1,zero=0,recompute=none"};
+  request.whys = {"tp=3", "schedule=gpipe", "tp=1,pp=1,zero=0,recompute=none", "pp=2,layers_per_stage=1-1"};
   const auto answer = answer_search(request);
   REQUIRE(answer);
   const auto& whys = answer->whys;
@@ -57,6 +57,9 @@ TEST_CASE("what rejects a plan is named: a rule, the user's own constraint, the 
   CHECK(whys[0].near.front().change.starts_with("tp="));
   CHECK(whys[0].near.front().change.ends_with("instead of tp=3"));
   CHECK(whys[0].near.front().plan.scored.step == answer->best.front().scored.step);
+
+  CHECK(whys[3].rejected == "layers_per_stage sums to 2, but the model has 32 layers");
+  CHECK_FALSE(whys[3].plan);
 
   CHECK(whys[1].rejected == "--set schedule=1f1b,interleaved");
   REQUIRE(whys[1].plan);  // what it would have been

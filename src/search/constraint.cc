@@ -27,12 +27,17 @@ std::vector<std::string> keys() {
 // A split by hand becomes one of the problem's own.
 Result<Value> split_of(std::string_view word, Problem& problem) {
   if (word == "even" || word == "stack") return 0;
-  TRY_ASSIGN(const Plan plan, parse_plan(fmt::format("layers_per_stage={}", word)));
+  const auto plan = parse_plan(fmt::format("layers_per_stage={}", word));
+  if (!plan) {
+    std::string message = plan.error().message;
+    if (message.starts_with("--plan: ")) message.erase(0, 8);
+    return fail(std::move(message));
+  }
   auto& known = problem.given_splits;
-  const auto found = std::find(known.begin(), known.end(), plan.layers_per_stage);
-  if (found == known.end()) known.push_back(plan.layers_per_stage);
+  const auto found = std::find(known.begin(), known.end(), plan->layers_per_stage);
+  if (found == known.end()) known.push_back(plan->layers_per_stage);
   Candidate candidate;
-  candidate.plan.layers_per_stage = plan.layers_per_stage;
+  candidate.plan.layers_per_stage = plan->layers_per_stage;
   return find_dimension(kSplit)->get(problem, candidate);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "base/check.h"
 #include "timeline/schedule.h"
@@ -201,7 +202,9 @@ void split_values(const Problem& problem, const Candidate& c, Values& out) {
   out.push_back(0);
   if (pp == 1) return;
   for (std::size_t i = 0; i < problem.given_splits.size(); ++i) {
-    const auto size = static_cast<int64_t>(problem.given_splits[i].size());
+    const auto& split = problem.given_splits[i];
+    const auto size = static_cast<int64_t>(split.size());
+    if (std::accumulate(split.begin(), split.end(), int64_t{0}) != layers) continue;
     if (size == pp || size == c.plan.model_chunks()) out.push_back(kGivenSplit + static_cast<Value>(i));
   }
   if (!problem.given_splits.empty()) return;

@@ -147,6 +147,9 @@ TEST_CASE("a split by hand is one of the values, where it has as many stages or 
     CHECK((c.plan.pp == 4 || c.plan.model_chunks() == 4));
     CHECK(c.plan.layers_per_stage == std::vector<std::int64_t>{2, 3, 4, 3});
   }
+  // One of another number of layers is no plan of this model.
+  CHECK(space_of(problem_of("gpt2", "dgx-h100", "megatron", {8}, 8), {"layers_per_stage=2-3-4-4"}).size() ==
+        0);
 }
 
 TEST_CASE("bad constraints are told with the nearest name") {
@@ -158,6 +161,8 @@ TEST_CASE("bad constraints are told with the nearest name") {
   CHECK(error(c.add_set("micro_batc=1", problem)) == "unknown key 'micro_batc'; did you mean 'micro_batch'?");
   CHECK(error(c.add_set("schedule=1f1", problem)) == "schedule: unknown '1f1'; did you mean '1f1b'?");
   CHECK(error(c.add_set("tp=x", problem)) == "tp: found 'x', expected a whole number from 0 to 10000000");
+  CHECK(error(c.add_set("layers_per_stage=6-x", problem)) ==
+        "layers_per_stage: found 'x', expected a whole number from 0 to 10000");
   CHECK(error(c.add_set("8", problem)) == "expected key=value, found '8'");
   CHECK(error(c.add_range("pp=8..2")) == "pp: found '8..2', expected the smaller number first");
   CHECK(error(c.add_range("schedule=1..2")) == "schedule: has no range, expected --set or --forbid");
