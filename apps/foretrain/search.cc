@@ -191,7 +191,7 @@ Result<void> read_limits(const SearchCommandOptions& o, AnswerRequest& request) 
   return {};
 }
 
-Result<void> read_rest(const SearchCommandOptions& o, AnswerRequest& request) {
+Result<void> read_rest(const SearchCommandOptions& o, bool writes, AnswerRequest& request) {
   if (!o.objective.empty()) {
     const auto found = std::find(kObjectiveNames.begin(), kObjectiveNames.end(), o.objective);
     if (found == kObjectiveNames.end())
@@ -208,7 +208,7 @@ Result<void> read_rest(const SearchCommandOptions& o, AnswerRequest& request) {
   request.what_ifs = o.what_if;
   if (same_file(o.csv, o.html)) return fail("--html: found the file of --csv, expected another");
   for (const std::string* path : {&o.csv, &o.html})
-    if (!path->empty()) TRY(check_writable(*path));
+    if (writes && !path->empty()) TRY(check_writable(*path));
   return {};
 }
 
@@ -247,10 +247,7 @@ Result<Answered> answer_command(const SearchCommandOptions& o, const std::string
                                 Team* team) {
   AnswerRequest request;
   const Catalog catalog(presets_folder);
-  TRY(read_problem(o, catalog, request));
-  TRY(read_constraints(o, request));
-  TRY(read_limits(o, request));
-  TRY(read_rest(o, request));
+  const bool first = team == nullptr || team->rank() == 0;
   const ProfileStore store(presets_folder);
   request.costs_for = [&](const Cluster& cluster) -> Result<std::shared_ptr<const CostSource>> {
     auto choice = store.costs_for(cluster, o.profile);
@@ -258,27 +255,26 @@ Result<Answered> answer_command(const SearchCommandOptions& o, const std::string
     request.profile = choice->profile;
     return choice->costs;
   };
-  TRY(request.costs_for(request.problem.cluster));
-  const bool first = team == nullptr || team->rank() == 0;
   request.options.team = team;
   request.options.stop = &stop_asked;
-
   std::optional<StreamedFile> csv;
-  Result<void> opened;
-  if (!o.csv.empty() && first) {
-    auto file = StreamedFile::open(o.csv);
-    if (file) {
-      csv.emplace(*std::move(file));
-      csv->write(search_csv_header());
-    } else {
-      opened = tl::unexpected(std::move(file).error());
-    }
-  }
-  if (team != nullptr) {  // nobody waits for a rank that has given up
-    const auto all = team->all_gather(opened ? "" : opened.error().message);
-    if (opened && !all.front().empty()) opened = fail(all.front());
-  }
-  TRY(opened);
+  const auto prepare = [&]() -> Result<void> {
+    TRY(read_problem(o, catalog, request));
+    TRY(read_constraints(o, request));
+    TRY(read_limits(o, request));
+    TRY(read_rest(o, first, request));
+    TRY(request.costs_for(request.problem.cluster));
+    if (o.csv.empty() || !first) return {};
+    TRY_ASSIGN(StreamedFile file, StreamedFile::open(o.csv));
+    csv.emplace(std::move(file));
+    csv->write(search_csv_header());
+    return {};
+  };
+  Result<void> prepared = prepare();
+  if (team != nullptr)  // nobody waits for a rank that has given up
+    for (const std::string& wrong : team->all_gather(prepared ? "" : prepared.error().message))
+      if (prepared && !wrong.empty()) prepared = fail(wrong);
+  TRY(prepared);
   Sample sample;
   if (!o.csv.empty() || !o.html.empty())
     request.options.evaluated = [&](const ScoredPlan& plan, const Candidate& candidate) {
