@@ -96,11 +96,22 @@ Result<std::vector<NearPlan>> would_fit(const AnswerRequest& request,
     all.limits.memory = most_that_fits(problem.cluster.gpu.usable);
     TRY(attempt("without headroom", problem, request.constraints, all));
   }
-  if (request.deadline_s || request.budget_usd) {
+  const auto without = [&](bool deadline, bool budget, std::string change) {
     SearchOptions any = options;
-    any.limits.deadline_s = any.limits.budget_usd = std::nullopt;
-    TRY(attempt(request.deadline_s ? "with a later deadline" : "with a larger budget", problem,
-                request.constraints, any));
+    if (deadline) any.limits.deadline_s = std::nullopt;
+    if (budget) any.limits.budget_usd = std::nullopt;
+    return attempt(std::move(change), problem, request.constraints, any);
+  };
+  bool one_is_enough = false;  // of the two limits
+  if (request.deadline_s) {
+    TRY_ASSIGN(one_is_enough, without(true, false, "with a later deadline"));
+  }
+  if (request.budget_usd) {
+    TRY_ASSIGN(const bool enough, without(false, true, "with a larger budget"));
+    one_is_enough = one_is_enough || enough;
+  }
+  if (request.deadline_s && request.budget_usd && !one_is_enough) {
+    TRY(without(true, true, "with a later deadline and a larger budget"));
   }
   Problem more = problem;
   more.gpus = {std::max(problem.gpus.back(), problem.cluster.gpus_per_node / 2)};

@@ -118,6 +118,27 @@ TEST_CASE("headroom is left free, a deadline is kept") {
   CHECK(later);
 }
 
+TEST_CASE("of a deadline and a budget, the one that is missed is named") {
+  AnswerRequest request = small();
+  request.problem.cluster.price_per_gpu_hour = 2;
+  request.tokens = 16.0 * 8192 * 1000;
+  request.deadline_s = 1e9;
+  request.budget_usd = 1e-3;
+  const auto named = [&] {
+    const auto answer = answer_search(request);
+    CHECK_THAT(answer.has_value() && answer->best.empty());
+    std::string changes;
+    for (const NearPlan& near : answer->would_fit)
+      if (near.change.starts_with("with a")) changes += near.change + ";";
+    return changes;
+  };
+  CHECK(named() == "with a larger budget;");
+  request.deadline_s = 1e-3;
+  CHECK(named() == "with a later deadline and a larger budget;");
+  request.budget_usd = 1e9;
+  CHECK(named() == "with a later deadline;");
+}
+
 TEST_CASE("bad questions are refused before the search") {
   AnswerRequest request = small();
   request.whys = {"tp=2,tp=4"};
