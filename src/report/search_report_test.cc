@@ -55,6 +55,8 @@ TEST_CASE("a search that found nothing says why, in the page as in the text") {
   CHECK(contains(search_html(answer, {}), "No plan fits."));
   answer.smallest.reset();
   answer.result.interrupted = true;
+  answer.result.counts.candidates = answer.result.counts.evaluated + answer.result.counts.pruned_memory +
+                                    answer.result.counts.pruned_bound + 1;
   CHECK(contains(search_html(answer, {}), "No plan was found before the search was interrupted."));
   CHECK(contains(search_text(answer), "plans were not looked at; no plan was found before\n"));
   answer.result = {};
