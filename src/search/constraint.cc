@@ -62,6 +62,18 @@ Result<Value> value_of(std::string_view key, std::string_view word, Problem* pro
   return fail(fmt::format("{}: unknown {}{}", key, quoted(word), suggestion(word, words)));
 }
 
+// A number that no plan may have is refused, as it is there; otherwise the answer would be that nothing is
+// legal.
+Result<void> check_number(std::string_view key, std::string_view word) {
+  const Dimension* d = find_dimension(key);
+  if (d == nullptr || !d->words.empty() || key == "gpus" || key == kSplit) return {};
+  const auto plan = parse_plan(fmt::format("{}={}", key, word));
+  if (plan) return {};
+  std::string message = plan.error().message;
+  if (message.starts_with("--plan: ")) message.erase(0, 8);
+  return fail(std::move(message));
+}
+
 // "tp=4,8,pp=2" as key and word pairs: a word without a key belongs to the key before it.
 Result<std::vector<std::pair<std::string, std::string>>> pairs_of(std::string_view text) {
   std::vector<std::pair<std::string, std::string>> pairs;
@@ -114,6 +126,7 @@ Result<void> Constraints::add_set(std::string_view text, Problem& problem) {
   for (const auto& [key, word] : pairs) {
     TRY_ASSIGN(Constraint* const constraint, of(key));
     TRY_ASSIGN(const Value value, value_of(key, word, &problem));
+    TRY(check_number(key, word));
     constraint->set.push_back(value);
     constraint->set_words.push_back(word);
   }
