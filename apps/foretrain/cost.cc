@@ -108,7 +108,7 @@ Result<std::vector<Operator>> operators_of(const CostOptions& options, OperatorK
     return std::vector{op};
   }
   const bool backward_only = impl == name(Impl::kZeroGrad);
-  const std::string_view first = kind >= OperatorKind::kAdamw ? "step" : backward_only ? "bwd" : "fwd";
+  const std::string_view first = is_optimizer(kind) ? "step" : backward_only ? "bwd" : "fwd";
   TRY_ASSIGN(const Operator op, read_operator(options, impl, first));
   if (backward_only) return std::vector{op};
   std::vector<Operator> ops = {op};

@@ -113,7 +113,7 @@ Terms physical_terms(const Operator& op, const Gpu& gpu) {
     return t;
   }
   t.add((bytes(op) / gpu.hbm).value);
-  if (op.kind >= OperatorKind::kAdamw)
+  if (is_optimizer(op.kind))
     t.add(size(1) * 1e-6);  // a tensor's share of launches
   else if (op.kind == OperatorKind::kEmbedding && op.pass != PassKind::kForward)
     t.add(size(0) * size(1) * 4 / gpu.hbm.value);  // rows added one by one

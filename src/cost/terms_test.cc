@@ -55,7 +55,7 @@ TEST_CASE("Terms and features have one count a kind and pass, and none is negati
     for (const PassKind pass : {PassKind::kForward, PassKind::kBackward, PassKind::kStep}) {
       Operator op;
       op.kind = static_cast<OperatorKind>(kind);
-      const bool of_optimizer = op.kind >= OperatorKind::kAdamw;
+      const bool of_optimizer = is_optimizer(op.kind);
       if (of_optimizer != (pass == PassKind::kStep)) continue;
       op.pass = pass;
       std::size_t terms = 0, features = 0;

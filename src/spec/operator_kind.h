@@ -67,6 +67,11 @@ inline constexpr std::array<std::string_view, kOperatorKindCount> kOperatorKindN
 static_assert(kOperatorKindNames.back() == "zero_grads");  // one name a kind
 constexpr std::string_view name(OperatorKind kind) { return kOperatorKindNames[static_cast<int>(kind)]; }
 
+// Run once a step, over parameters.
+constexpr bool is_optimizer(OperatorKind kind) {
+  return kind >= OperatorKind::kAdamw && kind <= OperatorKind::kZeroGrads;
+}
+
 enum class Impl : unsigned char {
   kAten,   // one library kernel
   kFused,  // several operations in one hand-written or compiled kernel

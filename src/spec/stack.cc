@@ -89,7 +89,7 @@ Result<void> read_extra(const Node& node, PartOperator& op) {
 // listed.
 Result<void> check_place(const Node& node, const PartOperator& op, Where where) {
   const Position& at = node.find("op")->at;
-  const bool of_optimizer = op.kind >= OperatorKind::kAdamw;
+  const bool of_optimizer = is_optimizer(op.kind);
   if (of_optimizer != (where == Where::kOptimizer))
     return fail(
         fmt::format("{} does not belong {} the optimizer", name(op.kind), of_optimizer ? "outside" : "in"),

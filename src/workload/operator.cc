@@ -118,8 +118,6 @@ double optimizer_bytes(const Operator& op) {
   return 0;
 }
 
-bool is_optimizer(OperatorKind kind) { return kind >= OperatorKind::kAdamw; }
-
 }  // namespace
 
 std::size_t hash_of(const Operator& op) {

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::int64_t kMaxSize = 1'000'000'000'000'000;
 
-bool is_optimizer(OperatorKind kind) { return kind >= OperatorKind::kAdamw; }
-
 // The bytes of gradient, weight, moment and master copy.
 void set_state_bytes(Operator& op, bool all_bf16) {
   constexpr std::int64_t mixed[] = {4, 2, 4, 4}, narrow[] = {2, 2, 2, 0};

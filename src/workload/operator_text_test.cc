@@ -28,7 +28,7 @@ TEST_CASE("sizes are read in any order and written in their own") {
 TEST_CASE("every kind reads back what it writes") {
   for (int k = 0; k < kOperatorKindCount; ++k) {
     const auto kind = static_cast<OperatorKind>(k);
-    const bool optimizer = kind >= OperatorKind::kAdamw;
+    const bool optimizer = is_optimizer(kind);
     std::string sizes;
     for (const std::string_view word : size_names(kind))
       sizes += std::string(sizes.empty() ? "" : " ") + std::string(word) + (word == "causal" ? "=0" : "=8");
