@@ -19,10 +19,25 @@ constexpr Tile kTiles[] = {
 
 }  // namespace
 
-Flops tiled_work(double batch, double m, double k, double n, double sms) {
+double routed_deviation(double rows, double experts) {
+  return std::sqrt(rows / experts * std::max(0.0, 1 - 1 / experts));
+}
+
+double tiles_along(double rows, double deviation, double tile) {
+  if (deviation <= 0) return std::ceil(rows / tile);
+  // Half a tile's deviation spreads the last tile evenly: what is left out is below 0.003 tiles.
+  if (deviation >= tile / 2 && rows >= 4 * deviation) return rows / tile + 0.5;
+  double tiles = 1 - std::exp(-rows);  // any rows at all
+  for (double j = 1; j * tile < rows + 6 * deviation; ++j)
+    tiles +=
+        j * tile < rows - 6 * deviation ? 1 : std::erfc((j * tile - rows) / (deviation * std::sqrt(2.0))) / 2;
+  return tiles;
+}
+
+Flops tiled_work(double batch, double m, double k, double n, double sms, double deviation) {
   double best = HUGE_VAL;
   for (const Tile& tile : kTiles) {
-    const double tiles = batch * std::ceil(m / tile.m) * std::ceil(n / tile.n);
+    const double tiles = batch * tiles_along(m, deviation, tile.m) * std::ceil(n / tile.n);
     double waves = tiles / sms;
     // Less than a wave: k is split over the idle SMs as long as each part keeps 512 of it.
     const double splits = waves < 1 ? std::max(1.0, std::min(std::floor(1 / waves), std::floor(k / 512))) : 1;
@@ -33,12 +48,12 @@ Flops tiled_work(double batch, double m, double k, double n, double sms) {
   return Flops(best);
 }
 
-Flops finely_tiled_work(double batch, double m, double k, double n, double sms) {
+Flops finely_tiled_work(double batch, double m, double k, double n, double sms, double deviation) {
   constexpr double kDepth = 256, kLoading = 25, kLeastPart = 2048, kLargest = 256 * 192;
   double best = HUGE_VAL;
   const auto try_tile = [&](double a, double b) {
     if (a * b > kLargest) return;
-    const double waves = batch * std::ceil(m / a) * std::ceil(n / b) / sms;
+    const double waves = batch * tiles_along(m, deviation, a) * std::ceil(n / b) / sms;
     const double splits =
         waves < 1 ? std::max(1.0, std::min(std::floor(1 / waves), std::floor(k / kLeastPart))) : 1;
     const double loading = 1 + kLoading * (1 / a + 1 / b) / 2;
