@@ -62,6 +62,7 @@ std::string_view usual_impl(OperatorKind kind) {
       return "sdpa";
     case OperatorKind::kLinear:
     case OperatorKind::kBatchedProduct:
+    case OperatorKind::kGroupedProduct:
     case OperatorKind::kEmbedding:
     case OperatorKind::kAdd:
     case OperatorKind::kBias:

@@ -28,7 +28,12 @@ double stream_share(OperatorKind kind, Impl impl) {
     case OperatorKind::kBias:
       return 0.7;
     case OperatorKind::kBatchedProduct:
-      return 0.75;  // scores of many small products
+      return 0.75;                // scores of many small products
+    case OperatorKind::kPermute:  // rows gathered and scattered whole; these and the next assumed
+    case OperatorKind::kUnpermute:
+      return 0.8;
+    case OperatorKind::kRoute:
+      return 0.65;
     case OperatorKind::kLayernorm:
     case OperatorKind::kRmsnorm:
     case OperatorKind::kSoftmax:
@@ -59,7 +64,12 @@ double analytic_spread(OperatorKind kind) {
       return 0.10;
     case OperatorKind::kBatchedProduct:
     case OperatorKind::kAttention:
+    case OperatorKind::kGroupedProduct:
       return 0.20;
+    case OperatorKind::kRoute:  // sorts and counts of a few thousand rows wait more than they work
+      return 0.40;
+    case OperatorKind::kPermute:
+    case OperatorKind::kUnpermute:
     case OperatorKind::kAdamw:
     case OperatorKind::kGradNorm:
     case OperatorKind::kScaleGrads:
@@ -84,9 +94,25 @@ constexpr double kStreamPowerShare = 0.75;
 
 }  // namespace
 
-Seconds AnalyticCost::product_time(double batch, double m, double k, double n, Dtype dtype) const {
-  return tiled_work(batch, m, k, n, static_cast<double>(gpu_.sms)) /
+Seconds AnalyticCost::product_time(double batch, double m, double k, double n, Dtype dtype,
+                                   double deviation) const {
+  return tiled_work(batch, m, k, n, static_cast<double>(gpu_.sms), deviation) /
          (gpu_.rate(dtype) * gpu_.product_efficiency);
+}
+
+// One kernel has the tiles of all experts to fill its waves with, a loop those of one at a time.
+Seconds AnalyticCost::grouped_time(const Operator& op) const {
+  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  const bool loop = op.impl == Impl::kEager;
+  const double experts = size(0), rows = size(1) / experts, k = size(2), n = size(3);
+  const double batch = loop ? 1 : experts, repeats = loop ? experts : 1;
+  const double deviation = routed_deviation(size(1), experts);
+  const Seconds input = product_time(batch, rows, n, k, op.dtype, deviation) * repeats;
+  const Seconds weight = product_time(batch, k, rows, n, op.dtype) * repeats;
+  if (op.pass == PassKind::kBackward) return input + weight;
+  if (op.pass == PassKind::kInput) return input;
+  if (op.pass == PassKind::kWeight) return weight;
+  return product_time(batch, rows, k, n, op.dtype, deviation) * repeats;
 }
 
 Seconds AnalyticCost::compute_time(const Operator& op) const {
@@ -107,6 +133,8 @@ Seconds AnalyticCost::compute_time(const Operator& op) const {
       if (forward) return product_time(b, m, k, n, op.dtype);
       return product_time(b, m, n, k, op.dtype) + product_time(b, k, m, n, op.dtype);
     }
+    case OperatorKind::kGroupedProduct:
+      return grouped_time(op);
     case OperatorKind::kAttention: {
       // Tiled attention reaches about 0.7 of what products do forward, 0.55 backward at head_dim 128, and
       // less for narrower heads, whose softmax weighs more (Dao 2023, figures 4 to 6).

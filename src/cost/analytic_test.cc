@@ -127,3 +127,62 @@ TEST_CASE("A chain of eager kernels costs its launches on the host") {
   CHECK(costs.cost(norm).host.value == doctest::Approx(36e-6));
   CHECK(costs.cost(norm).gpu >= microseconds(9));
 }
+
+TEST_CASE(
+    "A grouped product is as slow as its tiles, a loop over experts as its partial waves and launches") {
+  const AnalyticCost costs(h200());
+  Operator op;
+  op.kind = OperatorKind::kGroupedProduct;
+  op.sizes = {8, 16384, 4096, 14336};
+  const Seconds together = costs.cost(op).gpu;
+  // As the product of all rows, and at most the half tile more that each expert's rows take: 0.5 of 16.
+  const Seconds plain = costs.cost(linear(16384, 4096, 14336)).gpu;
+  CHECK(together >= plain);
+  CHECK(together / plain < 1.05);
+  CHECK(costs.cost(op).clocked_share > 0.9);
+  // 64 experts with 256 rows each: 2.5 x 4 tiles of 128 x 256 fill a thirteenth of the SMs, one at a time.
+  op.sizes = {64, 16384, 512, 1024};
+  const Seconds kernel = costs.cost(op).gpu;
+  op.impl = Impl::kEager;
+  op.launches = usual_launches(op);
+  const OperatorCost loop = costs.cost(op);
+  CHECK(loop.gpu > kernel * 3);
+  CHECK(loop.host == microseconds(6) * 64.0);
+  // A whole backward is both of its products.
+  op.impl = Impl::kAten;
+  op.launches = 1;
+  op.pass = PassKind::kInput;
+  const Seconds input = costs.cost(op).gpu;
+  op.pass = PassKind::kWeight;
+  const Seconds weight = costs.cost(op).gpu;
+  op.pass = PassKind::kBackward;
+  op.launches = 2;
+  CHECK(costs.cost(op).gpu.value == doctest::Approx((input + weight).value));
+  // One row an expert: the weights have to be read all the same.
+  op = {OperatorKind::kGroupedProduct, Impl::kAten, PassKind::kForward, Dtype::kBf16, 1,
+        {64, 64, 4096, 4096}};
+  CHECK(costs.cost(op).gpu.value > 64 * 4096.0 * 4096 * 2 / 4.8e12);
+  CHECK(costs.cost(op).clocked_share == 0);
+}
+
+TEST_CASE("Rows sent to experts are bound by memory, eager chains more so than one kernel") {
+  const AnalyticCost costs(h200());
+  for (const OperatorKind kind : {OperatorKind::kPermute, OperatorKind::kUnpermute, OperatorKind::kRoute})
+    for (const PassKind pass : {PassKind::kForward, PassKind::kBackward}) {
+      Operator op;
+      op.kind = kind;
+      op.pass = pass;
+      op.sizes = {16384, kind == OperatorKind::kRoute ? 64 : 4096, 4};
+      op.impl = Impl::kFused;
+      op.launches = usual_launches(op);
+      const OperatorCost fused = costs.cost(op);
+      CHECK(fused.gpu > bytes(op) / h200().gpu.hbm);
+      CHECK(fused.clocked_share == 0);
+      op.impl = Impl::kEager;
+      op.launches = usual_launches(op);
+      CAPTURE(name(kind));
+      if (kind != OperatorKind::kPermute || pass == PassKind::kBackward)
+        CHECK(costs.cost(op).gpu > fused.gpu);
+      CHECK(costs.cost(op).host >= fused.host);
+    }
+}

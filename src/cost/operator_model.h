@@ -14,8 +14,8 @@
 namespace foretrain {
 
 // What one model is for: every shape of an operator, one implementation, pass and number format. A pooled
-// model stands for all passes that are one product, with and without a bias (ModelFacts::pooled): its key is
-// that of the plain forward.
+// model stands for all passes of a linear or of a grouped product that are one kernel, with and without a
+// bias, of one library or another (ModelFacts::pooled): its key is that of the plain forward.
 struct ModelKey {
   OperatorKind kind = OperatorKind::kLinear;
   Impl impl = Impl::kAten;
@@ -30,10 +30,11 @@ inline ModelKey key_of(const Operator& op) { return {op.kind, impl_of(op), op.pa
 constexpr bool is_pooled(const ModelKey& key) {
   const bool one =
       key.pass == PassKind::kForward || key.pass == PassKind::kInput || key.pass == PassKind::kWeight;
-  return key.kind == OperatorKind::kLinear && one && (key.impl == Impl::kAten || key.impl == Impl::kFused);
+  const bool pools = key.kind == OperatorKind::kLinear || key.kind == OperatorKind::kGroupedProduct;
+  return pools && one && (key.impl == Impl::kAten || key.impl == Impl::kFused);
 }
-constexpr ModelKey pooled_key(Dtype dtype) {
-  return {OperatorKind::kLinear, Impl::kAten, PassKind::kForward, dtype};
+constexpr ModelKey pooled_key(const ModelKey& key) {
+  return {key.kind, Impl::kAten, PassKind::kForward, key.dtype};
 }
 
 struct ModelFacts {

@@ -44,6 +44,7 @@ constexpr Relative kRelatives[] = {
     {OperatorKind::kBiasGelu, Impl::kFused, OperatorKind::kGelu, Impl::kFused},
     {OperatorKind::kGelu, Impl::kTanh, OperatorKind::kGelu, Impl::kAten},
     {OperatorKind::kAdamw, Impl::kFusedBf16, OperatorKind::kAdamw, Impl::kFused},
+    {OperatorKind::kGroupedProduct, Impl::kFused, OperatorKind::kGroupedProduct, Impl::kAten},
     {OperatorKind::kAttention, Impl::kTriton, OperatorKind::kAttention, Impl::kFlash},
 };
 
@@ -77,7 +78,7 @@ const OperatorModelView* ProfileCost::model_of(const Operator& op) const {
     key.dtype = dtype;
     if (const OperatorModelView* model = models_.find(key)) return model;
     if (!is_pooled(key)) continue;
-    if (const OperatorModelView* model = pooled(models_.find(pooled_key(dtype)))) return model;
+    if (const OperatorModelView* model = pooled(models_.find(pooled_key(key)))) return model;
   }
   return nullptr;
 }
@@ -120,17 +121,19 @@ std::optional<OperatorCost> ProfileCost::backward_of_forward(const Operator& op)
 }
 
 std::optional<OperatorCost> ProfileCost::backward_of_products(const Operator& op) const {
-  if (op.kind != OperatorKind::kLinear || op.pass == PassKind::kForward) return std::nullopt;
+  const bool grouped = op.kind == OperatorKind::kGroupedProduct;
+  if ((op.kind != OperatorKind::kLinear && !grouped) || op.pass == PassKind::kForward) return std::nullopt;
   // Where both products were sampled themselves.
   if (op.pass == PassKind::kBackward) {
     Operator part = op;
-    part.launches = 1;
+    part.launches = grouped ? std::max(op.launches / 2, 1) : 1;
     part.pass = PassKind::kInput;
     const auto to_input = own(part);
     part.pass = PassKind::kWeight;
     const auto to_weight = own(part);
     if (to_input && to_weight) return sum_of(*to_input, *to_weight);
   }
+  if (grouped) return std::nullopt;
   const auto [m, k, n] = std::tuple(op.sizes[0], op.sizes[1], op.sizes[2]);
   // A product or its transpose: the longer side goes where samples have their tokens.
   const auto product = [&](std::int64_t rows, std::int64_t depth, std::int64_t columns) {
@@ -161,11 +164,28 @@ std::optional<OperatorCost> ProfileCost::of_relative(const Operator& op) const {
   return std::nullopt;
 }
 
+std::optional<OperatorCost> ProfileCost::of_linears(const Operator& op) const {
+  if (op.kind != OperatorKind::kGroupedProduct) return std::nullopt;
+  const auto [experts, m, k, n] = std::tuple(op.sizes[0], op.sizes[1], op.sizes[2], op.sizes[3]);
+  const bool loop = op.impl == Impl::kEager;
+  Operator linear = op;
+  linear.kind = OperatorKind::kLinear;
+  linear.impl = Impl::kAten;
+  linear.sizes = {loop ? std::max<std::int64_t>((m + experts / 2) / experts, 1) : m, k, n};
+  linear.launches = usual_launches(linear);
+  auto cost = fitted(linear);
+  if (!cost) return std::nullopt;
+  if (!loop) return derived(*cost, analytic_.cost(op).gpu / analytic_.cost(linear).gpu, kTransferSpread);
+  cost->host *= static_cast<double>(experts);
+  return derived(*cost, static_cast<double>(experts), kSplitSpread);
+}
+
 std::optional<OperatorCost> ProfileCost::fitted(const Operator& op) const {
   if (auto cost = own(op)) return cost;
   if (auto cost = part_of_backward(op)) return cost;
   if (auto cost = backward_of_products(op)) return cost;
-  return of_relative(op);
+  if (auto cost = of_relative(op)) return cost;
+  return of_linears(op);
 }
 
 OperatorCost ProfileCost::cost(const Operator& op) const {

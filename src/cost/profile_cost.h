@@ -1,15 +1,19 @@
 // Operator costs from a profile, with physics where it has no model. In this order:
-//   the operator's own model (bf16 and fp16 run the same kernels and share one; passes of a linear may share
-//   a pooled one) a product's backward to input or weight from the model of both at once, split as the
-//   physics splits it a product's backward from the model of forwards: dx = dy w^T and dw = x^T dy are
-//   products like any other causal attention from a model of the whole square, by the blocks on and below the
-//   diagonal an implementation without samples from its nearest relative (RMSNorm by library kernels from
-//   RMSNorm with an fp32 scale, fused RMSNorm from LayerNorm, ...) by the ratio of their analytic times
-//   `sdpa` attention from `flash` on parts without a faster kernel (before Hopper)
-//   the profile that this one derives from, times the ratio of the analytic times on the two GPUs; where a
-//   governor knows what power does, at one efficiency of products for both, since the difference is its own
-//   a pointwise backward from the model of its forward, by the bytes that each moves
-//   the analytic cost
+//   - the operator's own model (bf16 and fp16 run the same kernels and share one; passes of a linear, or of a
+//     grouped product, may share a pooled one)
+//   - a product's backward to input or weight from the model of both at once, split as the physics splits it
+//   - a product's backward from the model of forwards: dx = dy w^T and dw = x^T dy are products like any
+//     other
+//   - causal attention from a model of the whole square, by the blocks on and below the diagonal
+//   - an implementation without samples from its nearest relative (RMSNorm by library kernels from RMSNorm
+//     with an fp32 scale, fused RMSNorm from LayerNorm, ...) by the ratio of their analytic times
+//   - a grouped product from linears: a loop from that of one expert's rows, one kernel from that of all rows
+//     by the ratio of their analytic times
+//   - `sdpa` attention from `flash` on parts without a faster kernel (before Hopper)
+//   - the profile that this one derives from, times the ratio of the analytic times on the two GPUs; where a
+//     governor knows what power does, at one efficiency of products for both, since the difference is its own
+//   - a pointwise backward from the model of its forward, by the bytes that each moves
+//   - the analytic cost
 // All but the first are marked derived (the last analytic) and widen the spread.
 #pragma once
 
@@ -38,6 +42,7 @@ class ProfileCost final : public CostSource {
   std::optional<OperatorCost> part_of_backward(const Operator& op) const;
   std::optional<OperatorCost> backward_of_products(const Operator& op) const;
   std::optional<OperatorCost> of_relative(const Operator& op) const;
+  std::optional<OperatorCost> of_linears(const Operator& op) const;
   std::optional<OperatorCost> backward_of_forward(const Operator& op) const;
   OperatorCost causal(const OperatorModelView& squares, const Operator& op) const;
 

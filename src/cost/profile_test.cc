@@ -208,6 +208,58 @@ TEST_CASE("a pooled model prices every pass of a linear, and both of its backwar
   CHECK(costs.power() == nullptr);
 }
 
+TEST_CASE("a pooled model prices every pass of a grouped product, apart from that of linears") {
+  OperatorModelView linears = linear_model({}, PassKind::kForward);
+  linears.residual = {};
+  linears.facts.pooled = true;
+  OperatorModelView pooled = linears;
+  pooled.key.kind = OperatorKind::kGroupedProduct;
+  pooled.coefficients[1] = 1.5;
+  pooled.facts.size_low = {1, 1, 1, 1, 0, 0};
+  pooled.facts.size_high = {100, 100000, 10000, 10000, 0, 0};
+  const ProfileCost costs(ModelFile::open(to_bytes({linears, pooled}), "m").value(), a100());
+  Operator op = {OperatorKind::kGroupedProduct, Impl::kAten, PassKind::kForward, Dtype::kFp16, 1,
+                 {8, 32768, 4096, 4096}};
+  const double even = flops(op).value / 312e12;
+  for (const Impl impl : {Impl::kAten, Impl::kFused})
+    for (const PassKind pass : {PassKind::kForward, PassKind::kInput, PassKind::kWeight}) {
+      op.impl = impl;
+      op.pass = pass;
+      CHECK(costs.cost(op).gpu.value == doctest::Approx(1.5 * even));
+      CHECK(costs.cost(op).origin == Origin::kInterpolated);
+    }
+  op.pass = PassKind::kBackward;
+  op.launches = 2;
+  CHECK(costs.cost(op).gpu.value == doctest::Approx(2 * 1.5 * even));
+  CHECK(costs.cost(op).origin == Origin::kInterpolated);
+  CHECK(costs.cost(linear(4096, PassKind::kInput)).gpu.value ==
+        doctest::Approx(1.25 * flops(linear(4096, PassKind::kInput)).value / 312e12));
+}
+
+TEST_CASE("a grouped product without samples comes from linears") {
+  OperatorModelView linears = linear_model({}, PassKind::kForward);
+  linears.residual = {};
+  linears.facts.pooled = true;
+  linears.facts.seconds_per_launch_host = 5e-6;
+  const ProfileCost costs(ModelFile::open(to_bytes({linears}), "m").value(), a100());
+  const AnalyticCost physics(a100());
+  Operator op = {OperatorKind::kGroupedProduct, Impl::kEager, PassKind::kForward, Dtype::kFp16, 8,
+                 {8, 32768, 4096, 4096}};
+  // A loop: eight linears of 4096 rows, on the GPU and on the host.
+  const OperatorCost loop = costs.cost(op), one = costs.cost(linear(4096, PassKind::kForward));
+  CHECK(loop.gpu.value == doctest::Approx(8 * one.gpu.value));
+  CHECK(loop.host.value == doctest::Approx(8 * 5e-6));
+  CHECK(loop.origin == Origin::kDerived);
+  CHECK(loop.spread > one.spread);
+  // One kernel: the linear of all rows, by what its tiles cost more.
+  op.impl = Impl::kAten;
+  op.launches = 1;
+  Operator all = linear(32768, PassKind::kForward);
+  CHECK(costs.cost(op).gpu.value ==
+        doctest::Approx(costs.cost(all).gpu.value * (physics.cost(op).gpu / physics.cost(all).gpu)));
+  CHECK(costs.cost(op).origin == Origin::kDerived);
+}
+
 TEST_CASE("with a power model operators draw watts, and a part derived from it draws them by its own times") {
   const Forest forest = step_forest();
   OperatorModelView model = linear_model(forest, PassKind::kForward);

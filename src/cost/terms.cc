@@ -12,6 +12,8 @@ namespace {
 
 struct Product {
   double batch, m, k, n;
+  double repeats = 1;    // one after the other, each over all SMs
+  double deviation = 0;  // of m over the batch
 };
 
 // The products an operator consists of: one, or the two of a whole backward.
@@ -24,14 +26,26 @@ Products products_of(const Operator& op) {
   const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
   Products p;
   const auto add = [&](double batch, double m, double k, double n) { p.list[p.count++] = {batch, m, k, n}; };
+  const bool whole = op.pass == PassKind::kBackward;
   if (op.kind == OperatorKind::kLinear || op.kind == OperatorKind::kBatchedProduct) {
     const int first = op.kind == OperatorKind::kLinear ? 0 : 1;
     const double batch = op.kind == OperatorKind::kLinear ? 1 : size(0);
     const double m = size(first), k = size(first + 1), n = size(first + 2);
-    const bool whole = op.pass == PassKind::kBackward;
     if (op.pass == PassKind::kForward) add(batch, m, k, n);
     if (op.pass == PassKind::kInput || whole) add(batch, m, n, k);
     if (op.pass == PassKind::kWeight || whole) add(batch, k, m, n);
+  }
+  if (op.kind == OperatorKind::kGroupedProduct) {
+    // One kernel works off all experts' tiles, a loop one expert's at a time. Experts' rows are unequal: they
+    // are the rows of the output, or the depth of a weight's gradient, where the mean is all that counts.
+    const bool loop = op.impl == Impl::kEager;
+    const double experts = size(0), batch = loop ? 1 : experts, repeats = loop ? experts : 1;
+    const double rows = size(1) / experts, k = size(2), n = size(3);
+    const double deviation = routed_deviation(size(1), experts);
+    const auto put = [&](const Product& product) { p.list[p.count++] = product; };
+    if (op.pass == PassKind::kForward) put({batch, rows, k, n, repeats, deviation});
+    if (op.pass == PassKind::kInput || whole) put({batch, rows, n, k, repeats, deviation});
+    if (op.pass == PassKind::kWeight || whole) put({batch, k, rows, n, repeats, 0});
   }
   return p;
 }
@@ -42,7 +56,7 @@ struct TileShape {
 constexpr TileShape kTileShapes[] = {{128, 128}, {256, 128}, {128, 256}};
 
 double tiles(const Product& p, TileShape tile) {
-  return p.batch * std::ceil(p.m / tile.m) * std::ceil(p.n / tile.n);
+  return p.batch * tiles_along(p.m, p.deviation, tile.m) * std::ceil(p.n / tile.n);
 }
 
 double log2_of(double v) { return std::log2(std::max(v, 1.0)); }
@@ -79,15 +93,15 @@ Terms physical_terms(const Operator& op, const Gpu& gpu) {
     for (const TileShape tile : kTileShapes) {
       double seconds = 0;
       for (std::size_t i = 0; i < products.count; ++i)
-        seconds += std::ceil(tiles(products.list[i], tile) / sms) * sms * 2 * tile.m * tile.n *
-                   products.list[i].k / rate;
+        seconds += products.list[i].repeats * std::ceil(tiles(products.list[i], tile) / sms) * sms * 2 *
+                   tile.m * tile.n * products.list[i].k / rate;
       t.add(seconds);
     }
     Flops tiled, finely;
     for (std::size_t i = 0; i < products.count; ++i) {
       const Product& p = products.list[i];
-      tiled += tiled_work(p.batch, p.m, p.k, p.n, sms);
-      finely += finely_tiled_work(p.batch, p.m, p.k, p.n, sms);
+      tiled += p.repeats * tiled_work(p.batch, p.m, p.k, p.n, sms, p.deviation);
+      finely += p.repeats * finely_tiled_work(p.batch, p.m, p.k, p.n, sms, p.deviation);
     }
     t.add(tiled.value / rate);
     t.add(finely.value / rate);
@@ -120,6 +134,9 @@ Terms physical_terms(const Operator& op, const Gpu& gpu) {
   else
     t.add(size(0) * 1e-9);  // rows
   t.add(row_loads(op) < 2 ? (bytes(op) / gpu.hbm).value : 0);
+  if (op.kind == OperatorKind::kPermute || op.kind == OperatorKind::kUnpermute)
+    t.add(bytes_of(op.dtype) * size(0) * size(1) * (size(2) - 1) / gpu.hbm.value);  // visited again, uncached
+  if (op.kind == OperatorKind::kRoute) t.add(size(0) * size(2) * 1e-9);             // rows that are sorted
   return t;
 }
 
@@ -146,14 +163,15 @@ void add_product_features(Features& f, const Operator& op, const Gpu& gpu, const
   const double output = p.batch * p.m * p.n;
   for (const TileShape tile : {TileShape{128, 256}, {256, 128}, {128, 128}, {192, 128}, {128, 192}})
     f.add(std::log2(std::ceil(tiles(p, tile) / sms) * sms * tile.m * tile.n / output), 0.3);
-  f.add(std::log2(tiled_work(p.batch, p.m, p.k, p.n, sms).value / (2 * output * p.k)), 0.4);
+  f.add(std::log2(tiled_work(p.batch, p.m, p.k, p.n, sms, p.deviation).value / (2 * output * p.k)), 0.4);
   for (const PassKind pass : {PassKind::kForward, PassKind::kInput, PassKind::kWeight})
     f.add(op.pass == pass, 0.15);
   f.add(row_loads(op.sizes[last - 1]), 0.3);
   f.add(row_loads(op.sizes[last]), 0.3);
   f.add(row_loads(op), 1.0);
   f.add(op.impl == Impl::kFused, 0.15);
-  f.add(std::log2(finely_tiled_work(p.batch, p.m, p.k, p.n, sms).value / (2 * output * p.k)), 0.4);
+  f.add(std::log2(finely_tiled_work(p.batch, p.m, p.k, p.n, sms, p.deviation).value / (2 * output * p.k)),
+        0.4);
 }
 
 }  // namespace
@@ -167,10 +185,11 @@ Features residual_features(const Operator& op, const Gpu& gpu) {
   f.add(log2_of(work));
   f.add(log2_of(moved), product || attention ? 0 : 0.25);
   f.add(work > 0 ? std::log2(work / moved) : 0);
-  const std::size_t sizes = attention ? 5 : op.kind == OperatorKind::kBatchedProduct ? 4 : 3;
+  const bool batched = op.kind == OperatorKind::kBatchedProduct || op.kind == OperatorKind::kGroupedProduct;
+  const std::size_t sizes = attention ? 5 : batched ? 4 : 3;
   constexpr double kOfAttention[] = {0, 0, 0, 0.2, 0};
   for (std::size_t i = 0; i < sizes; ++i) {
-    const bool is_batch = op.kind == OperatorKind::kBatchedProduct && i == 0;
+    const bool is_batch = batched && i == 0;
     const double scale = attention ? kOfAttention[i] : is_batch ? 0.15 : product ? 0 : 0.25;
     f.add(log2_of(static_cast<double>(op.sizes[i])), scale);
   }

@@ -7,9 +7,12 @@
 //   s * waves * 2 a b k / R: a last wave that is not full costs as much as a full one; the best tilings
 //   (cost/tiling.h); and what a product takes longer whose rows are no multiple of 8 elements (k and n, the
 //   sides along which memory runs): libraries then fall back to kernels that load one, two or four at a time.
+// A grouped product is a batch of one product an expert, of unequal rows (tiles_along); a loop of them fills
+// its waves expert by expert.
 // Attention counts its head_dim padded to what kernels are built for, and waves of 128 queries.
 // All else: 1 us, bytes / bandwidth, rows (a row is a reduction of its own) or tensors, and the bytes again
-// where rows or tensors are no multiple of 8 elements.
+// where rows or tensors are no multiple of 8 elements; of rows sent to experts also those visited again, of
+// routes those that are sorted.
 //
 // New terms and features go behind the others of their kind: a model without them stays what it was.
 #pragma once

@@ -72,3 +72,51 @@ TEST_CASE("Terms and features have one count a kind and pass, and none is negati
       }
     }
 }
+
+TEST_CASE("A grouped product is a batch of products, and of one expert a linear") {
+  for (const PassKind pass : {PassKind::kForward, PassKind::kInput, PassKind::kWeight, PassKind::kBackward}) {
+    const Operator plain = linear(3000, 704, 5000, pass);
+    Operator one = plain;
+    one.kind = OperatorKind::kGroupedProduct;
+    one.sizes = {1, 3000, 704, 5000};
+    const Terms expected = physical_terms(plain, gpu()), found = physical_terms(one, gpu());
+    REQUIRE(found.count == expected.count);
+    for (std::size_t i = 0; i < found.count; ++i) CHECK(found.seconds[i] == expected.seconds[i]);
+    one.impl = Impl::kEager;  // and so is a loop over it
+    for (std::size_t i = 0; i < found.count; ++i)
+      CHECK(physical_terms(one, gpu()).seconds[i] == expected.seconds[i]);
+  }
+  // Weight gradients of 4 experts: 5 x 5 tiles of 128 each are a wave of 100 SMs together, and a loop four.
+  Operator op = linear(0, 0, 0, PassKind::kWeight);
+  op.kind = OperatorKind::kGroupedProduct;
+  op.sizes = {4, 4000, 640, 640};
+  const double wave = 100 * 2.0 * 128 * 128 * 1000 / 100e12;
+  CHECK(physical_terms(op, gpu()).seconds[3] == doctest::Approx(wave));
+  op.impl = Impl::kEager;
+  CHECK(physical_terms(op, gpu()).seconds[3] == doctest::Approx(4 * wave));
+  // Forward, rows of 640 in the mean are 5.5 tiles: a second wave.
+  op = linear(0, 0, 0, PassKind::kForward);
+  op.kind = OperatorKind::kGroupedProduct;
+  op.sizes = {4, 2560, 1000, 640};
+  CHECK(physical_terms(op, gpu()).seconds[3] == doctest::Approx(2 * wave));
+}
+
+TEST_CASE("Features of a grouped product tell its experts, its rows an expert and both sides' alignment") {
+  const auto features = [](std::array<std::int64_t, 6> sizes) {
+    Operator op;
+    op.kind = OperatorKind::kGroupedProduct;
+    op.sizes = sizes;
+    return residual_features(op, gpu());
+  };
+  const Features base = features({8, 8192, 1024, 1024});
+  for (const std::array<std::int64_t, 6> other : {std::array<std::int64_t, 6>{16, 8192, 1024, 1024},
+                                                  {8, 16384, 1024, 1024},
+                                                  {8, 8192, 1026, 1024},
+                                                  {8, 8192, 1024, 1026}}) {
+    const Features changed = features(other);
+    double distance = 0;  // as a smooth residual sees it
+    for (std::size_t i = 0; i < base.count; ++i)
+      distance += std::abs((base.values[i] - changed.values[i]) * base.scales[i]);
+    CHECK(distance > 0.1);
+  }
+}

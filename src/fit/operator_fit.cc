@@ -135,7 +135,7 @@ Result<FittedOperator> fit_model(std::span<const Sample* const> samples, const G
   fitted.facts.pooled = false;
   for (const Sample* sample : samples)
     if (key_of(sample->op) != fitted.key) fitted.facts.pooled = true;
-  if (fitted.facts.pooled) fitted.key = pooled_key(fitted.key.dtype);
+  if (fitted.facts.pooled) fitted.key = pooled_key(fitted.key);
   fitted.facts.samples = static_cast<std::int64_t>(samples.size());
   fitted.facts.clocked_share = clocked_share;
   fitted.facts.size_low.fill(HUGE_VAL);

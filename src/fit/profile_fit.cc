@@ -26,19 +26,25 @@ std::string text_of(const ModelKey& key) {
 
 std::vector<SampleGroup> group_samples(const std::vector<Sample>& samples) {
   std::vector<SampleGroup> groups;
-  const auto pools = [&](Dtype dtype) {
+  // Where each of its passes was sampled.
+  const auto pools = [&](const ModelKey& key) {
     constexpr PassKind kPasses[] = {PassKind::kForward, PassKind::kInput, PassKind::kWeight};
     return std::all_of(std::begin(kPasses), std::end(kPasses), [&](PassKind pass) {
       return std::any_of(samples.begin(), samples.end(), [&](const Sample& sample) {
-        return is_pooled(key_of(sample.op)) && sample.op.pass == pass && sample.op.dtype == dtype;
+        const ModelKey other = key_of(sample.op);
+        return is_pooled(other) && other.pass == pass && pooled_key(other) == key;
       });
     });
   };
-  std::array<bool, kDtypeCount> pooled{};
-  for (std::size_t d = 0; d < pooled.size(); ++d) pooled[d] = pools(static_cast<Dtype>(d));
+  std::array<std::array<bool, kDtypeCount>, kOperatorKindCount> pooled{};
+  for (const OperatorKind kind : {OperatorKind::kLinear, OperatorKind::kGroupedProduct})
+    for (std::size_t d = 0; d < kDtypeCount; ++d)
+      pooled[static_cast<std::size_t>(kind)][d] =
+          pools(pooled_key({.kind = kind, .dtype = static_cast<Dtype>(d)}));
   for (const Sample& sample : samples) {
     ModelKey key = key_of(sample.op);
-    if (is_pooled(key) && pooled[static_cast<std::size_t>(key.dtype)]) key = pooled_key(key.dtype);
+    if (is_pooled(key) && pooled[static_cast<std::size_t>(key.kind)][static_cast<std::size_t>(key.dtype)])
+      key = pooled_key(key);
     auto group =
         std::find_if(groups.begin(), groups.end(), [&](const SampleGroup& g) { return g.key == key; });
     if (group == groups.end()) group = groups.insert(groups.end(), SampleGroup{key, {}});
@@ -69,7 +75,7 @@ Result<FittedProfile> fit_profile(const std::vector<Sample>& samples, const Gpu&
   profile.power = fit_power(samples, gpu, [&](const Operator& op) {
     ModelKey key = key_of(op);
     for (const FittedOperator& model : profile.models)
-      if (model.key == key || (model.facts.pooled && is_pooled(key) && model.key.dtype == key.dtype))
+      if (model.key == key || (model.facts.pooled && is_pooled(key) && model.key == pooled_key(key)))
         return model.facts.clocked_share;
     return 0.0;
   });

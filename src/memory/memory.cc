@@ -16,6 +16,14 @@ Bytes made_bytes(const Operator& op) {
       return Bytes(a * size(0) * size(1) * size(3));
     case OperatorKind::kAttention:
       return Bytes(a * size(0) * size(1) * size(3) * size(4));
+    case OperatorKind::kGroupedProduct:
+      return Bytes(a * size(1) * size(3));
+    case OperatorKind::kPermute:
+      return Bytes(a * size(0) * size(1) * size(2));
+    case OperatorKind::kUnpermute:  // eager, the rows times their weights
+      return Bytes(a * size(0) * size(1) * (op.impl == Impl::kEager ? size(2) : 1));
+    case OperatorKind::kRoute:
+      return Bytes(4 * size(0) * size(1));
     case OperatorKind::kCrossEntropy:
       return Bytes((op.impl == Impl::kEager ? 4 : a) * size(0) * size(1));
     default:
@@ -41,6 +49,20 @@ Bytes working_bytes(const Operator& op) {
       const double out = size(1) * size(3), in = size(1) * size(2) + size(2) * size(3);
       return Bytes(a * size(0) * (forward ? out : in + out));
     }
+    case OperatorKind::kGroupedProduct: {
+      const double in = size(1) * size(2), out = size(1) * size(3), weight = size(0) * size(2) * size(3);
+      if (op.pass == PassKind::kWeight) return Bytes(a * (out + weight));
+      return Bytes(a * (forward ? out : in + out));
+    }
+    case OperatorKind::kPermute:
+      return Bytes(a * size(0) * size(1) * (size(2) + (forward ? 0 : 1)));
+    case OperatorKind::kUnpermute: {
+      // Eager, the weighed rows; backward the gradient's rows, those weighed, and those times the rows.
+      const double rows = eager ? (forward ? 1 : 3) * size(2) : forward ? 0 : size(2);
+      return Bytes(a * size(0) * size(1) * (1 + rows));
+    }
+    case OperatorKind::kRoute:
+      return Bytes(4 * chain * size(0) * size(1));
     case OperatorKind::kAttention: {
       const double q = size(0) * size(1) * size(3) * size(4), kv = size(0) * size(2) * size(3) * size(4);
       return Bytes(a * (forward ? q : 2 * q + 2 * kv));

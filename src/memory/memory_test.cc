@@ -120,3 +120,31 @@ TEST_CASE("A block that is run again and the loss are not there at once") {
   CHECK(extra_of({4, false, true}) == Bytes(8.0 * 2048 * 51200));
   CHECK(extra_of({4, false, false}) < Bytes(8.0 * 2048 * 51200));
 }
+
+TEST_CASE("Operators of experts need room for every row that they send") {
+  // 10 tokens of 6 elements, 3 rows each: 120 bytes a tensor of tokens, 360 one of rows.
+  const auto room = [](OperatorKind kind, Impl impl, PassKind pass, std::array<std::int64_t, 6> sizes) {
+    Task task;
+    task.op = {kind, impl, pass, Dtype::kBf16, 1, sizes};
+    ChunkWork work;
+    const bool forward = pass == PassKind::kForward;
+    (forward ? work.forward : work.backward).repeats = {{.tasks = {task}}};
+    const PassBytes bytes = pass_bytes(work);
+    return (forward ? bytes.forward_extra : bytes.backward_extra).value;
+  };
+  using K = OperatorKind;
+  using P = PassKind;
+  const std::array<std::int64_t, 6> sent = {10, 6, 3};
+  CHECK(room(K::kPermute, Impl::kFused, P::kForward, sent) == 360);
+  CHECK(room(K::kPermute, Impl::kEager, P::kBackward, sent) == 360 + 120);
+  CHECK(room(K::kUnpermute, Impl::kFused, P::kForward, sent) == 120);
+  CHECK(room(K::kUnpermute, Impl::kEager, P::kForward, sent) == 360 + 120);
+  CHECK(room(K::kUnpermute, Impl::kFused, P::kBackward, sent) == 120 + 360);
+  CHECK(room(K::kUnpermute, Impl::kEager, P::kBackward, sent) == 120 + 3 * 360);
+  CHECK(room(K::kRoute, Impl::kEager, P::kForward, {10, 8, 2}) == 2 * 10 * 8 * 4);
+  CHECK(room(K::kRoute, Impl::kFused, P::kForward, {10, 8, 2}) == 10 * 8 * 4);
+  // 100 rows of 30 through 4 matrices of 30 x 50.
+  CHECK(room(K::kGroupedProduct, Impl::kAten, P::kForward, {4, 100, 30, 50}) == 2 * 100 * 50);
+  CHECK(room(K::kGroupedProduct, Impl::kAten, P::kInput, {4, 100, 30, 50}) == 2 * (100 * 50 + 100 * 30));
+  CHECK(room(K::kGroupedProduct, Impl::kAten, P::kWeight, {4, 100, 30, 50}) == 2 * (100 * 50 + 4 * 30 * 50));
+}

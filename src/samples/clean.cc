@@ -73,6 +73,12 @@ double least_bytes(Operator op) {
     case OperatorKind::kBatchedProduct:
       op.pass = PassKind::kForward;
       break;
+    case OperatorKind::kGroupedProduct: {  // of the experts' weights those that get a row
+      const double idle = std::exp(-size(1) / size(0));
+      return a * (size(1) * (size(2) + size(3)) + (1 - idle) * size(0) * size(2) * size(3));
+    }
+    case OperatorKind::kRoute:
+      return a * size(0) * size(1);
     case OperatorKind::kEmbedding:  // rows that come again may still be in the cache
       return a * size(1) * (size(0) + (forward ? 0 : size(2)));
     case OperatorKind::kLayernorm:

@@ -90,6 +90,35 @@ TEST_CASE("a product is held to its FLOPs") {
   CHECK(count(clean({sample}, test_gpu()), "impossible") == 1);
 }
 
+TEST_CASE("operators of experts are held to what no kernel does without") {
+  const auto kept = [](Operator op, double us) {
+    Sample sample;
+    sample.op = op;
+    sample.us = us;
+    return clean({sample}, test_gpu()).kept.size() == 1;
+  };
+  const auto op = [](OperatorKind kind, std::array<std::int64_t, 6> sizes,
+                     PassKind pass = PassKind::kForward) {
+    return Operator{kind, Impl::kEager, pass, Dtype::kBf16, 1, sizes};
+  };
+  // 2 x 4096^3 FLOPs at 100 TFLOP/s: 1374 us.
+  const Operator dense = op(OperatorKind::kGroupedProduct, {8, 4096, 4096, 4096});
+  CHECK(kept(dense, 1300));
+  CHECK_FALSE(kept(dense, 1200));
+  // 64 rows over 64 experts reach 1 - 1/e of them: 0.63 x 64 matrices of 33.5 MB, 1357 us, not all of 2147.
+  const Operator sparse = op(OperatorKind::kGroupedProduct, {64, 64, 4096, 4096});
+  CHECK(kept(sparse, 1300));
+  CHECK_FALSE(kept(sparse, 1150));
+  // A permutation reads 16384 x 1024 and writes four times as much: 167.8 us. Eager, it moves more.
+  const Operator permute = op(OperatorKind::kPermute, {16384, 1024, 4}, PassKind::kBackward);
+  CHECK(kept(permute, 160));
+  CHECK_FALSE(kept(permute, 140));
+  // A route reads its logits: 2^20 x 64 of them take 134 us, whatever it keeps for its backward.
+  const Operator route = op(OperatorKind::kRoute, {1 << 20, 64, 2});
+  CHECK(kept(route, 130));
+  CHECK_FALSE(kept(route, 110));
+}
+
 TEST_CASE("backward times that equal the forward's are copies, a few by chance are not") {
   auto samples = sound_group();
   const std::size_t forward = samples.size();

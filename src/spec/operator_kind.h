@@ -7,6 +7,8 @@
 
 namespace foretrain {
 
+// New kinds go last: which shapes judge a fit follows from a hash of a kind's number (fit/operator_fit.h), so
+// that a profile fitted again stays what it was.
 enum class OperatorKind : unsigned char {
   kLinear,          // (m, k, n): one weight matrix
   kBatchedProduct,  // (batch, m, k, n): attention scores and values, unfused
@@ -35,8 +37,12 @@ enum class OperatorKind : unsigned char {
   kCastGrads,    // half precision gradients into a full precision copy
   kCastWeights,  // master weights into the weights that are used
   kZeroGrads,
+  kGroupedProduct,  // (experts, m, k, n): m rows in all, each through the weights of one expert
+  kPermute,         // (tokens, width, top_k): each token's row to its top_k places, in order of experts
+  kUnpermute,       // (tokens, width, top_k): a token's top_k rows, weighed and summed
+  kRoute,           // (tokens, experts, top_k): from the router's logits to weights, counts and the order
 };
-inline constexpr int kOperatorKindCount = 27;
+inline constexpr int kOperatorKindCount = 31;
 inline constexpr std::array<std::string_view, kOperatorKindCount> kOperatorKindNames = {"linear",
                                                                                         "batched_product",
                                                                                         "attention",
@@ -63,13 +69,22 @@ inline constexpr std::array<std::string_view, kOperatorKindCount> kOperatorKindN
                                                                                         "scale_grads",
                                                                                         "cast_grads",
                                                                                         "cast_weights",
-                                                                                        "zero_grads"};
-static_assert(kOperatorKindNames.back() == "zero_grads");  // one name a kind
+                                                                                        "zero_grads",
+                                                                                        "grouped_product",
+                                                                                        "permute",
+                                                                                        "unpermute",
+                                                                                        "route"};
+static_assert(kOperatorKindNames.back() == "route");  // one name a kind
 constexpr std::string_view name(OperatorKind kind) { return kOperatorKindNames[static_cast<int>(kind)]; }
 
 // Run once a step, over parameters.
 constexpr bool is_optimizer(OperatorKind kind) {
   return kind >= OperatorKind::kAdamw && kind <= OperatorKind::kZeroGrads;
+}
+
+// What mixtures of experts add.
+constexpr bool is_of_experts(OperatorKind kind) {
+  return kind >= OperatorKind::kGroupedProduct && kind <= OperatorKind::kRoute;
 }
 
 enum class Impl : unsigned char {
@@ -88,7 +103,8 @@ inline constexpr std::array<std::string_view, 10> kImplNames = {
     "aten", "fused", "eager", "flash", "sdpa", "fused-bf16", "fp32-scale", "zero-grad", "triton", "tanh"};
 constexpr std::string_view name(Impl impl) { return kImplNames[static_cast<int>(impl)]; }
 
-// Attention alone is tiled, and tiled alone; four others are of one operator each.
+// Attention alone is tiled, and tiled alone; four others are of one operator each. PyTorch has no one kernel
+// that moves rows to their experts or back, or routes them.
 constexpr bool has_impl(OperatorKind kind, Impl impl) {
   switch (impl) {
     case Impl::kFlash:
@@ -103,6 +119,9 @@ constexpr bool has_impl(OperatorKind kind, Impl impl) {
       return kind == OperatorKind::kLinear;
     case Impl::kTanh:
       return kind == OperatorKind::kGelu;
+    case Impl::kAten:
+      return kind != OperatorKind::kAttention &&
+             (!is_of_experts(kind) || kind == OperatorKind::kGroupedProduct);
     default:
       return kind != OperatorKind::kAttention;
   }

@@ -94,6 +94,8 @@ Result<void> check_place(const Node& node, const PartOperator& op, Where where) 
     return fail(
         fmt::format("{} does not belong {} the optimizer", name(op.kind), of_optimizer ? "outside" : "in"),
         at);
+  if (is_of_experts(op.kind))
+    return fail(fmt::format("{} is not listed: no block has experts yet", name(op.kind)), at);
   if (op.kind == OperatorKind::kAccumulate)
     return fail("accumulate is not listed: 'gradients: fused_accumulation' decides on it", at);
   const bool listed = op.impl != Impl::kZeroGrad && op.impl != Impl::kFusedBf16;

@@ -183,6 +183,10 @@ TEST_CASE("operators out of place and formats that gradients cannot have are ref
   CHECK(with_embedding("{op: adamw}").find("adamw does not belong outside the optimizer") !=
         std::string::npos);
   CHECK(with_embedding("{op: accumulate}").find("fused_accumulation") != std::string::npos);
+  for (const std::string op : {"grouped_product", "permute", "unpermute", "route"})
+    CHECK(with_embedding("{op: " + op + ", impl: fused}")
+              .find("s.yaml:2:20: error: " + op + " is not listed: no block has experts yet") !=
+          std::string::npos);
   for (const std::string impl : {"zero-grad", "fused-bf16"})  // of samples, and of the states
     CHECK(with_embedding("{op: linear, impl: " + impl + "}").find("linear has no implementation " + impl) !=
           std::string::npos);

@@ -91,6 +91,40 @@ Traffic pointwise_traffic(OperatorKind kind, Impl impl, double a) {
   return {};
 }
 
+// What PyTorch launches to send rows to experts and back, in accesses of a row (of `width` elements) a token;
+// a token has k = top_k rows. Kernels marked * load one element at a time. Assumed from what each call
+// has to do, and its kernels not yet counted on a GPU; rows that a gather visits again are counted once (they
+// have a term of their own, cost/terms.h).
+//   permute    forward   index_select 1 + k
+//              backward  zeros 1, index_add: gradients k*, sums read and written 2
+//   unpermute  forward   rows times weights 2k*, zeros 1, index_add k* and 2
+//              backward  index_select 1 + k, times weights 2k*, gradients times rows 3k, their sum k
+// One kernel each: permute reads a row once, writes it k times, and back; unpermute reads k rows and writes
+// one, and back reads the gradient and, for those of the weights, the rows again.
+double sent_rows(const Operator& op) {
+  const double k = static_cast<double>(op.sizes[2]);
+  const bool forward = op.pass == PassKind::kForward, eager = op.impl == Impl::kEager;
+  if (op.kind == OperatorKind::kPermute) return eager && !forward ? 3 + k : 1 + k;
+  if (eager) return forward ? 3 + 3 * k : 1 + 7 * k;
+  return forward ? 1 + k : 1 + 2 * k;
+}
+
+// Router, in bytes of a logit and of a choice (a token has top_k of them; weights fp32, numbers int64),
+// assumed in the same way.
+//   forward   a logit: to fp32 a + 4, softmax 8, topk 4
+//             a choice: topk 12, sum 4, division 8, sort of the experts' numbers in eight passes of eight
+//             bits 8 * 32, counts 24 (least, largest, histogram)
+//   backward  a logit: zeros 4, softmax 12, to half precision 4 + a
+//             a choice: through the division and its sum 40, scatter 16
+// Fused: logits in, softmax kept, weights, numbers and order out; back softmax and gradient in, logits out.
+double route_bytes(const Operator& op, double a) {
+  const bool forward = op.pass == PassKind::kForward;
+  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  const double logits = size(0) * size(1), choices = size(0) * size(2);
+  if (op.impl != Impl::kEager) return (a + 4) * logits + (forward ? 28 : 12) * choices;
+  return forward ? (a + 16) * logits + 304 * choices : (a + 20) * logits + 56 * choices;
+}
+
 double optimizer_bytes(const Operator& op) {
   const auto& s = op.sizes;
   const double kept = static_cast<double>(s[2]);
@@ -139,6 +173,17 @@ std::int32_t usual_launches(const Operator& op) {
     case OperatorKind::kLinear:
     case OperatorKind::kBatchedProduct:
       return whole ? 2 : 1;
+    case OperatorKind::kGroupedProduct:
+      return static_cast<std::int32_t>((whole ? 2 : 1) * (eager ? op.sizes[0] : 1));
+    case OperatorKind::kPermute:  // with the division that makes tokens of places
+      return eager ? (forward ? 2 : 3) : 1;
+    case OperatorKind::kUnpermute:
+      return eager ? (forward ? 3 : 4) : 1;
+    case OperatorKind::kRoute:
+      // Assumed: cast, softmax, topk and its sort, sum and division, sort (numbers, histogram, scan, eight
+      // passes), counts 4, cumsum 2. Back: division 7, zeros, scatter, softmax, cast. Fused: scores, counts,
+      // order.
+      return eager ? (forward ? 23 : 11) : forward ? 3 : 1;
     case OperatorKind::kAttention:  // backward: the sums of rows, the kernel, queries back to half precision
       return forward ? 1 : 3;
     case OperatorKind::kLayernorm:
@@ -174,6 +219,8 @@ Flops flops(const Operator& op) {
   switch (op.kind) {
     case OperatorKind::kLinear:
       return Flops((op.pass == PassKind::kBackward ? 4 : 2) * size(0) * size(1) * size(2));
+    case OperatorKind::kGroupedProduct:
+      return Flops((op.pass == PassKind::kBackward ? 4 : 2) * size(1) * size(2) * size(3));
     case OperatorKind::kBatchedProduct:  // the backward makes the gradients of both operands
       return Flops((forward ? 2 : 4) * size(0) * size(1) * size(2) * size(3));
     case OperatorKind::kAttention: {
@@ -198,6 +245,14 @@ Bytes bytes(const Operator& op) {
     case OperatorKind::kBatchedProduct:
       return Bytes((forward ? 1 : 2) * a * size(0) *
                    (size(1) * size(2) + size(2) * size(3) + size(1) * size(3)));
+    case OperatorKind::kGroupedProduct:
+      return Bytes((op.pass == PassKind::kBackward ? 2 : 1) * a *
+                   (size(1) * size(2) + size(1) * size(3) + size(0) * size(2) * size(3)));
+    case OperatorKind::kPermute:
+    case OperatorKind::kUnpermute:
+      return Bytes(a * size(0) * size(1) * sent_rows(op));
+    case OperatorKind::kRoute:
+      return Bytes(route_bytes(op, a));
     case OperatorKind::kAttention: {
       const double q = size(0) * size(1) * size(3) * size(4);
       const double kv = size(0) * size(2) * size(3) * size(4);
@@ -225,6 +280,7 @@ int row_loads(const Operator& op) {
     case OperatorKind::kLinear:
       return std::min(row_loads(op.sizes[1]), row_loads(op.sizes[2]));
     case OperatorKind::kBatchedProduct:
+    case OperatorKind::kGroupedProduct:
       return std::min(row_loads(op.sizes[2]), row_loads(op.sizes[3]));
     case OperatorKind::kAttention:
       return row_loads(op.sizes[4]);
@@ -249,6 +305,10 @@ double scalar_elements(const Operator& op) {
         return aten ? of(kRopeChain.scalar) : 0;
       case OperatorKind::kBias:  // a row is added to all; backward it is summed
         return aten && forward ? 1 : 0;
+      case OperatorKind::kPermute:  // each of a token's rows
+        return op.impl == Impl::kEager && !forward ? static_cast<double>(op.sizes[2]) : 0;
+      case OperatorKind::kUnpermute:
+        return op.impl == Impl::kEager ? (forward ? 2.0 : 1.0) * static_cast<double>(op.sizes[2]) : 0;
       case OperatorKind::kCopy:  // an eager one joins pieces
         return op.impl == Impl::kEager && forward ? 1.5 : 0;
       default:

@@ -8,6 +8,10 @@
 //   softmax          rows, columns
 //   embedding        tokens, width, vocab
 //   cross_entropy    tokens, vocab
+//   grouped_product  experts, m, k, n    y[i] = x[i] w[e(i)], i of m rows, e(i) drawn at random, alike
+//   permute          tokens, width, top_k
+//   unpermute        tokens, width, top_k
+//   route            tokens, experts, top_k
 //   accumulate       k, n, bytes of the accumulated gradient
 //   optimizer kinds  elements, tensors, bytes of: gradient, weight, moment, master (0: none)
 //   all others       tokens, width
@@ -44,7 +48,7 @@ constexpr Impl impl_of(const Operator& op) {
 
 constexpr bool is_product(OperatorKind kind) {
   return kind == OperatorKind::kLinear || kind == OperatorKind::kBatchedProduct ||
-         kind == OperatorKind::kAttention;
+         kind == OperatorKind::kAttention || kind == OperatorKind::kGroupedProduct;
 }
 
 // Kernels that it takes where neither a stack nor a sample says: those of PyTorch.

@@ -12,6 +12,7 @@ namespace foretrain {
 namespace {
 
 constexpr std::int64_t kMaxSize = 1'000'000'000'000'000;
+constexpr std::int64_t kMaxExperts = 100'000;  // of one GPU; a loop launches a kernel for each
 
 // The bytes of gradient, weight, moment and master copy.
 void set_state_bytes(Operator& op, bool all_bf16) {
@@ -44,7 +45,8 @@ Result<void> parse_pass(Operator& op, std::string_view word, const Position& at)
   TRY_ASSIGN(op.pass, parse_choice<PassKind>(word, kPassNames, at));
   const bool step = op.pass == PassKind::kStep;
   const bool apart = op.pass == PassKind::kInput || op.pass == PassKind::kWeight;
-  const bool weighted = op.kind == OperatorKind::kLinear || op.kind == OperatorKind::kAccumulate;
+  const bool weighted = op.kind == OperatorKind::kLinear || op.kind == OperatorKind::kGroupedProduct ||
+                        op.kind == OperatorKind::kAccumulate;
   const bool only_backward = op.impl == Impl::kZeroGrad && op.pass == PassKind::kForward;
   if (step != is_optimizer(op.kind) || (apart && !weighted) || only_backward)
     return fail(fmt::format("{} has no pass {}", name(op.kind), name(op.pass)), at);
@@ -64,6 +66,12 @@ Result<void> check_sizes(const Operator& op, const Position& at) {
     return fail(fmt::format("found heads={} kv_heads={}, expected kv_heads to divide heads", op.sizes[1],
                             op.sizes[2]),
                 at);
+  if (op.kind == OperatorKind::kRoute && op.sizes[2] > op.sizes[1])
+    return fail(fmt::format("found experts={} top_k={}, expected top_k to be at most experts", op.sizes[1],
+                            op.sizes[2]),
+                at);
+  if (op.kind == OperatorKind::kGroupedProduct && op.sizes[0] > kMaxExperts)
+    return fail(fmt::format("found experts={}, expected at most {}", op.sizes[0], kMaxExperts), at);
   return {};
 }
 
@@ -105,6 +113,9 @@ std::span<const std::string_view> size_names(OperatorKind kind) {
   static constexpr std::string_view rows[] = {"rows", "columns"};
   static constexpr std::string_view table[] = {"tokens", "width", "vocab"};
   static constexpr std::string_view logits[] = {"tokens", "vocab"};
+  static constexpr std::string_view grouped[] = {"experts", "m", "k", "n"};
+  static constexpr std::string_view sent[] = {"tokens", "width", "top_k"};
+  static constexpr std::string_view routed[] = {"tokens", "experts", "top_k"};
   static constexpr std::string_view gradient[] = {"k", "n", "grad_bytes"};
   static constexpr std::string_view states[] = {"parameters", "tensors"};
   static constexpr std::string_view pointwise[] = {"tokens", "width"};
@@ -122,6 +133,13 @@ std::span<const std::string_view> size_names(OperatorKind kind) {
       return table;
     case OperatorKind::kCrossEntropy:
       return logits;
+    case OperatorKind::kGroupedProduct:
+      return grouped;
+    case OperatorKind::kPermute:
+    case OperatorKind::kUnpermute:
+      return sent;
+    case OperatorKind::kRoute:
+      return routed;
     case OperatorKind::kAccumulate:
       return gradient;
     default:

@@ -330,8 +330,13 @@ void try_samples(Random& random, bool& accepted) {
     text += fmt::format(
         "linear,aten,fwd,fp16,m={} k=1024 n=4096,{}\nattention,flash,bwd,bf16,batch=2 heads=8 kv_heads=4 "
         "seq={} "
-        "head_dim=64 causal=1,{}\ngelu,fused,fwd,fp16,tokens={} width=4096,{}\n",
-        128 * (i + 1), 20 + 9 * i, 256 * (i + 1), 50 + 40 * i, 512 * (i + 1), 6 + 3 * i);
+        "head_dim=64 causal=1,{}\ngelu,fused,fwd,fp16,tokens={} width=4096,{}\n"
+        "grouped_product,eager,dgrad,bf16,experts=8 m={} k=1024 n=4096,{}\n"
+        "unpermute,eager,bwd,bf16,tokens={} width=1024 top_k=2,{}\n",
+        128 * (i + 1), 20 + 9 * i, 256 * (i + 1), 50 + 40 * i, 512 * (i + 1), 6 + 3 * i, 1024 * (i + 1),
+        90 + 40 * i, 512 * (i + 1), 30 + 9 * i);
+  for (const char* route : {"fwd", "bwd"})
+    text += fmt::format("route,fused,{},bf16,tokens=4096 experts=64 top_k=8,40\n", route);
   text = mutated(text, corpus().words, random);
   current += text;
   const auto samples = parse_samples(text, "samples.csv");
