@@ -10,9 +10,10 @@ With torchrun and --collectives it times collectives between GPUs instead.
 How a sample is taken
   A GPU that rests between samples runs products at a clock that it cannot hold in training: under steady load
   the power limit lowers it. So the GPU never rests here. A product (linear, attention) is timed in a loop of
-  itself; every other operator in a loop in which products take a fixed share of the time (--share). Products
-  of every other shape are timed once more with memory-bound work between them (folder mixed/): the pair says
-  how much of a product's time follows the clock.
+  itself; every other operator in a loop in which products take a fixed share of the time (--share). Now and
+  then a product's loop is kept up for over a second, until its clock has settled (column loop_s), and once more
+  with memory-bound work between (folder mixed/): the pair says how much of a product's time follows the clock,
+  and what clock a mix of work is left with.
   Operands and gradients are random (zeros draw less power), and rotate through more memory than the L2 holds.
   `us` is the median over several batches between CUDA events, enqueued ahead of the GPU so that no launch is
   waited for; `host_us` is what the host needs to enqueue one call, taken apart with an empty queue.
@@ -47,10 +48,11 @@ except ImportError:
     sys.exit("foretrain_sample: error: PyTorch is missing: run this with a Python that has torch")
 
 COLUMNS = ("operator", "impl", "pass", "dtype", "dims", "us", "spread", "host_us", "launches", "clock",
-           "power", "limit", "throttle", "share", "group")
+           "power", "limit", "throttle", "share", "loop_s", "group")
 COLLECTIVE_COLUMNS = ("collective", "bytes", "ranks", "ranks_per_node", "us", "spread", "algorithm", "protocol",
                       "source")
 MIXED_SHARES = (0.6, 0.3)  # of time in a product, where it is sampled a second time
+SETTLED_EVERY = 18  # shapes of a product, of which one is timed until its clock has settled
 DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -125,8 +127,9 @@ class Limits:
 
     def tokens_of(self, u, high=None):
         high = max(self.tokens[0], min(self.tokens[1], high or self.tokens[1]))
-        value = log_between(fraction(u, 4), self.tokens[0], high)
-        return rounded(value, 8 if self.tiny else pick(u, (128, 128, 128, 1)), self.tokens[0])
+        # Not by fraction(): four neighbours of the sequence differ in the first digits alone where its base is 2.
+        step = 8 if self.tiny else pick(u * 1021 % 1, (128, 128, 128, 1))
+        return rounded(log_between(u, self.tokens[0], high), step, self.tokens[0])
 
     def hidden_of(self, u):
         if self.tiny or u < 0.5:
@@ -191,6 +194,29 @@ def draw_attention(u, limits):
             "causal": 1}
 
 
+def draw_experts(u, limits):
+    """Rows of all experts of a GPU, and one of the products of a gated MLP."""
+    experts = pick(u[0], (2, 4, 8, 8, 16, 32, 64, 128))
+    hidden = min(limits.hidden_of(u[1]), 8192)
+    ffn = limits.aligned(u[2], limits.hidden[0], min(limits.hidden[1], 16384))
+    k, n = pick(u[3], ((hidden, ffn), (hidden, 2 * ffn), (ffn, hidden)))
+    rows = limits.tokens_of(u[4]) * pick(u[5], (1, 2, 2, 4))
+    rows = min(rows, int(limits.flops / (2.0 * k * n)) // 64 * 64, int(limits.elements // max(k, n)) * 2)
+    if rows < min(experts, limits.tokens[0]) or experts * k * n > 4 * limits.elements:
+        return None
+    return {"experts": experts, "m": rows, "k": k, "n": n}
+
+
+def draw_routed(u, limits):
+    top_k, width = pick(u[2], (1, 2, 2, 4, 6, 8, 8)), min(limits.hidden_of(u[1]), 8192)
+    return {"tokens": limits.tokens_of(u[0], limits.elements // (width * top_k)), "width": width, "top_k": top_k}
+
+
+def draw_route(u, limits):
+    experts = pick(u[1], (8, 16, 32, 60, 64, 128, 256))
+    return {"tokens": limits.tokens_of(u[0]), "experts": experts, "top_k": pick(u[2], (1, 2, 4, 6, 8))}
+
+
 def draw_rows(u, limits):
     """Scores of unfused attention: batch * heads * seq rows of seq columns."""
     columns = rounded(log_between(u[0], limits.seq[0], min(limits.seq[1], 16384)), 8 if limits.tiny else 64)
@@ -220,8 +246,9 @@ def draw_heads(u, limits):
 
 
 def draw_scores(u, limits):
+    """A mask is one for many heads: at least two of them, else a kernel runs that no model does."""
     dims = draw_rows(u, limits)
-    return {"tokens": dims["rows"], "width": dims["columns"]}
+    return {"tokens": max(dims["rows"], 2 * dims["columns"]), "width": dims["columns"]}
 
 
 def draw_embedding(u, limits):
@@ -243,10 +270,10 @@ def draw_gradient(u, limits):
 
 
 def draw_states(u, limits):
-    """Tensors of one size; one in eight is not a multiple of four, which takes kernels off their fast path."""
+    """Tensors of one size; one in five is not a multiple of four, which takes kernels off their fast path."""
     tensors = max(1, round(log_between(u[1], 1, 500)))
     each = log_between(u[0], *limits.parameters) / tensors
-    each = rounded(each, 64) if u[2] < 0.875 else rounded(each, 2) + 1
+    each = rounded(each, 64) if u[2] < 0.8 else rounded(each, 2) + 1
     return {"parameters": each * tensors, "tensors": tensors}
 
 
@@ -346,20 +373,20 @@ def forward_and_backward(function, inputs, gradients):
             "bwd": lambda: torch.autograd.grad(outputs, inputs, gradients, retain_graph=True)}
 
 
-@operator("linear", "aten", 50, draw_linear, product=True)
+@operator("linear", "aten", 55, draw_linear, product=True)
 def linear(o, d):
     x, w, dy = o.of(d["m"], d["k"]), o.of(d["n"], d["k"]), o.of(d["m"], d["n"])
     return {"fwd": lambda: F.linear(x, w), "dgrad": lambda: torch.matmul(dy, w),
             "wgrad": lambda: torch.matmul(dy.t(), x)}
 
 
-@operator("linear", "fused", 3, draw_linear, product=True)
+@operator("linear", "fused", 4, draw_linear, product=True)
 def linear_with_bias(o, d):  # the bias in the product's epilogue; its gradient is `bias bwd`
     x, w, b = o.of(d["m"], d["k"]), o.of(d["n"], d["k"]), o.of(d["n"])
     return {"fwd": lambda: F.linear(x, w, b)}
 
 
-@operator("batched_product", "aten", 3, draw_batched, product=True)
+@operator("batched_product", "aten", 5, draw_batched, product=True)
 def batched_product(o, d):
     x, y = o.of(d["batch"], d["m"], d["k"], grad=True), o.of(d["batch"], d["k"], d["n"], grad=True)
     return forward_and_backward(lambda: torch.bmm(x, y), (x, y), (o.of(d["batch"], d["m"], d["n"]),))
@@ -385,7 +412,7 @@ def sdpa(o, d, flash_only):
                                 (q, k, v), (dy,))
 
 
-@operator("attention", "sdpa", 12, draw_attention, product=True,
+@operator("attention", "sdpa", 20, draw_attention, product=True,
           needs=function_missing(F, "scaled_dot_product_attention"))
 def attention_sdpa(o, d):  # what PyTorch finds best: cuDNN on Hopper and later
     return sdpa(o, d, flash_only=False)
@@ -398,7 +425,7 @@ def flash_missing():
     return missing or ("" if torch.cuda.is_available() else "flash attention needs a GPU")
 
 
-@operator("attention", "flash", 4, draw_attention, product=True, needs=flash_missing)
+@operator("attention", "flash", 5, draw_attention, product=True, needs=flash_missing)
 def attention_flash(o, d):
     if not module_missing("flash_attn")():
         from flash_attn import flash_attn_func
@@ -421,7 +448,7 @@ def softmax_eager(o, d):  # Hugging Face: scale, add the mask, softmax in fp32, 
     return forward_and_backward(function, (x,), (o.of(repeats, d["columns"], d["columns"]),))
 
 
-@operator("softmax", "aten", 3, draw_rows)
+@operator("softmax", "aten", 4, draw_rows)
 def softmax_aten(o, d):
     x = o.of(d["rows"], d["columns"], grad=True)
     return forward_and_backward(lambda: F.softmax(x, dim=-1), (x,), (o.of(d["rows"], d["columns"]),))
@@ -439,7 +466,7 @@ def softmax_fused(o, d):
     return {"fwd": lambda: kernels.forward(x, 0.125), "bwd": lambda: kernels.backward(dy.clone(), y, 0.125)}
 
 
-@operator("masked_fill", "aten", 2, draw_scores)
+@operator("masked_fill", "aten", 2.5, draw_scores)
 def masked_fill(o, d):
     repeats, columns = d["tokens"] // d["width"], d["width"]
     x, dy = o.fresh(repeats, columns, columns), o.of(repeats, columns, columns)
@@ -448,7 +475,7 @@ def masked_fill(o, d):
     return {"fwd": lambda: x.masked_fill_(mask, -10000.0), "bwd": lambda: dy.masked_fill(mask, 0)}
 
 
-@operator("layernorm", "fused", 6, draw_pointwise)
+@operator("layernorm", "fused", 4, draw_pointwise)
 def layernorm(o, d):
     x, w, b = o.of(d["tokens"], d["width"], grad=True), o.of(d["width"], grad=True), o.of(d["width"], grad=True)
     return forward_and_backward(lambda: F.layer_norm(x, (d["width"],), w, b), (x, w, b),
@@ -466,14 +493,14 @@ def layernorm_eager(o, d):
     return forward_and_backward(function, (x, w, b), (o.of(d["tokens"], d["width"]),))
 
 
-@operator("rmsnorm", "fused", 6, draw_pointwise, needs=function_missing(F, "rms_norm"))
+@operator("rmsnorm", "fused", 4, draw_pointwise, needs=function_missing(F, "rms_norm"))
 def rmsnorm(o, d):
     x, w = o.of(d["tokens"], d["width"], grad=True), o.of(d["width"], grad=True)
     return forward_and_backward(lambda: F.rms_norm(x, (d["width"],), w, 1e-6), (x, w),
                                 (o.of(d["tokens"], d["width"]),))
 
 
-@operator("rmsnorm", "eager", 6, draw_pointwise)
+@operator("rmsnorm", "eager", 4, draw_pointwise)
 def rmsnorm_eager(o, d):  # Hugging Face's LlamaRMSNorm
     x, w = o.of(d["tokens"], d["width"], grad=True), o.of(d["width"], grad=True)
 
@@ -503,18 +530,25 @@ def head_dim_of(width):
     return next(size for size in (128, 96, 80, 64, 8, 2) if width % size == 0)
 
 
-@operator("rope", "eager", 6, draw_heads)
-def rope_eager(o, d):  # Hugging Face: queries and keys, seen as [1, heads, seq, head_dim]
+def sequences(tokens):
+    """(batch, length) of so many tokens: as many sequences, to 16, as leave each 2048 or more."""
+    batch = next(b for b in (16, 8, 4, 2, 1) if b == 1 or tokens % b == 0 and tokens >= 2048 * b)
+    return batch, tokens // batch
+
+
+@operator("rope", "eager", 4, draw_heads)
+def rope_eager(o, d):  # Hugging Face: queries and keys, seen as [batch, heads, seq, head_dim]
     size = head_dim_of(d["width"])
     heads = d["width"] // size
     kv_heads = max(1, heads // 5)
-    q, k = (o.of(1, d["tokens"], h, size).transpose(1, 2).detach().requires_grad_()
+    batch, length = sequences(d["tokens"])
+    q, k = (o.of(batch, length, h, size).transpose(1, 2).detach().requires_grad_()
             for h in (heads - kv_heads, kv_heads))
-    cos, sin = o.of(1, 1, d["tokens"], size), o.of(1, 1, d["tokens"], size)
+    cos, sin = o.of(batch, 1, length, size), o.of(batch, 1, length, size)
 
     def function():
         return q * cos + rotate_half(q) * sin, k * cos + rotate_half(k) * sin
-    gradients = tuple(o.of(1, h, d["tokens"], size) for h in (heads - kv_heads, kv_heads))
+    gradients = tuple(o.of(batch, h, length, size) for h in (heads - kv_heads, kv_heads))
     return forward_and_backward(function, (q, k), gradients)
 
 
@@ -541,18 +575,18 @@ activation("gelu", "aten", 3, F.gelu)
 activation("gelu_tanh", "aten", 4, lambda x: F.gelu(x, approximate="tanh"))
 activation("gelu", "eager", 4,  # Hugging Face's gelu_new
            lambda x: 0.5 * x * (1.0 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * torch.pow(x, 3.0)))))
-activation("swiglu", "eager", 6, lambda gate, up: F.silu(gate) * up, gated=True)
+activation("swiglu", "eager", 4, lambda gate, up: F.silu(gate) * up, gated=True)
 activation("geglu", "eager", 2, lambda gate, up: F.gelu(gate, approximate="tanh") * up, gated=True)
-activation("squared_relu", "eager", 1.4, lambda x: torch.square(F.relu(x)))
+activation("squared_relu", "eager", 2, lambda x: torch.square(F.relu(x)))
 
 
-@operator("add", "aten", 4, draw_pointwise)
+@operator("add", "aten", 3, draw_pointwise)
 def add(o, d):  # backward: the gradients of both uses of the input meet
     x, y, dx, dy = (o.of(d["tokens"], d["width"]) for _ in range(4))
     return {"fwd": lambda: x + y, "bwd": lambda: dx + dy}
 
 
-@operator("bias", "aten", 3, draw_wide)
+@operator("bias", "aten", 4, draw_wide)
 def bias(o, d):
     x, b, dy = o.of(d["tokens"], d["width"]), o.of(d["width"]), o.of(d["tokens"], d["width"])
     return {"fwd": lambda: x + b, "bwd": lambda: dy.sum(0)}
@@ -601,12 +635,12 @@ def xentropy(logits, labels):
     return SoftmaxCrossEntropyLoss.apply(logits, labels, 0.0, -100, True).mean()
 
 
-loss("fp32", 6, lambda logits, labels: F.cross_entropy(logits.float(), labels))  # Hugging Face
+loss("fp32", 5, lambda logits, labels: F.cross_entropy(logits.float(), labels))  # Hugging Face
 loss("aten", 3, F.cross_entropy)
 loss("fused", 3, xentropy, needs=module_missing("apex.contrib.xentropy"))
 
 
-@operator("accumulate", "aten", 2, draw_gradient)
+@operator("accumulate", "aten", 3, draw_gradient)
 def accumulate(o, d):
     total = o.fresh(d["n"], d["k"], dtype=torch.float32 if d["grad_bytes"] == 4 else o.dtype)
     gradient = o.of(d["n"], d["k"])
@@ -643,25 +677,25 @@ def adamw(name, weight, state_dtype, needs=None, **how):
     return build
 
 
-adamw("fused-bf16", 6, None, needs=fused_adamw_missing, fused=True)
+adamw("fused-bf16", 5, None, needs=fused_adamw_missing, fused=True)
 adamw("fused", 4, torch.float32, needs=fused_adamw_missing, fused=True)
-adamw("eager", 2, torch.float32, foreach=True)
+adamw("eager", 3, torch.float32, foreach=True)
 
 
-@operator("grad_norm", "aten", 1.6, draw_states, needs=function_missing(torch, "_foreach_norm"))
+@operator("grad_norm", "aten", 2.5, draw_states, needs=function_missing(torch, "_foreach_norm"))
 def grad_norm(o, d):
     gradients = tensors(o, d, torch.float32, fresh=False)
     return {"step": lambda: torch.linalg.vector_norm(torch.stack(list(torch._foreach_norm(gradients, 2.0))))}
 
 
-@operator("scale_grads", "aten", 1.2, draw_states, needs=function_missing(torch, "_foreach_mul_"))
+@operator("scale_grads", "aten", 2.5, draw_states, needs=function_missing(torch, "_foreach_mul_"))
 def scale_grads(o, d):
     gradients = tensors(o, d, torch.float32)
     return {"step": lambda: torch._foreach_mul_(gradients, 0.999)}
 
 
 def casts(name, source, target):
-    @operator(name, "aten", 1.2, draw_states, needs=function_missing(torch, "_foreach_copy_"))
+    @operator(name, "aten", 2.5, draw_states, needs=function_missing(torch, "_foreach_copy_"))
     def build(o, d):
         into = tensors(o, d, target or o.dtype)
         what = tensors(o, d, source or o.dtype, fresh=False)
@@ -673,23 +707,110 @@ casts("cast_grads", None, torch.float32)
 casts("cast_weights", torch.float32, None)
 
 
-@operator("zero_grads", "aten", 1, draw_states, needs=function_missing(torch, "_foreach_zero_"))
+@operator("zero_grads", "aten", 2.5, draw_states, needs=function_missing(torch, "_foreach_zero_"))
 def zero_grads(o, d):
     gradients = tensors(o, d, torch.float32)
     return {"step": lambda: torch._foreach_zero_(gradients)}
 
 
-# Grouped expert products and the permutation of tokens join here once Foretrain's vocabulary
-# (src/spec/operator_kind.h) has words for them.
+def routed_rows(o, rows, experts):
+    """The rows of each expert, as many as chance gives: rows by expert, and where each expert's end."""
+    ids = torch.randint(experts, (rows,), device=o.device)
+    counts = torch.bincount(ids, minlength=experts)
+    return counts.tolist(), torch.cumsum(counts, 0).to(torch.int32)
+
+
+def expert_operands(o, d):
+    x, dy = o.of(d["m"], d["k"]), o.of(d["m"], d["n"])
+    return x, o.of(d["experts"], d["n"], d["k"]), dy
+
+
+@operator("grouped_product", "aten", 14, draw_experts, product=True, needs=function_missing(torch, "_grouped_mm"))
+def grouped_product(o, d):
+    x, w, dy = expert_operands(o, d)
+    ends = routed_rows(o, d["m"], d["experts"])[1]
+    return {"fwd": lambda: torch._grouped_mm(x, w.transpose(-2, -1), offs=ends),
+            "dgrad": lambda: torch._grouped_mm(dy, w, offs=ends),
+            "wgrad": lambda: torch._grouped_mm(dy.t(), x, offs=ends)}
+
+
+@operator("grouped_product", "fused", 8, draw_experts, product=True, needs=module_missing("grouped_gemm"))
+def grouped_product_library(o, d):
+    from grouped_gemm import backend
+    x, w, dy = expert_operands(o, d)
+    counts = torch.tensor(routed_rows(o, d["m"], d["experts"])[0])
+    return {"fwd": lambda: backend.gmm(x, w, counts, trans_b=True), "dgrad": lambda: backend.gmm(dy, w, counts),
+            "wgrad": lambda: backend.gmm(dy, x, counts, trans_a=True)}
+
+
+@operator("grouped_product", "eager", 3, draw_experts, product=True)
+def grouped_product_eager(o, d):  # one product an expert
+    x, w, dy = expert_operands(o, d)
+    counts = routed_rows(o, d["m"], d["experts"])[0]
+    parts = [p for p in zip(x.split(counts), w.unbind(0), dy.split(counts)) if len(p[0])]
+    return {"fwd": lambda: [F.linear(x, w) for x, w, _ in parts],
+            "dgrad": lambda: [torch.matmul(dy, w) for _, w, dy in parts],
+            "wgrad": lambda: [torch.matmul(dy.t(), x) for x, _, dy in parts]}
+
+
+def expert_order(o, d):
+    """For each row in the order of the experts, the token that it is of."""
+    chosen = torch.randint(64, (d["tokens"] * d["top_k"],), device=o.device)
+    return torch.div(chosen.argsort(), d["top_k"], rounding_mode="floor")
+
+
+@operator("permute", "eager", 4, draw_routed)
+def permute(o, d):
+    x, source = o.of(d["tokens"], d["width"], grad=True), expert_order(o, d)
+    return forward_and_backward(lambda: x.index_select(0, source), (x,), (o.of(len(source), d["width"]),))
+
+
+@operator("unpermute", "eager", 4, draw_routed)
+def unpermute(o, d):  # rows weighed by the router, and summed
+    source = expert_order(o, d)
+    rows, weights = o.of(len(source), d["width"], grad=True), o.of(len(source), 1, grad=True)
+
+    def function():
+        total = torch.zeros(d["tokens"], d["width"], dtype=rows.dtype, device=rows.device)
+        return total.index_add(0, source, rows * weights)
+    return forward_and_backward(function, (rows, weights), (o.of(d["tokens"], d["width"]),))
+
+
+@operator("route", "eager", 3, draw_route)
+def route(o, d):  # from the router's logits to the weights and the order of rows; backward to the logits
+    logits = o.of(d["tokens"], d["experts"], grad=True)
+
+    def function():
+        weights, chosen = torch.topk(F.softmax(logits, dim=-1, dtype=torch.float32), d["top_k"], dim=-1)
+        ids = chosen.view(-1)
+        ids.argsort()
+        torch.cumsum(torch.histc(ids.float(), bins=d["experts"], min=0, max=d["experts"] - 1), 0)
+        return weights / weights.sum(-1, keepdim=True)
+    return forward_and_backward(function, (logits,), (o.of(d["tokens"], d["top_k"], dtype=torch.float32),))
 
 
 class Options:
     compile = False  # --compile, known before families are asked whether they can run
 
 
-def compiled(name, weight, draw, make):
+COMPILED_AT = {"tokens": 8192, "width": 4096}  # how a kernel is tiled is chosen by the first shape that it sees
+
+
+def compile_once(made):
+    import torch._dynamo.config as dynamo
+    import torch._functorch.config as functorch
+    functorch.donated_buffer = False  # a backward that is run again must not give its inputs away
+    dynamo.cache_size_limit = 64  # beyond it PyTorch runs the function as it is written
+    function, inputs, gradients = made
+    function = torch.compile(function, dynamic=True)
+    forward_and_backward(lambda: function(*inputs), tuple(i for i in inputs if i.requires_grad), gradients)["bwd"]()
+    return function
+
+
+def compiled(name, weight, draw, make, bias=False):
     """One kernel made by torch.compile (--compile): implementation `fused`. make(o, d) gives function,
-    inputs and the gradients of its outputs; shapes stay symbolic, so that it is compiled once."""
+    inputs and the gradients of its outputs; shapes stay symbolic, so that it is compiled once. A bias has the
+    gradient of the first input summed over tokens, by a kernel of its own as in Megatron."""
     made = {}
 
     def needs():
@@ -701,36 +822,36 @@ def compiled(name, weight, draw, make):
 
     @operator(name, "fused", weight, draw, needs=needs)
     def build(o, d):
-        function, inputs, gradients = make(o, d)
         if name not in made:
-            import torch._functorch.config as functorch
-            functorch.donated_buffer = False  # a backward that is run again must not give its inputs away
-            made[name] = torch.compile(function, dynamic=True)
-        return forward_and_backward(lambda: made[name](*inputs), tuple(i for i in inputs if i.requires_grad),
-                                    gradients)
+            made[name] = compile_once(make(o, COMPILED_AT))
+        function, inputs, gradients = make(o, d)
+        passes = forward_and_backward(lambda: made[name](*inputs), tuple(i for i in inputs if i.requires_grad),
+                                      gradients)
+        backward = passes["bwd"]
+        return dict(passes, bwd=lambda: backward()[0].sum(0)) if bias else passes
 
 
 def pointwise_inputs(o, d, count, rows=0):
     inputs = [o.of(d["tokens"], d["width"], grad=True) for _ in range(count)]
-    inputs += [o.of(d["width"], grad=True) for _ in range(rows)]
-    return inputs, (o.of(d["tokens"], d["width"]),)
+    return inputs + [o.of(d["width"]) for _ in range(rows)], (o.of(d["tokens"], d["width"]),)
 
 
 def compiled_rope(o, d):
     size = head_dim_of(d["width"])
-    x = o.of(1, d["tokens"], d["width"] // size, size).transpose(1, 2).detach().requires_grad_()
-    cos, sin = o.of(1, 1, d["tokens"], size), o.of(1, 1, d["tokens"], size)
+    batch, length = sequences(d["tokens"])
+    x = o.of(batch, length, d["width"] // size, size).transpose(1, 2).detach().requires_grad_()
+    cos, sin = o.of(batch, 1, length, size), o.of(batch, 1, length, size)
     return (lambda x, cos, sin: x * cos + rotate_half(x) * sin, (x, cos, sin),
-            (o.of(1, d["width"] // size, d["tokens"], size),))
+            (o.of(batch, d["width"] // size, length, size),))
 
 
 compiled("swiglu", 3, draw_wide, lambda o, d: (lambda gate, up: F.silu(gate) * up, *pointwise_inputs(o, d, 2)))
 compiled("gelu", 2, draw_wide, lambda o, d: (
     lambda x: 0.5 * x * (1.0 + torch.tanh(0.7978845608 * (x + 0.044715 * x * x * x))), *pointwise_inputs(o, d, 1)))
 compiled("bias_gelu", 2, draw_wide, lambda o, d: (
-    lambda x, b: F.gelu(x + b, approximate="tanh"), *pointwise_inputs(o, d, 1, rows=1)))
+    lambda x, b: F.gelu(x + b, approximate="tanh"), *pointwise_inputs(o, d, 1, rows=1)), bias=True)
 compiled("bias_dropout_add", 2, draw_pointwise, lambda o, d: (
-    lambda x, y, b: y + F.dropout(x + b, 0.1), *pointwise_inputs(o, d, 2, rows=1)))
+    lambda x, y, b: y + F.dropout(x + b, 0.1), *pointwise_inputs(o, d, 2, rows=1)), bias=True)
 compiled("rope", 3, draw_heads, compiled_rope)
 
 
@@ -812,9 +933,10 @@ class Nvml:
 # ---------------------------------------------------------------------------------------------------------
 
 class Timing:
-    def __init__(self, us, spread, host_us, clock=None, power=None, limit=None, throttle="", share=None):
+    def __init__(self, us, spread, host_us, clock=None, power=None, limit=None, throttle="", share=None,
+                 loop_s=None):
         self.us, self.spread, self.host_us, self.clock = us, spread, host_us, clock
-        self.power, self.limit, self.throttle, self.share = power, limit, throttle, share
+        self.power, self.limit, self.throttle, self.share, self.loop_s = power, limit, throttle, share, loop_s
 
 
 def relative_spread(values):
@@ -831,13 +953,14 @@ class CpuTimer:
     def keep_busy(self):
         pass
 
-    def measure(self, calls, product, share, lead=1.0):
+    def measure(self, calls, product, share, lead=1.0, settled=False):
         times = []
         for i in range(3):
             start = time.perf_counter()
             calls[i % len(calls)]()
             times.append((time.perf_counter() - start) * 1e6)
-        return Timing(max(median(times), 0.001), relative_spread(times), median(times), share=share)
+        return Timing(max(median(times), 0.001), relative_spread(times), median(times), share=share,
+                      loop_s=sum(times) / 1e6)
 
     def describe(self):
         return {"device": "cpu"}
@@ -849,12 +972,10 @@ class CudaTimer:
     BATCH_US = 1000  # time of a batch between two events, if one call is not longer
     MOST_CALLS = 24  # a batch's calls
     SPIN = 200000    # cycles of the kernel that measures the clock
-    SAMPLE_US = {True: 45e3, False: 30e3}  # of a product, of any other operator
-    # A governor averages power over some 0.3 s, so the clock takes that long to follow a change of load. Products
-    # warm up for such a stretch at a time, until two in a row have the same clock; the others all run in the
-    # same mix, and need one.
-    WARM_US = {True: 30e3, False: 15e3}
-    MOST_WARM = {True: 9, False: 1}
+    WARM_US, SAMPLE_US = 15e3, 30e3
+    # A governor averages power over some 0.3 s, and now and then overshoots for as long: the clock that a loop
+    # settles at is a mean over a longer time.
+    SETTLED_WARM_US, SETTLED_US = 300e3, 900e3
     unsteady = 0.1  # a spread above which something else was timed: the host fell behind, say
 
     def __init__(self, device):
@@ -956,9 +1077,9 @@ class CudaTimer:
             gpu_us = min(gpu_us, start.elapsed_time(end) * 1000 / 8)
         return gpu_us, host_us
 
-    def measure(self, calls, product, share, lead=1.3):
+    def measure(self, calls, product, share, lead=1.3, settled=False):
         """`calls` do the same on different operands. `share` is the share of time in products; `lead` how far
-        the host is kept ahead, in times of what it needs."""
+        the host is kept ahead, in times of what it needs; `settled`: long enough for the clock to settle."""
         calls[0]()
         gpu_us, host_us = self._estimate(calls)
         count = max(1, min(self.MOST_CALLS, int(self.BATCH_US / gpu_us)))
@@ -973,7 +1094,11 @@ class CudaTimer:
             between_us = batch_us * share / (1 - share)
         fills = math.ceil(max(between_us, ahead_us if lead * host_us > gpu_us else 0) / fill_us - 0.25)
         round_us = batch_us + fills * fill_us
-        rounds = max(5 if round_us < 40e3 else 3, min(20, round(self.SAMPLE_US[product] / round_us)))
+        settled = settled and not (share >= 1 and fills)  # other products between: not this one's clock
+        if settled:
+            rounds = max(5, round(self.SETTLED_US / round_us))
+        else:
+            rounds = max(5 if round_us < 40e3 else 3, min(20, round(self.SAMPLE_US / round_us)))
 
         def one_round(first, probe):
             for _ in range(fills):
@@ -987,39 +1112,30 @@ class CudaTimer:
             torch.cuda._sleep(self.SPIN)
             return start, end, self._event()
 
-        self._warm(one_round, count, max(1, round(self.WARM_US[product] / round_us)), self.MOST_WARM[product])
+        began = self._event()
+        for i in range(max(1, round((self.SETTLED_WARM_US if settled else self.WARM_US) / round_us))):
+            one_round(i * count, False)
         warmed = self._event()
-        step = max(1, rounds // 4)
+        step = max(1, rounds // (24 if settled else 4))
         found = [one_round(i * count, i % step == step - 1) for i in range(rounds)]
         clocks, powers, throttle = self._watch(warmed, found[-1][1])
         self.sync()
         times = [start.elapsed_time(end) * 1000 / count for start, end, _ in found]
-        clocks = [self._clock(end, spun) for _, end, spun in found if spun] or clocks
-        products_us = total_us = median(times) * count + fills * fill_us
+        clocks = [self._clock(end, spun) for _, end, spun in found if spun] or clocks[-8:]
+        powers = powers if settled else powers[-8:]  # readings lag
+        usual = statistics.fmean if settled else median  # the time and the clock of all of it, or of no hiccup
+        us = usual(times)
+        products_us = total_us = us * count + fills * fill_us
         if not product:
             products_us = fills * fill_us
         elif share < 1:
-            products_us = median(times) * count
-        return Timing(median(times), relative_spread(times), host_us, median(clocks) if clocks else None,
+            products_us = us * count
+        return Timing(us, relative_spread(times), host_us, usual(clocks) if clocks else None,
                       statistics.fmean(powers) if powers else None, self.nvml.limit(), throttle,
-                      products_us / total_us)
+                      products_us / total_us, began.elapsed_time(found[-1][1]) / 1000)
 
     def _clock(self, end, spun):
         return self.SPIN / max(end.elapsed_time(spun) * 1000 - self._spin_us, 1)
-
-    def _warm(self, one_round, count, rounds, most):
-        """The loop itself, until its clock stands still; one stretch is enqueued while the last is looked at."""
-        probes, clocks = [], []
-        for _ in range(most):
-            for i in range(rounds - 1):
-                one_round(i * count, False)
-            probes.append(one_round((rounds - 1) * count, True))
-            if len(probes) < 2 or not probes[-2][2]:
-                continue
-            probes[-2][2].synchronize()
-            clocks.append(self._clock(*probes[-2][1:]))
-            if len(clocks) >= 2 and abs(clocks[-1] / clocks[-2] - 1) < 0.015:
-                return
 
     def _watch(self, begin, end):
         """Clock, power and throttle reasons while the GPU works off its queue."""
@@ -1035,7 +1151,7 @@ class CudaTimer:
                     clocks.append(reading)
                 throttle = self.nvml.throttle()
             if done:
-                return clocks[-8:], powers[-8:], throttle
+                return clocks, powers, throttle
             time.sleep(0.005)
 
 
@@ -1157,9 +1273,9 @@ class Design:
         self.skipped_in_a_row += 1
 
     def _fill(self, count):
-        tries = 0
-        while len(self._ahead) < count and tries < 400:
-            tries += 1
+        tries = 400 + 8 * len(self._taken)  # a resumed sequence passes what is taken; a tiny space runs out
+        while len(self._ahead) < count and tries > 0:
+            tries -= 1
             dims = self.family.draw(halton(self._index, 6, self._seed), self._limits)
             self._index += 1
             if dims and dims_text(dims) not in self._taken and dims not in self._ahead:
@@ -1304,20 +1420,22 @@ class Sampler:
         rows, mixed = [], []
         share = 1.0 if family.product else self._options.share
         passes = list(sets[0])
+        # Now and then one pass until its clock has settled, alone and with memory-bound work between.
+        turn, rest = divmod(number, SETTLED_EVERY)
+        settled = passes[turn % len(passes)] if family.product and rest == 0 else None
         for which in passes:
-            rows += self._steady_row(family, dims, which, [calls[which] for calls in sets], share)
-        if family.product and number % 2 == 0:
-            number //= 2
-            which = passes[number % len(passes)]
-            mixed_share = MIXED_SHARES[number // len(passes) % len(MIXED_SHARES)]
-            mixed += self._steady_row(family, dims, which, [calls[which] for calls in sets], mixed_share)
+            calls = [calls[which] for calls in sets]
+            rows += self._steady_row(family, dims, which, calls, share, which == settled)
+            if which == settled:
+                mixed_share = MIXED_SHARES[turn // len(passes) % len(MIXED_SHARES)]
+                mixed += self._steady_row(family, dims, which, calls, mixed_share, True)
         return rows, mixed
 
-    def _steady_row(self, family, dims, which, calls, share):
+    def _steady_row(self, family, dims, which, calls, share, settled):
         """A row, or none where even with the host further ahead the times scatter."""
-        timing = self._timer.measure(calls, family.product, share)
+        timing = self._timer.measure(calls, family.product, share, settled=settled)
         if timing.spread > self._timer.unsteady:
-            timing = self._timer.measure(calls, family.product, share, lead=4)
+            timing = self._timer.measure(calls, family.product, share, lead=4, settled=settled)
         if timing.spread > self._timer.unsteady:
             self._note_skipped(family, dims, f"{which}: unsteady, spread {timing.spread:.2f}")
             return []
@@ -1328,7 +1446,8 @@ class Sampler:
                 "dims": dims_text(dims), "us": digits(timing.us, 5), "spread": digits(timing.spread, 2),
                 "host_us": digits(timing.host_us, 3), "clock": digits(timing.clock, 4),
                 "power": digits(timing.power, 3),
-                "limit": digits(timing.limit, 3), "throttle": timing.throttle, "share": digits(timing.share, 2)}
+                "limit": digits(timing.limit, 3), "throttle": timing.throttle, "share": digits(timing.share, 2),
+                "loop_s": digits(timing.loop_s, 2)}
 
 
 def count_launches(families, limits, operands, seed):

@@ -223,7 +223,7 @@ class Files(InFolder):
         class Restless(sampler.CpuTimer):
             unsteady, leads = 0.1, []
 
-            def measure(self, calls, product, share, lead=1.3):
+            def measure(self, calls, product, share, lead=1.3, settled=False):
                 self.leads.append(lead)
                 return sampler.Timing(5.0, 0.3 if calls[0]() == "restless" else 0.01, 1.0, share=share)
         family = sampler.Family("add", "aten", 1, sampler.draw_pointwise,

@@ -16,6 +16,21 @@ bool says_all(const Sample& sample) {
          sample.product_share.value_or(1) > 0;
 }
 
+// A clock follows a change of load within some 0.3 s, and overshoots now and then for as long: only that of a
+// long loop has settled.
+bool has_settled(const Sample& sample) {
+  constexpr double kSettledSeconds = 0.8;
+  return sample.loop_s.value_or(0) >= kSettledSeconds;
+}
+
+// Those that have settled, or all where few have.
+std::vector<const Sample*> clocks_to_believe(std::vector<const Sample*> told) {
+  const auto settled = [](const Sample* sample) { return has_settled(*sample); };
+  if (static_cast<std::size_t>(std::count_if(told.begin(), told.end(), settled)) >= kFewest)
+    std::erase_if(told, [&](const Sample* sample) { return !settled(sample); });
+  return told;
+}
+
 // A sample's loop at the reference clock.
 PowerLoad loop_of(const Sample& sample, const Gpu& gpu, const PowerModel& power, double clocked_share) {
   OperatorCost product;
@@ -90,6 +105,7 @@ Smooth fit_energy(std::span<const Sample* const> samples, const Gpu& gpu, const 
   std::vector<const Sample*> told;
   for (const Sample* sample : samples)
     if (says_all(*sample)) told.push_back(sample);
+  told = clocks_to_believe(std::move(told));
   if (told.size() < kFewest) return {};
   std::stable_sort(told.begin(), told.end(), [](const Sample* a, const Sample* b) {
     return shape_hash(a->op, 5) < shape_hash(b->op, 5);
@@ -116,9 +132,11 @@ Smooth fit_energy(std::span<const Sample* const> samples, const Gpu& gpu, const 
 std::optional<PowerFit> fit_power(const std::vector<Sample>& samples, const Gpu& gpu,
                                   const std::function<double(const Operator&)>& clocked_share) {
   std::vector<const Sample*> told;
-  std::vector<double> shares;
   for (const Sample& sample : samples)
-    if (says_all(sample)) told.push_back(&sample), shares.push_back(clocked_share(sample.op));
+    if (says_all(sample)) told.push_back(&sample);
+  told = clocks_to_believe(std::move(told));
+  std::vector<double> shares;
+  for (const Sample* sample : told) shares.push_back(clocked_share(sample->op));
   if (told.size() < kFewest || gpu.clock_max_mhz <= 0) return std::nullopt;
   const double cap = gpu.power_cap_w, static_w = kStaticShare * cap;
   const double rate = gpu.rate(told.front()->op.dtype).value, stream = gpu.hbm.value;

@@ -48,6 +48,24 @@ TEST_CASE("the figures that made a card's clocks are found again from the clocks
   CHECK(fit->model.exponent == doctest::Approx(truth.exponent).epsilon(0.1));
 }
 
+TEST_CASE("clocks that had no time to settle are left out where enough others had") {
+  const Gpu gpu = Catalog().gpu("h200-141gb-sxm").value();
+  const PowerModel truth{100, 70e-12, 2.4e-12, 3, gpu.clock_max_mhz};
+  std::vector<Sample> samples = loops(gpu, truth);
+  for (Sample& sample : samples) sample.loop_s = 1.2;
+  std::vector<Sample> hasty = samples;
+  for (Sample& sample : hasty) sample.loop_s = 0.05, sample.clock_mhz = 1900;
+  samples.insert(samples.end(), hasty.begin(), hasty.end());
+  const auto share = [](const Operator&) { return kShare; };
+  const auto fit = fit_power(samples, gpu, share);
+  REQUIRE(fit);
+  CHECK(fit->samples == 60);
+  CHECK(fit->model.exponent == doctest::Approx(truth.exponent).epsilon(0.1));
+  const auto of_hasty = fit_power(hasty, gpu, share);
+  REQUIRE(of_hasty);
+  CHECK(of_hasty->samples == 60);
+}
+
 TEST_CASE("samples that do not say their clock teach nothing about power") {
   const Gpu gpu = Catalog().gpu("h200-141gb-sxm").value();
   std::vector<Sample> samples = loops(gpu, {100, 70e-12, 2.4e-12, 3, gpu.clock_max_mhz});

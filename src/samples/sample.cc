@@ -26,12 +26,13 @@ enum Column {
   kLimit,
   kThrottle,
   kShare,
+  kLoop,
   kGroup,
   kColumnCount
 };
 constexpr std::array<std::string_view, kColumnCount> kColumnNames = {
     "operator", "impl",  "pass",  "dtype", "dims",     "us",    "spread", "host_us",
-    "launches", "clock", "power", "limit", "throttle", "share", "group"};
+    "launches", "clock", "power", "limit", "throttle", "share", "loop_s", "group"};
 constexpr int kRequired[] = {kOperator, kImpl, kPass, kDims, kUs};
 
 constexpr double kMaxUs = 1e12;  // eleven days
@@ -58,6 +59,7 @@ Result<Sample> read_sample(const SampleTable& table, std::size_t row) {
   TRY_ASSIGN(sample.power_w, table.number(row, kPower, 0, true, 1e5));
   TRY_ASSIGN(sample.limit_w, table.number(row, kLimit, 0, false, 1e5));
   TRY_ASSIGN(sample.product_share, table.number(row, kShare, 0, true, 1));
+  TRY_ASSIGN(sample.loop_s, table.number(row, kLoop, 0, true, 1e9));
   sample.throttle = std::string(table.text(row, kThrottle));
   TRY_ASSIGN(const auto launches, table.whole(row, kLaunches, 1, 1'000'000));
   if (launches) sample.op.launches = static_cast<std::int32_t>(*launches);
@@ -97,12 +99,12 @@ std::string to_csv(const std::vector<Sample>& samples) {
   for (const Sample& s : samples) {
     for (const std::string* label : {&s.group, &s.throttle})
       CHECK_THAT(label->find_first_of(",\"\r\n") == std::string::npos);
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", name(s.op.kind), impl_text(s.op),
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", name(s.op.kind), impl_text(s.op),
                         name(s.op.pass), name(s.op.dtype), sizes_text(s.op), s.us,
                         s.spread > 0 ? fmt::format("{}", s.spread) : "", cell_of(s.host_us),
                         s.op.launches == usual_launches(s.op) ? "" : fmt::format("{}", s.op.launches),
                         cell_of(s.clock_mhz), cell_of(s.power_w), cell_of(s.limit_w), s.throttle,
-                        cell_of(s.product_share), s.group);
+                        cell_of(s.product_share), cell_of(s.loop_s), s.group);
   }
   return text;
 }

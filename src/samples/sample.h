@@ -1,8 +1,9 @@
 // A sample: one operator timed on one GPU. Samples live in CSV files (docs/formats/samples.md):
-//   operator,impl,pass,dtype,dims,us,spread,host_us,launches,clock,power,limit,throttle,share,group
+//   operator,impl,pass,dtype,dims,us,spread,host_us,launches,clock,power,limit,throttle,share,loop_s,group
 // `us` is the median on the GPU, `spread` its relative standard deviation, `host_us` what the host needs to
 // launch it, clock in MHz, power and its enforced limit in W, `throttle` why the clock was held back, `share`
-// the part of the loop's time that products took. Columns stand in any order; operator, impl, pass, dims and
+// the part of the loop's time that products took, `loop_s` how long it ran: the clock of a long one has
+// settled. Columns stand in any order; operator, impl, pass, dims and
 // us must be there and filled, the others may be missing or empty (dtype: bf16). `group` is a label that a
 // study may keep together ("hidden=4096").
 #pragma once
@@ -25,6 +26,7 @@ struct Sample {
   std::optional<double> power_w;
   std::optional<double> limit_w;
   std::optional<double> product_share;
+  std::optional<double> loop_s;
   std::string throttle;
   std::string group;
   std::string source;  // file it came from, for reports

@@ -13,7 +13,8 @@ using namespace foretrain;
 namespace {
 
 constexpr const char* kHeader =
-    "operator,impl,pass,dtype,dims,us,spread,host_us,launches,clock,power,limit,throttle,share,group\n";
+    "operator,impl,pass,dtype,dims,us,spread,host_us,launches,clock,power,limit,throttle,share,loop_s,"
+    "group\n";
 
 std::string error_of(const std::string& text) {
   const auto samples = parse_samples(text, "s.csv");
@@ -36,7 +37,7 @@ TEST_CASE("a full row") {
   const auto samples =
       parse_samples(std::string(kHeader) +
                         "linear,aten,wgrad,fp16,m=8 k=16 n=32,12.5,0.01,9.25,2,1410,398.5,400,power_cap,"
-                        "0.7,hidden=16\n",
+                        "0.7,1.25,hidden=16\n",
                     "s.csv");
   REQUIRE(samples);
   REQUIRE(samples->size() == 1);
@@ -53,6 +54,7 @@ TEST_CASE("a full row") {
   CHECK(s.limit_w == 400);
   CHECK(s.throttle == "power_cap");
   CHECK(s.product_share == 0.7);
+  CHECK(s.loop_s == 1.25);
   CHECK(parse_samples(to_csv(*samples), "s.csv") == *samples);
   CHECK(s.group == "hidden=16");
   CHECK(s.source == "s.csv");
@@ -69,8 +71,8 @@ TEST_CASE("columns in any order, five are enough, and what is written reads back
   CHECK(samples->at(0).host_us == std::nullopt);
   CHECK(parse_samples(to_csv(*samples), "s.csv") == *samples);
   CHECK(to_csv(*samples) == std::string(kHeader) +
-                                "gelu,tanh,fwd,bf16,tokens=9728 width=2816,33.174,,,,,,,,,\n"
-                                "adamw,fused-bf16,step,bf16,parameters=5 tensors=1,0.1,,,,,,,,,\n");
+                                "gelu,tanh,fwd,bf16,tokens=9728 width=2816,33.174,,,,,,,,,,\n"
+                                "adamw,fused-bf16,step,bf16,parameters=5 tensors=1,0.1,,,,,,,,,,\n");
 }
 
 TEST_CASE("a wrong header is refused where it is wrong") {
