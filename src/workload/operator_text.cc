@@ -18,6 +18,7 @@ constexpr std::int64_t kMaxExperts = 100'000;  // of one GPU; a loop launches a 
 void set_state_bytes(Operator& op, bool all_bf16) {
   constexpr std::int64_t mixed[] = {4, 2, 4, 4}, narrow[] = {2, 2, 2, 0};
   std::copy_n(all_bf16 ? narrow : mixed, 4, op.sizes.begin() + 2);
+  if (op.kind == OperatorKind::kCastGrads) op.sizes[2] = 2;  // kept in half precision, or nothing is cast
 }
 
 constexpr std::string_view kGeluTanh = "gelu_tanh";

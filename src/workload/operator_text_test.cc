@@ -72,6 +72,10 @@ TEST_CASE("words that name more than one thing") {
   REQUIRE(narrow);
   CHECK(narrow->sizes == std::array<std::int64_t, 6>{10, 2, 2, 2, 2, 0});
   CHECK(bytes(*narrow).value == 10 * 14);
+  // Gradients that are cast are kept in half precision: 2 bytes read, 4 written.
+  const auto cast = parse_operator("cast_grads", "aten", "step", "bf16", "parameters=10 tensors=2");
+  REQUIRE(cast);
+  CHECK(bytes(*cast).value == 10 * 6);
   CHECK(impl_text(*mixed) == "fused");
   CHECK(impl_text(*narrow) == "fused-bf16");
 }

@@ -1,0 +1,68 @@
+#include "cost/light_kernels.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace foretrain {
+namespace {
+
+double tensors_a_kernel(const Operator& op) {
+  switch (op.kind) {
+    case OperatorKind::kAdamw:
+      return op.impl == Impl::kEager ? 64 : 36;
+    case OperatorKind::kCastGrads:
+    case OperatorKind::kCastWeights:
+      return 64;
+    default:
+      return 110;
+  }
+}
+
+}  // namespace
+
+ListKernels list_kernels(const Operator& op) {
+  constexpr double kChunk = 65536, kBlocks = 320, kStep = 2048;
+  const double tensors = static_cast<double>(std::max<std::int64_t>(op.sizes[1], 1));
+  const double each = static_cast<double>(op.sizes[0]) / tensors;
+  ListKernels list;
+  list.blocks = tensors * std::ceil(each / kChunk);
+  list.kernels = std::max(std::ceil(list.blocks / kBlocks), std::ceil(tensors / tensors_a_kernel(op)));
+  list.steps = list.kernels * std::ceil(std::min(each, kChunk) / kStep);
+  return list;
+}
+
+ColumnSum column_sum(double tokens, double width, double sms) {
+  constexpr double kThreads = 128, kWide = 32, kHigh = kThreads / kWide, kSplitFrom = 256, kLeast = 16;
+  constexpr double kThreadsOfSm = 2048;
+  ColumnSum sum;
+  sum.values = std::ceil(tokens / kHigh);
+  if (sum.values < kSplitFrom) return sum;
+  const double columns = std::ceil(width / (4 * kWide));
+  const double fitting = std::ceil(sms * kThreadsOfSm / kThreads / columns);
+  const double blocks = std::max(std::min(fitting, std::ceil(sum.values / kLeast)),
+                                 std::ceil(sum.values / kSplitFrom));
+  if (blocks <= 1) return sum;
+  sum.values = std::ceil(sum.values / blocks);
+  sum.parts = std::ceil(blocks / kHigh);
+  return sum;
+}
+
+SoftmaxRow softmax_row(double columns, double element_bytes) {
+  constexpr double kThreads = 1024, kMostRegisters = 9, kShared = 48 * 1024, kOfWarp = 2048;
+  using Kind = SoftmaxRow::Kind;
+  SoftmaxRow row;
+  if (columns <= kOfWarp) {
+    row.padded = static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(std::max(columns, 32.0))));
+    return row;
+  }
+  row.registers = std::ceil(columns / kThreads);
+  const double round = kThreads * 16 / element_bytes;  // 16 bytes a thread
+  row.rest = std::ceil(std::fmod(columns, round) / kThreads);
+  row.kind = row.registers <= kMostRegisters             ? Kind::kRegisters
+             : columns * element_bytes < kShared - 128 ? Kind::kShared
+                                                         : Kind::kStreamed;
+  return row;
+}
+
+}  // namespace foretrain
