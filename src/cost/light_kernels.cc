@@ -40,8 +40,8 @@ ColumnSum column_sum(double tokens, double width, double sms) {
   if (sum.values < kSplitFrom) return sum;
   const double columns = std::ceil(width / (4 * kWide));
   const double fitting = std::ceil(sms * kThreadsOfSm / kThreads / columns);
-  const double blocks = std::max(std::min(fitting, std::ceil(sum.values / kLeast)),
-                                 std::ceil(sum.values / kSplitFrom));
+  const double blocks =
+      std::max(std::min(fitting, std::ceil(sum.values / kLeast)), std::ceil(sum.values / kSplitFrom));
   if (blocks <= 1) return sum;
   sum.values = std::ceil(sum.values / blocks);
   sum.parts = std::ceil(blocks / kHigh);
@@ -59,10 +59,28 @@ SoftmaxRow softmax_row(double columns, double element_bytes) {
   row.registers = std::ceil(columns / kThreads);
   const double round = kThreads * 16 / element_bytes;  // 16 bytes a thread
   row.rest = std::ceil(std::fmod(columns, round) / kThreads);
-  row.kind = row.registers <= kMostRegisters             ? Kind::kRegisters
+  row.kind = row.registers <= kMostRegisters           ? Kind::kRegisters
              : columns * element_bytes < kShared - 128 ? Kind::kShared
-                                                         : Kind::kStreamed;
+                                                       : Kind::kStreamed;
+  constexpr double kRegistersOfTwo = 6;  // with more, 1024 threads take over half of an SM's registers
+  if (row.kind == Kind::kRegisters && row.registers > kRegistersOfTwo) row.blocks = 1;
   return row;
+}
+
+NormRows norm_rows(const Operator& op, double sms) {
+  constexpr double kBlocks = 16, kStep = 512, kCache = 256 * 1024, kForRows = 0.6 * kCache;
+  const double rows = static_cast<double>(op.sizes[0]), width = static_cast<double>(op.sizes[1]);
+  const double tensors = op.pass == PassKind::kForward ? 1 : 2;
+  NormRows norm;
+  norm.steps = std::ceil(rows / (kBlocks * sms)) * std::ceil(width / kStep);
+  norm.read_again = std::max(0.0, 1 - kForRows / (kBlocks * tensors * width * bytes_of(op.dtype)));
+  return norm;
+}
+
+double gather_blocks(const Operator& op) {
+  constexpr double kBytes = 256 * 16;
+  const double row = static_cast<double>(op.sizes[1]) * bytes_of(op.dtype);
+  return static_cast<double>(op.sizes[0]) * std::ceil(row / kBytes);
 }
 
 }  // namespace foretrain

@@ -33,8 +33,24 @@ struct SoftmaxRow {
   enum class Kind : unsigned char { kWarp, kRegisters, kShared, kStreamed } kind = Kind::kWarp;
   double padded = 0;     // columns as a warp holds them
   double registers = 0;  // values a thread of a block holds
+  double blocks = 2;     // that an SM holds
   double rest = 0;       // steps of single elements after the last whole round of eight a thread
 };
 SoftmaxRow softmax_row(double columns, double element_bytes);
+
+// A norm in one kernel: a block of 128 threads goes through its row 512 elements at a time, 16 blocks an SM;
+// and then through it again, from the SM's cache as far as that holds the rows of its blocks (forward one
+// tensor, backward two).
+struct NormRows {
+  double steps = 0;       // one after the other, over all waves
+  double read_again = 0;  // share of a row that the cache has lost by then
+};
+inline constexpr double kNormAllAgain = 0.4;  // the rows fill all of it
+NormRows norm_rows(const Operator& op, double sms);
+
+// An embedding gathers rows by blocks of 256 threads, 16 bytes each. Its backward goes through the tokens one
+// by one up to 3072; more are sorted first.
+double gather_blocks(const Operator& op);
+inline constexpr double kTokensUnsorted = 3072;
 
 }  // namespace foretrain

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "cost/light_kernels.h"
 #include "cost/tiling.h"
 
 namespace foretrain {
@@ -65,6 +66,79 @@ double log2_of(double v) { return std::log2(std::max(v, 1.0)); }
 double alignment(std::int64_t size) {
   return static_cast<double>(
       std::min(std::countr_zero(static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1))), 7));
+}
+
+bool is_softmax(const Operator& op) {
+  const bool along_rows = op.kind == OperatorKind::kSoftmax || op.kind == OperatorKind::kCrossEntropy;
+  return along_rows && op.impl != Impl::kFused && op.pass == PassKind::kForward;
+}
+
+bool is_norm(const Operator& op) {
+  return (op.kind == OperatorKind::kLayernorm || op.kind == OperatorKind::kRmsnorm) &&
+         op.impl == Impl::kFused;
+}
+
+// What it reads: the loss of Hugging Face takes logits that were made fp32 before.
+double softmax_element(const Operator& op) {
+  return op.kind == OperatorKind::kCrossEntropy && op.impl == Impl::kEager ? 4 : bytes_of(op.dtype);
+}
+
+bool sums_columns(const Operator& op) {
+  return op.kind == OperatorKind::kBias && op.pass != PassKind::kForward;
+}
+
+// Where the shape of the kernels (cost/light_kernels.h) decides, and not their bytes alone.
+void add_kernel_terms(Terms& t, const Operator& op, const Gpu& gpu) {
+  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  const double stream = (bytes(op) / gpu.hbm).value, sms = static_cast<double>(gpu.sms);
+  if (is_optimizer(op.kind)) {
+    const ListKernels list = list_kernels(op);
+    const double waiting = list.steps * 0.5e-6;
+    t.add(list.kernels * 1e-6);
+    t.add(waiting);
+    t.add(std::max(waiting, stream));
+    t.add(row_loads(op) < 2 ? waiting : 0);
+  } else if (sums_columns(op)) {
+    const ColumnSum sum = column_sum(size(0), size(1), sms);
+    t.add(sum.values * 1e-7);
+    t.add(sum.parts * 1e-7);
+  } else if (is_softmax(op)) {
+    using Kind = SoftmaxRow::Kind;
+    const SoftmaxRow row = softmax_row(size(1), softmax_element(op));
+    const bool warp = row.kind == Kind::kWarp, registers = row.kind == Kind::kRegisters;
+    const bool streamed = row.kind == Kind::kStreamed;
+    const double padded = warp ? stream * row.padded / size(1) : 0;
+    t.add(padded);
+    t.add(row.padded > 1024 ? padded : 0);
+    const double slots = row.blocks * sms, waves = std::ceil(size(0) / slots);  // of blocks that hold a row
+    const double whole = stream * waves * slots / size(0), rows = waves * row.blocks * 1e-6;
+    t.add(warp ? 0 : whole);
+    t.add(registers ? rows * row.registers : 0);
+    t.add(registers && row.blocks == 1 ? rows * row.registers : 0);
+    t.add(streamed ? rows * row.rest : 0);
+    t.add(registers ? rows : 0);
+    t.add(streamed && slots * size(1) * softmax_element(op) > gpu.l2.value / 2 ? whole : 0);
+  } else if (is_norm(op)) {
+    const NormRows norm = norm_rows(op, sms);
+    t.add(norm.steps * 0.5e-6);
+    t.add(stream * norm.read_again);
+    t.add(norm.read_again > kNormAllAgain ? stream : 0);
+  } else if (op.kind == OperatorKind::kEmbedding && op.pass == PassKind::kForward) {
+    t.add(gather_blocks(op) * 1e-9);
+  } else if (op.kind == OperatorKind::kEmbedding) {
+    const bool sorted = size(0) > kTokensUnsorted;
+    t.add(sorted ? 1e-6 : 0);
+    t.add(sorted ? size(0) * size(1) * 4 / gpu.hbm.value : 0);
+    t.add(sorted ? 0 : size(0) * std::ceil(size(1) / 32 / (2 * sms)) * 1e-8);
+  } else if (op.kind == OperatorKind::kMaskedFill) {
+    t.add(size(0) > size(1) ? stream : 0);  // the mask of one square is spread over the others
+  } else if (op.kind == OperatorKind::kAccumulate) {
+    t.add(size(2) != bytes_of(op.dtype) ? stream : 0);  // two formats: element by element
+  } else if (op.kind == OperatorKind::kCopy && op.impl == Impl::kAten && op.pass != PassKind::kForward) {
+    constexpr std::int64_t kPage = 4096;
+    const double moved = size(0) * size(1) * bytes_of(op.dtype);
+    t.add(std::fmod(moved, kPage) != 0 ? 1e-6 : 0);  // the rest goes by a second kernel
+  }
 }
 
 }  // namespace
@@ -137,6 +211,7 @@ Terms physical_terms(const Operator& op, const Gpu& gpu) {
   if (op.kind == OperatorKind::kPermute || op.kind == OperatorKind::kUnpermute)
     t.add(bytes_of(op.dtype) * size(0) * size(1) * (size(2) - 1) / gpu.hbm.value);  // visited again, uncached
   if (op.kind == OperatorKind::kRoute) t.add(size(0) * size(2) * 1e-9);             // rows that are sorted
+  add_kernel_terms(t, op, gpu);
   return t;
 }
 
@@ -172,6 +247,36 @@ void add_product_features(Features& f, const Operator& op, const Gpu& gpu, const
   f.add(op.impl == Impl::kFused, 0.15);
   f.add(std::log2(finely_tiled_work(p.batch, p.m, p.k, p.n, sms, p.deviation).value / (2 * output * p.k)),
         0.4);
+}
+
+// Light operators change their kernel from one shape to the next; shapes of one kernel are alike.
+void add_kernel_features(Features& f, const Operator& op, const Gpu& gpu) {
+  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  if (is_optimizer(op.kind)) {
+    const ListKernels list = list_kernels(op);
+    f.add(log2_of(list.kernels), 0.25);
+    f.add(log2_of(list.steps / list.kernels), 0.25);
+  } else if (sums_columns(op)) {
+    const ColumnSum sum = column_sum(size(0), size(1), static_cast<double>(gpu.sms));
+    f.add(log2_of(sum.values), 0.25);
+    f.add(log2_of(sum.parts + 1), 0.25);
+  } else if (is_softmax(op)) {
+    const SoftmaxRow row = softmax_row(size(1), softmax_element(op));
+    f.add(static_cast<double>(row.kind), 1.0);
+    f.add(row.blocks, 0.5);
+    f.add(log2_of(row.padded), 0.5);
+  } else if (is_norm(op)) {
+    const NormRows norm = norm_rows(op, static_cast<double>(gpu.sms));
+    f.add(log2_of(norm.steps), 0.25);
+    f.add(norm.read_again, 0.5);
+  } else if (op.kind == OperatorKind::kEmbedding) {
+    const bool forward = op.pass == PassKind::kForward;
+    f.add(forward ? log2_of(gather_blocks(op) / size(0)) : size(0) > kTokensUnsorted, 0.5);
+  } else if (op.kind == OperatorKind::kMaskedFill) {
+    f.add(size(0) > size(1), 0.5);
+  } else if (op.kind == OperatorKind::kAccumulate) {
+    f.add(size(2) != bytes_of(op.dtype), 0.5);
+  }
 }
 
 }  // namespace
@@ -212,6 +317,7 @@ Features residual_features(const Operator& op, const Gpu& gpu) {
     f.add(log2_of(static_cast<double>(op.sizes[0]) * static_cast<double>(op.sizes[1])));
     f.add(alignment(op.sizes[1]), 0.08);
     f.add(row_loads(op) < 2, 0.5);
+    add_kernel_features(f, op, gpu);
   }
   return f;
 }

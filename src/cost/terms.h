@@ -12,7 +12,10 @@
 // Attention counts its head_dim padded to what kernels are built for, and waves of 128 queries.
 // All else: 1 us, bytes / bandwidth, rows (a row is a reduction of its own) or tensors, and the bytes again
 // where rows or tensors are no multiple of 8 elements; of rows sent to experts also those visited again, of
-// routes those that are sorted.
+// routes those that are sorted; then, where kernels and blocks decide the time more than bytes do (lists of
+// tensors, sums over tokens, softmax, norms, embeddings), what cost/light_kernels.h counts, and the bytes
+// again of those shapes that take a kernel of one element a load: a mask spread over many squares, a sum of
+// two formats.
 //
 // New terms and features go behind the others of their kind: a model without them stays what it was.
 #pragma once

@@ -1,0 +1,77 @@
+#include "cost/light_kernels.h"
+
+#include <doctest/doctest.h>
+
+using namespace foretrain;
+
+namespace {
+
+Operator of(OperatorKind kind, PassKind pass, std::int64_t first, std::int64_t second) {
+  Operator op;
+  op.kind = kind;
+  op.pass = pass;
+  op.sizes = {first, second};
+  return op;
+}
+
+}  // namespace
+
+TEST_CASE("a list of tensors takes a kernel for every 320 chunks, and for as many tensors as fit one") {
+  const auto zero = [](std::int64_t parameters, std::int64_t tensors) {
+    return list_kernels(of(OperatorKind::kZeroGrads, PassKind::kStep, parameters, tensors));
+  };
+  const std::int64_t chunk = 65536;
+  CHECK(zero(320 * chunk, 1).kernels == 1);
+  CHECK(zero(321 * chunk, 1).kernels == 2);
+  CHECK(zero(110 * 2048, 110).kernels == 1);
+  CHECK(zero(111 * 2048, 111).kernels == 2);
+  // A tensor of little more than a chunk takes two blocks.
+  CHECK(zero(110 * (chunk + 64), 110).blocks == 220);
+  // Each kernel lasts as long as its longest block: a whole chunk, or the one step of a small tensor.
+  CHECK(zero(640 * chunk, 1).steps == 2 * 32);
+  CHECK(zero(220 * 2048, 220).steps == 2);
+  // Four lists at once leave room for fewer tensors.
+  Operator adamw = of(OperatorKind::kAdamw, PassKind::kStep, 37 * 2048, 37);
+  adamw.impl = Impl::kFused;
+  CHECK(list_kernels(adamw).kernels == 2);
+}
+
+TEST_CASE("a sum over tokens is split over blocks from 256 values a thread on") {
+  const ColumnSum below = column_sum(1020, 4096, 132), above = column_sum(1024, 4096, 132);
+  CHECK(below.values == 255);
+  CHECK(below.parts == 0);
+  CHECK(above.values == 16);
+  CHECK(above.parts == 4);
+  // 2112 blocks of 128 threads fit the GPU; 32 columns of them leave 66 for the rows.
+  CHECK(column_sum(65536, 4096, 132).parts == 17);
+  CHECK(column_sum(65536, 4096, 132).values == 249);
+}
+
+TEST_CASE("a row of softmax is held by a warp, by registers, by shared memory, or not at all") {
+  using Kind = SoftmaxRow::Kind;
+  CHECK(softmax_row(2048, 2).kind == Kind::kWarp);
+  CHECK(softmax_row(1025, 2).padded == 2048);
+  CHECK(softmax_row(2049, 2).kind == Kind::kRegisters);
+  CHECK(softmax_row(2049, 2).registers == 3);
+  CHECK(softmax_row(6144, 2).blocks == 2);
+  CHECK(softmax_row(6145, 2).blocks == 1);
+  CHECK(softmax_row(9217, 2).kind == Kind::kShared);
+  CHECK(softmax_row(24000, 2).kind == Kind::kShared);
+  CHECK(softmax_row(24000, 4).kind == Kind::kStreamed);
+  CHECK(softmax_row(32768, 2).rest == 0);
+  CHECK(softmax_row(32000, 2).rest == 8);  // 7424 elements after three rounds of 8192
+}
+
+TEST_CASE("rows of a norm go in waves, and are read again where an SM's cache cannot hold them") {
+  const auto norm = [](PassKind pass, std::int64_t rows, std::int64_t width) {
+    return norm_rows(of(OperatorKind::kRmsnorm, pass, rows, width), 132);
+  };
+  CHECK(norm(PassKind::kForward, 2112, 4096).steps == 8);
+  CHECK(norm(PassKind::kForward, 2113, 4096).steps == 16);
+  CHECK(norm(PassKind::kForward, 2113, 4096).read_again == 0);
+  CHECK(norm(PassKind::kForward, 2113, 16384).read_again == doctest::Approx(1 - 0.6 * 256 / 512));
+  // 16 rows of both tensors of the backward fill the cache at 4096 elements.
+  CHECK(norm(PassKind::kBackward, 2113, 4096).read_again == doctest::Approx(kNormAllAgain));
+  CHECK(gather_blocks(of(OperatorKind::kEmbedding, PassKind::kForward, 10, 2048)) == 10);
+  CHECK(gather_blocks(of(OperatorKind::kEmbedding, PassKind::kForward, 10, 2049)) == 20);
+}
