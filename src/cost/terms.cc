@@ -68,6 +68,13 @@ double alignment(std::int64_t size) {
       std::min(std::countr_zero(static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1))), 7));
 }
 
+// Work of the block of 128 queries that sees all keys: where blocks are few, the SM that has it ends last.
+double longest_block(const Operator& op) {
+  const double products = op.pass == PassKind::kForward ? 4 : 10;
+  return products * 128 * static_cast<double>(op.sizes[3]) *
+         static_cast<double>(padded_head_dim(op.sizes[4]));
+}
+
 bool is_softmax(const Operator& op) {
   const bool along_rows = op.kind == OperatorKind::kSoftmax || op.kind == OperatorKind::kCrossEntropy;
   return along_rows && op.impl != Impl::kFused && op.pass == PassKind::kForward;
@@ -198,6 +205,8 @@ Terms physical_terms(const Operator& op, const Gpu& gpu) {
     const double n = std::ceil(size(3) / 128);
     t.add(padded * (n + 1) / n);  // blocks on the diagonal are worked off whole
     t.add(blocks * 128 * 1e-9);   // rows
+    t.add(longest_block(op) * sms / rate);
+    t.add(op.sizes[4] > 128 ? padded : 0);  // wide heads: other kernels, or smaller blocks
     return t;
   }
   t.add((bytes(op) / gpu.hbm).value);
@@ -313,6 +322,7 @@ Features residual_features(const Operator& op, const Gpu& gpu) {
     f.add(log2_of(heads / kv_heads), 0.1);
     f.add(heads > kv_heads, 0.2);
     f.add(std::min(log2_of(blocks / sms), 6.0), 0.15);
+    f.add(std::log2(1 + longest_block(op) * sms / work), 0.5);
   } else {
     f.add(log2_of(static_cast<double>(op.sizes[0]) * static_cast<double>(op.sizes[1])));
     f.add(alignment(op.sizes[1]), 0.08);

@@ -9,7 +9,8 @@
 //   sides along which memory runs): libraries then fall back to kernels that load one, two or four at a time.
 // A grouped product is a batch of one product an expert, of unequal rows (tiles_along); a loop of them fills
 // its waves expert by expert.
-// Attention counts its head_dim padded to what kernels are built for, and waves of 128 queries.
+// Attention counts its head_dim padded to what kernels are built for, waves of 128 queries, the last of which
+// sees all keys, and heads wider than 128 apart.
 // All else: 1 us, bytes / bandwidth, rows (a row is a reduction of its own) or tensors, and the bytes again
 // where rows or tensors are no multiple of 8 elements; of rows sent to experts also those visited again, of
 // routes those that are sorted; then, where kernels and blocks decide the time more than bytes do (lists of

@@ -50,6 +50,16 @@ TEST_CASE("Attention pays for the head_dim that kernels are built for") {
   CHECK(padded_head_dim(512) == 512);
 }
 
+TEST_CASE("One block of queries sees all keys, on one SM") {
+  // Two heads of 128 queries: half of the work of all, but a hundred times as long on one SM as on all of
+  // them.
+  Operator op;
+  op.kind = OperatorKind::kAttention;
+  op.sizes = {1, 2, 2, 128, 128, 0};
+  const Terms t = physical_terms(op, gpu());
+  CHECK(t.seconds[8] == doctest::Approx(flops(op).value / 2 / (100e12 / 100)));
+}
+
 TEST_CASE("Terms and features have one count a kind and pass, and none is negative or endless") {
   for (int kind = 0; kind < kOperatorKindCount; ++kind)
     for (const PassKind pass : {PassKind::kForward, PassKind::kBackward, PassKind::kStep}) {
@@ -58,17 +68,21 @@ TEST_CASE("Terms and features have one count a kind and pass, and none is negati
       const bool of_optimizer = is_optimizer(op.kind);
       if (of_optimizer != (pass == PassKind::kStep)) continue;
       op.pass = pass;
-      std::size_t terms = 0, features = 0;
-      for (const std::int64_t size : {1, 7, 128, 100000}) {
-        op.sizes = {size, size, size, size, size, of_optimizer ? 4 : 0};
-        const Terms t = physical_terms(op, gpu());
-        const Features f = residual_features(op, gpu());
-        REQUIRE(t.count <= kMaxTerms);
-        REQUIRE(f.count <= kMaxFeatures);
-        if (terms > 0) CHECK((t.count == terms && f.count == features));
-        terms = t.count, features = f.count;
-        for (std::size_t i = 0; i < t.count; ++i) CHECK((std::isfinite(t.seconds[i]) && t.seconds[i] >= 0));
-        for (const float v : f.view()) CHECK(std::isfinite(v));
+      for (std::size_t impl = 0; impl < kImplNames.size(); ++impl) {
+        op.impl = static_cast<Impl>(impl);
+        if (!has_impl(op.kind, op.impl)) continue;
+        std::size_t terms = 0, features = 0;
+        for (const std::int64_t size : {1, 7, 128, 100000}) {
+          op.sizes = {size, size, size, size, size, of_optimizer ? 4 : 0};
+          const Terms t = physical_terms(op, gpu());
+          const Features f = residual_features(op, gpu());
+          REQUIRE(t.count <= kMaxTerms);
+          REQUIRE(f.count <= kMaxFeatures);
+          if (terms > 0) CHECK((t.count == terms && f.count == features));
+          terms = t.count, features = f.count;
+          for (std::size_t i = 0; i < t.count; ++i) CHECK((std::isfinite(t.seconds[i]) && t.seconds[i] >= 0));
+          for (const float v : f.view()) CHECK(std::isfinite(v));
+        }
       }
     }
 }
