@@ -21,14 +21,33 @@ double tensors_a_kernel(const Operator& op) {
 
 }  // namespace
 
-ListKernels list_kernels(const Operator& op) {
+double ListKernels::seconds(double waiting, double stream) const {
+  double sum = 0;
+  for (const Wave& wave : each) sum += wave.count * std::max(waiting, stream * wave.blocks / blocks);
+  return sum;
+}
+
+ListKernels list_kernels(const Operator& op, double sms) {
   constexpr double kChunk = 65536, kBlocks = 320, kStep = 2048;
   const double tensors = static_cast<double>(std::max<std::int64_t>(op.sizes[1], 1));
-  const double each = static_cast<double>(op.sizes[0]) / tensors;
+  const double size = static_cast<double>(op.sizes[0]) / tensors, chunks = std::ceil(size / kChunk);
+  const bool fused_adamw = op.kind == OperatorKind::kAdamw && op.impl != Impl::kEager;
+  const double slots = (fused_adamw ? 2 : 4) * sms;
   ListKernels list;
-  list.blocks = tensors * std::ceil(each / kChunk);
-  list.kernels = std::max(std::ceil(list.blocks / kBlocks), std::ceil(tensors / tensors_a_kernel(op)));
-  list.steps = list.kernels * std::ceil(std::min(each, kChunk) / kStep);
+  list.blocks = tensors * chunks;
+  list.steps = std::ceil(std::min(size, kChunk) / kStep);
+  const double most = std::min(kBlocks, tensors_a_kernel(op) * chunks);
+  const double full = std::floor(list.blocks / most), rest = list.blocks - full * most;
+  list.kernels = full + (rest > 0 ? 1 : 0);
+  std::size_t next = 0;
+  const auto add = [&](double kernels, double blocks) {
+    const double waves = std::floor(blocks / slots), left = blocks - waves * slots;
+    list.each[next++] = {kernels * waves, slots};
+    list.each[next++] = {left > 0 ? kernels : 0, left};
+    list.waves += kernels * (waves + (left > 0 ? 1 : 0));
+  };
+  add(full, most);
+  add(1, rest);
   return list;
 }
 
@@ -48,18 +67,26 @@ ColumnSum column_sum(double tokens, double width, double sms) {
   return sum;
 }
 
-SoftmaxRow softmax_row(double columns, double element_bytes) {
-  constexpr double kThreads = 1024, kMostRegisters = 9, kShared = 48 * 1024, kOfWarp = 2048;
+double row_sum_values(double rows, double width, double sms) {
+  constexpr double kWarp = 32, kWarps = 16, kSplitFrom = 8192, kBlocksOfSm = 4;
+  const bool split = width >= kSplitFrom;
+  const double waves = std::ceil(rows / (split ? 1 : kWarps) / (kBlocksOfSm * sms));
+  return waves * std::ceil(width / kWarp / (split ? kWarps : 1));
+}
+
+SoftmaxRow softmax_row(double columns, double element_bytes, bool forward) {
+  constexpr double kThreads = 1024, kShared = 48 * 1024;
+  const double most_of_warp = forward ? 2048 : 1024, most_registers = forward ? 9 : 0;
   using Kind = SoftmaxRow::Kind;
   SoftmaxRow row;
-  if (columns <= kOfWarp) {
+  if (columns <= most_of_warp) {
     row.padded = static_cast<double>(std::bit_ceil(static_cast<std::uint64_t>(std::max(columns, 32.0))));
     return row;
   }
   row.registers = std::ceil(columns / kThreads);
   const double round = kThreads * 16 / element_bytes;  // 16 bytes a thread
   row.rest = std::ceil(std::fmod(columns, round) / kThreads);
-  row.kind = row.registers <= kMostRegisters           ? Kind::kRegisters
+  row.kind = row.registers <= most_registers           ? Kind::kRegisters
              : columns * element_bytes < kShared - 128 ? Kind::kShared
                                                        : Kind::kStreamed;
   constexpr double kRegistersOfTwo = 6;  // with more, 1024 threads take over half of an SM's registers

@@ -18,7 +18,7 @@ Operator of(OperatorKind kind, PassKind pass, std::int64_t first, std::int64_t s
 
 TEST_CASE("a list of tensors takes a kernel for every 320 chunks, and for as many tensors as fit one") {
   const auto zero = [](std::int64_t parameters, std::int64_t tensors) {
-    return list_kernels(of(OperatorKind::kZeroGrads, PassKind::kStep, parameters, tensors));
+    return list_kernels(of(OperatorKind::kZeroGrads, PassKind::kStep, parameters, tensors), 132);
   };
   const std::int64_t chunk = 65536;
   CHECK(zero(320 * chunk, 1).kernels == 1);
@@ -27,13 +27,28 @@ TEST_CASE("a list of tensors takes a kernel for every 320 chunks, and for as man
   CHECK(zero(111 * 2048, 111).kernels == 2);
   // A tensor of little more than a chunk takes two blocks.
   CHECK(zero(110 * (chunk + 64), 110).blocks == 220);
-  // Each kernel lasts as long as its longest block: a whole chunk, or the one step of a small tensor.
-  CHECK(zero(640 * chunk, 1).steps == 2 * 32);
-  CHECK(zero(220 * 2048, 220).steps == 2);
-  // Four lists at once leave room for fewer tensors.
-  Operator adamw = of(OperatorKind::kAdamw, PassKind::kStep, 37 * 2048, 37);
+  // A block lasts as long as its chunk, or the one step of a small tensor.
+  CHECK(zero(640 * chunk, 1).steps == 32);
+  CHECK(zero(220 * 2048, 220).steps == 1);
+}
+
+TEST_CASE("blocks of the fused AdamW fill an SM by two, so a full kernel is a wave and a rest") {
+  Operator adamw = of(OperatorKind::kAdamw, PassKind::kStep, 400 * 65536, 1);
   adamw.impl = Impl::kFused;
-  CHECK(list_kernels(adamw).kernels == 2);
+  const ListKernels list = list_kernels(adamw, 132);
+  CHECK(list.kernels == 2);
+  CHECK(list.waves == 3);  // 264, 56 and 80 blocks
+  CHECK(list.seconds(1, 0) == doctest::Approx(3));
+  CHECK(list.seconds(0, 4) == doctest::Approx(4));
+  CHECK(list.seconds(1, 4) == doctest::Approx(4 * 264 / 400.0 + 2));
+  adamw.sizes = {37 * 2048, 37};  // four lists at once leave room for 36 tensors
+  CHECK(list_kernels(adamw, 132).kernels == 2);
+}
+
+TEST_CASE("a row is summed by a warp, a long one by sixteen") {
+  CHECK(row_sum_values(8448, 4096, 132) == 128);
+  CHECK(row_sum_values(8449, 4096, 132) == 256);
+  CHECK(row_sum_values(528, 8192, 132) == 16);
 }
 
 TEST_CASE("a sum over tokens is split over blocks from 256 values a thread on") {
@@ -55,6 +70,7 @@ TEST_CASE("a row of softmax is held by a warp, by registers, by shared memory, o
   CHECK(softmax_row(2049, 2).registers == 3);
   CHECK(softmax_row(6144, 2).blocks == 2);
   CHECK(softmax_row(6145, 2).blocks == 1);
+  CHECK(softmax_row(1025, 2, false).kind == Kind::kShared);
   CHECK(softmax_row(9217, 2).kind == Kind::kShared);
   CHECK(softmax_row(24000, 2).kind == Kind::kShared);
   CHECK(softmax_row(24000, 4).kind == Kind::kStreamed);

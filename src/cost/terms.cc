@@ -75,9 +75,14 @@ double longest_block(const Operator& op) {
          static_cast<double>(padded_head_dim(op.sizes[4]));
 }
 
+// Lists of tensors: the optimizer's operators.
+bool takes_lists(const Operator& op) {
+  return op.kind >= OperatorKind::kAdamw && op.kind <= OperatorKind::kZeroGrads;
+}
+
 bool is_softmax(const Operator& op) {
-  const bool along_rows = op.kind == OperatorKind::kSoftmax || op.kind == OperatorKind::kCrossEntropy;
-  return along_rows && op.impl != Impl::kFused && op.pass == PassKind::kForward;
+  const bool loss = op.kind == OperatorKind::kCrossEntropy && op.pass == PassKind::kForward;
+  return (op.kind == OperatorKind::kSoftmax || loss) && op.impl != Impl::kFused;
 }
 
 bool is_norm(const Operator& op) {
@@ -90,28 +95,41 @@ double softmax_element(const Operator& op) {
   return op.kind == OperatorKind::kCrossEntropy && op.impl == Impl::kEager ? 4 : bytes_of(op.dtype);
 }
 
+// A norm in several kernels sums along rows, in either pass.
+bool sums_rows(const Operator& op) {
+  return (op.kind == OperatorKind::kLayernorm || op.kind == OperatorKind::kRmsnorm) &&
+         op.impl != Impl::kFused;
+}
+
+// The gradient of what all tokens share is summed over them.
 bool sums_columns(const Operator& op) {
-  return op.kind == OperatorKind::kBias && op.pass != PassKind::kForward;
+  const bool shared = op.kind == OperatorKind::kBias || op.kind == OperatorKind::kBiasGelu ||
+                      op.kind == OperatorKind::kBiasDropoutAdd || sums_rows(op);
+  return shared && op.pass != PassKind::kForward;
 }
 
 // Where the shape of the kernels (cost/light_kernels.h) decides, and not their bytes alone.
 void add_kernel_terms(Terms& t, const Operator& op, const Gpu& gpu) {
   const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
   const double stream = (bytes(op) / gpu.hbm).value, sms = static_cast<double>(gpu.sms);
-  if (is_optimizer(op.kind)) {
-    const ListKernels list = list_kernels(op);
+  if (takes_lists(op)) {
+    const ListKernels list = list_kernels(op, sms);
     const double waiting = list.steps * 0.5e-6;
     t.add(list.kernels * 1e-6);
-    t.add(waiting);
-    t.add(std::max(waiting, stream));
-    t.add(row_loads(op) < 2 ? waiting : 0);
+    t.add(list.waves * waiting);
+    t.add(list.seconds(waiting, stream));
+    t.add(list.seconds(2 * waiting, stream));
+    t.add(row_loads(op) < 2 ? list.waves * waiting : 0);
   } else if (sums_columns(op)) {
     const ColumnSum sum = column_sum(size(0), size(1), sms);
     t.add(sum.values * 1e-7);
     t.add(sum.parts * 1e-7);
+    t.add(sums_rows(op) ? row_sum_values(size(0), size(1), sms) * 1e-7 : 0);
+  } else if (sums_rows(op)) {
+    t.add(row_sum_values(size(0), size(1), sms) * 1e-7);
   } else if (is_softmax(op)) {
     using Kind = SoftmaxRow::Kind;
-    const SoftmaxRow row = softmax_row(size(1), softmax_element(op));
+    const SoftmaxRow row = softmax_row(size(1), softmax_element(op), op.pass == PassKind::kForward);
     const bool warp = row.kind == Kind::kWarp, registers = row.kind == Kind::kRegisters;
     const bool streamed = row.kind == Kind::kStreamed;
     const double padded = warp ? stream * row.padded / size(1) : 0;
@@ -261,16 +279,16 @@ void add_product_features(Features& f, const Operator& op, const Gpu& gpu, const
 // Light operators change their kernel from one shape to the next; shapes of one kernel are alike.
 void add_kernel_features(Features& f, const Operator& op, const Gpu& gpu) {
   const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
-  if (is_optimizer(op.kind)) {
-    const ListKernels list = list_kernels(op);
-    f.add(log2_of(list.kernels), 0.25);
-    f.add(log2_of(list.steps / list.kernels), 0.25);
+  if (takes_lists(op)) {
+    const ListKernels list = list_kernels(op, static_cast<double>(gpu.sms));
+    f.add(log2_of(list.waves), 0.25);
+    f.add(log2_of(list.steps), 0.25);
   } else if (sums_columns(op)) {
     const ColumnSum sum = column_sum(size(0), size(1), static_cast<double>(gpu.sms));
     f.add(log2_of(sum.values), 0.25);
     f.add(log2_of(sum.parts + 1), 0.25);
   } else if (is_softmax(op)) {
-    const SoftmaxRow row = softmax_row(size(1), softmax_element(op));
+    const SoftmaxRow row = softmax_row(size(1), softmax_element(op), op.pass == PassKind::kForward);
     f.add(static_cast<double>(row.kind), 1.0);
     f.add(row.blocks, 0.5);
     f.add(log2_of(row.padded), 0.5);
