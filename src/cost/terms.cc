@@ -225,6 +225,9 @@ Terms physical_terms(const Operator& op, const Gpu& gpu) {
     t.add(blocks * 128 * 1e-9);   // rows
     t.add(longest_block(op) * sms / rate);
     t.add(op.sizes[4] > 128 ? padded : 0);  // wide heads: other kernels, or smaller blocks
+    // Gradients of shared keys and values are made for each head of queries, and summed.
+    const double queries = size(0) * size(1) * size(3) * size(4) * bytes_of(op.dtype);
+    t.add(op.pass != PassKind::kForward && size(1) > size(2) ? queries / gpu.hbm.value : 0);
     return t;
   }
   t.add((bytes(op) / gpu.hbm).value);

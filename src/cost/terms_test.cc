@@ -60,6 +60,18 @@ TEST_CASE("One block of queries sees all keys, on one SM") {
   CHECK(t.seconds[8] == doctest::Approx(flops(op).value / 2 / (100e12 / 100)));
 }
 
+TEST_CASE("Gradients of shared keys are made for each head of queries") {
+  Operator op;
+  op.kind = OperatorKind::kAttention;
+  op.pass = PassKind::kBackward;
+  op.sizes = {1, 8, 8, 1000, 64, 1};
+  CHECK(physical_terms(op, gpu()).seconds[10] == 0);
+  op.sizes[2] = 2;
+  CHECK(physical_terms(op, gpu()).seconds[10] == doctest::Approx(8 * 1000 * 64 * 2 / 1e12));
+  op.pass = PassKind::kForward;
+  CHECK(physical_terms(op, gpu()).seconds[10] == 0);
+}
+
 TEST_CASE("Terms and features have one count a kind and pass, and none is negative or endless") {
   for (int kind = 0; kind < kOperatorKindCount; ++kind)
     for (const PassKind pass : {PassKind::kForward, PassKind::kBackward, PassKind::kStep}) {
