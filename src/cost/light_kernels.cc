@@ -100,6 +100,7 @@ NormRows norm_rows(const Operator& op, double sms) {
   const double tensors = op.pass == PassKind::kForward ? 1 : 2;
   NormRows norm;
   norm.steps = std::ceil(rows / (kBlocks * sms)) * std::ceil(width / kStep);
+  if (op.pass != PassKind::kForward) norm.sum_steps = std::ceil(rows / 256) * std::ceil(width / 32 / sms);
   norm.read_again = std::max(0.0, 1 - kForRows / (kBlocks * tensors * width * bytes_of(op.dtype)));
   return norm;
 }

@@ -148,6 +148,7 @@ void add_kernel_terms(Terms& t, const Operator& op, const Gpu& gpu) {
     t.add(norm.steps * 0.5e-6);
     t.add(stream * norm.read_again);
     t.add(norm.read_again > kNormAllAgain ? stream : 0);
+    t.add(norm.sum_steps * 1e-6);
   } else if (op.kind == OperatorKind::kEmbedding && op.pass == PassKind::kForward) {
     t.add(gather_blocks(op) * 1e-9);
   } else if (op.kind == OperatorKind::kEmbedding) {
