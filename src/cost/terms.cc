@@ -76,9 +76,7 @@ double longest_block(const Operator& op) {
 }
 
 // Lists of tensors: the optimizer's operators.
-bool takes_lists(const Operator& op) {
-  return op.kind >= OperatorKind::kAdamw && op.kind <= OperatorKind::kZeroGrads;
-}
+bool takes_lists(const Operator& op) { return is_optimizer(op.kind); }
 
 bool is_softmax(const Operator& op) {
   const bool loss = op.kind == OperatorKind::kCrossEntropy && op.pass == PassKind::kForward;
