@@ -9,14 +9,15 @@ With torchrun and --collectives it times collectives between GPUs instead.
 
 How a sample is taken
   A GPU that rests between samples runs products at a clock that it cannot hold in training: under steady load
-  the power limit lowers it. So the GPU never rests here. A product (linear, attention) is timed in a loop of
-  itself; every other operator in a loop in which products take a fixed share of the time (--share). Now and
-  then a product's loop is kept up for over a second, until its clock has settled (column loop_s), and once more
-  with memory-bound work between (folder mixed/): the pair says how much of a product's time follows the clock,
-  and what clock a mix of work is left with.
+  the power limit lowers it. So the GPU never rests here. A product (linear, attention, of experts) is timed in
+  a loop of itself; every other operator in a loop in which products take a fixed share of the time (--share).
+  Now and then a product's loop is kept up for over a second, until its clock has settled (column loop_s), and
+  once more with memory-bound work between (folder mixed/): the pair says how much of a product's time follows
+  the clock, and what clock a mix of work is left with.
   Operands and gradients are random (zeros draw less power), and rotate through more memory than the L2 holds.
-  `us` is the median over several batches between CUDA events, enqueued ahead of the GPU so that no launch is
-  waited for; `host_us` is what the host needs to enqueue one call, taken apart with an empty queue.
+  `us` is the median over several batches between CUDA events (of a settled loop the mean, like its clock),
+  enqueued ahead of the GPU so that no launch is waited for; `host_us` is what the host needs to enqueue one
+  call, taken apart with an empty queue.
   The SM clock is measured by a kernel that spins for a known number of cycles, or read from NVML.
 
 How shapes are chosen
@@ -26,7 +27,8 @@ How shapes are chosen
   so are passes whose times scatter.
 
 Files of the folder: operators.csv and mixed/operators.csv (format: docs/formats/samples.md of Foretrain),
-collectives.csv (docs/formats/collective-samples.md), sessions.jsonl (software and GPU of each run).
+collectives.csv (docs/formats/collective-samples.md), sessions.jsonl (software and GPU of each run), skipped.txt,
+launches.json (--launches).
 """
 
 import argparse
@@ -329,11 +331,13 @@ class Operands:
 class Family:
     """An operator in one implementation: what shapes it has and how its passes are run.
 
-    build(operands, dims) returns {pass: call without arguments} on one set of operands."""
+    build(operands, dims) returns {pass: call without arguments} on one set of operands; the first time in a run
+    that may take `start_s` longer."""
 
-    def __init__(self, operator, impl, weight, draw, build, product, needs):
+    def __init__(self, operator, impl, weight, draw, build, product, needs, start_s=0.0):
         self.operator, self.impl, self.weight = operator, impl, weight
         self.draw, self.build, self.product, self.needs = draw, build, product, needs
+        self.start_s = start_s
         self.name = f"{operator} {impl}"
 
     def missing(self):
@@ -344,9 +348,9 @@ class Family:
 FAMILIES = []
 
 
-def operator(name, impl, weight, draw, product=False, needs=None):
+def operator(name, impl, weight, draw, product=False, needs=None, start_s=0.0):
     def register(build):
-        FAMILIES.append(Family(name, impl, weight, draw, build, product, needs))
+        FAMILIES.append(Family(name, impl, weight, draw, build, product, needs, start_s))
         return build
     return register
 
@@ -794,13 +798,16 @@ class Options:
 
 
 COMPILED_AT = {"tokens": 8192, "width": 4096}  # how a kernel is tiled is chosen by the first shape that it sees
+COMPILE_S = 20.0  # set aside for torch.compile: with less time left none begins
 
 
 def compile_once(made):
     import torch._dynamo.config as dynamo
     import torch._functorch.config as functorch
-    functorch.donated_buffer = False  # a backward that is run again must not give its inputs away
-    dynamo.cache_size_limit = 64  # beyond it PyTorch runs the function as it is written
+    if hasattr(functorch, "donated_buffer"):  # a backward that is run again must not give its inputs away
+        functorch.donated_buffer = False
+    if hasattr(dynamo, "cache_size_limit"):  # beyond it PyTorch runs the function as it is written
+        dynamo.cache_size_limit = 64
     function, inputs, gradients = made
     function = torch.compile(function, dynamic=True)
     forward_and_backward(lambda: function(*inputs), tuple(i for i in inputs if i.requires_grad), gradients)["bwd"]()
@@ -820,7 +827,7 @@ def compiled(name, weight, draw, make, bias=False):
             return "a library has it"
         return "" if hasattr(torch, "compile") else f"PyTorch {torch.__version__} has no compile"
 
-    @operator(name, "fused", weight, draw, needs=needs)
+    @operator(name, "fused", weight, draw, needs=needs, start_s=COMPILE_S)
     def build(o, d):
         if name not in made:
             made[name] = compile_once(make(o, COMPILED_AT))
@@ -949,6 +956,7 @@ class CpuTimer:
     cache_bytes = 0
     memory = 2 ** 28
     unsteady = math.inf
+    settled_pair_s = 0.0
 
     def keep_busy(self):
         pass
@@ -976,6 +984,7 @@ class CudaTimer:
     # A governor averages power over some 0.3 s, and now and then overshoots for as long: the clock that a loop
     # settles at is a mean over a longer time.
     SETTLED_WARM_US, SETTLED_US = 300e3, 900e3
+    settled_pair_s = 2 * (SETTLED_WARM_US + SETTLED_US) / 1e6  # what a shape takes longer that has such a pair
     unsteady = 0.1  # a spread above which something else was timed: the host fell behind, say
 
     def __init__(self, device):
@@ -1255,7 +1264,7 @@ class Design:
         self.family, self._limits = family, limits
         self._seed = seed * 7919 + sum(ord(c) * (i + 1) for i, c in enumerate(family.name))
         self._index, self._ahead, self.done = 0, [], 0
-        self._taken, self.model, self.skipped_in_a_row = set(), Neighbours(), 0
+        self._taken, self.model, self.skipped, self.skipped_in_a_row = set(), Neighbours(), 0, 0
         for row in rows:
             self.note(sizes_of(row["dims"]), row["pass"], float(row["us"]))
 
@@ -1270,7 +1279,12 @@ class Design:
 
     def skip(self, dims):
         self._taken.add(dims_text(dims))
+        self.skipped += 1
         self.skipped_in_a_row += 1
+
+    def settles(self):
+        """Whether the next shape is one of those timed until the clock has settled."""
+        return self.family.product and self.done % SETTLED_EVERY == 0
 
     def _fill(self, count):
         tries = 400 + 8 * len(self._taken)  # a resumed sequence passes what is taken; a tiny space runs out
@@ -1282,7 +1296,7 @@ class Design:
                 self._ahead.append(dims)
 
     def next(self):
-        """None where no new shape is left (tiny spaces)."""
+        """The next shape, or None where no new one is left (tiny spaces)."""
         self._fill(self.LOOK_AHEAD)
         self._ahead = [dims for dims in self._ahead if dims_text(dims) not in self._taken]
         if not self._ahead:
@@ -1317,9 +1331,25 @@ class Progress:
             sys.stderr.write("\r" + " " * 100 + "\r")
 
 
+def first_line(error):
+    """What went wrong, in one line; many an assertion says nothing but its kind."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
+
+
 def is_out_of_memory(error):
     return isinstance(error, MemoryError) or "out of memory" in str(error).lower() \
         or "can't allocate memory" in str(error).lower()
+
+
+def check_resumed(row, where):
+    """What a run goes on from has to be numbers; the rest of a row is for `foretrain fit` to judge."""
+    try:
+        sizes, us = sizes_of(row["dims"]), float(row["us"])
+    except ValueError:
+        sizes, us = {}, 0.0
+    if not sizes or min(sizes.values()) < 1 or not 0 < us < math.inf:
+        raise BadInput(f"{where}: found the dims '{row['dims'][:60]}' and us '{row['us'][:20]}', expected sizes as "
+                       "name=value and a time above 0; take the row out, or another folder")
 
 
 class Sampler:
@@ -1329,14 +1359,16 @@ class Sampler:
         self.mixed = Table(os.path.join(options.output, "mixed", "operators.csv"), COLUMNS)
         self._skipped_path = os.path.join(options.output, "skipped.txt")
         self.before, self.skipped = len(self.table.rows) + len(self.mixed.rows), 0
+        self.given_up, self.used_up = [], []  # families that do not run here, and that have no new shape
         limits = Limits(options.tiny)
         by_name = {}
-        for row in self.table.rows:
+        for number, row in enumerate(self.table.rows, 2):
+            check_resumed(row, f"{self.table.path}:{number}:1")
             if row["dtype"] == options.dtype:
                 by_name.setdefault(f"{row['operator']} {row['impl']}", []).append(row)
         self._designs = [Design(f, limits, options.seed, by_name.get(f.name, [])) for f in families]
         self._operands = Operands(device, DTYPES[options.dtype], timer.memory)
-        self._cost = {}  # seconds that a shape of a family took, a running mean
+        self._cost = {}  # seconds that a usual shape of a family took, a running mean
         self.seconds = {}  # spent on each family
         self._products_now = True
         self.by_minute = {}  # samples at the end of each minute
@@ -1349,27 +1381,38 @@ class Sampler:
         start = time.monotonic()
         while self._designs:
             design = self._whose_turn()
-            expected = self._cost.get(design.family.name, 0.5 if not self._options.tiny else 0.02)
-            if time.monotonic() + expected > deadline:
-                return
+            name = design.family.name
+            usual = self._cost.get(name, 0.5 if not self._options.tiny else 0.02)
+            more = self._more_than_usual(design)
+            if time.monotonic() + usual + more > deadline:
+                self._designs.remove(design)  # one that takes less may still fit
+                continue
             dims = design.next()
             if dims is None:
                 self._designs.remove(design)
+                self.used_up.append(name)
                 continue
             began = time.monotonic()
             self._sample(design, dims)
             took = time.monotonic() - began
-            self._cost[design.family.name] = 0.7 * expected + 0.3 * took
-            self.seconds[design.family.name] = self.seconds.get(design.family.name, 0) + took
+            if not more:
+                self._cost[name] = 0.7 * usual + 0.3 * took
+            self.seconds[name] = self.seconds.get(name, 0) + took
             self.by_minute[int((time.monotonic() - start) / 60)] = self.new
-            progress.show(self.new, design.family.name)
+            progress.show(self.new, name)
+
+    def _more_than_usual(self, design):
+        """Seconds that the next shape takes longer than others: to start the family, for the clock to settle."""
+        start = design.family.start_s if design.family.name not in self.seconds else 0.0
+        return start + (self._timer.settled_pair_s if design.settles() else 0.0)
 
     def _whose_turn(self):
         """By weight: the family that is furthest behind its share of shapes comes next. The first ten count a
         quarter, so that a short run has enough of the lightest to fit a model. Products come in a row, and so do
-        the others, because the clock takes a while to settle between the two."""
+        the others, because the clock takes a while to settle between the two. A shape skipped has had its turn."""
         def turn(design):
-            return (0.5 + design.done - 0.75 * min(design.done, 10)) / design.family.weight, design.family.name
+            tried = design.done + design.skipped
+            return (0.5 + tried - 0.75 * min(tried, 10)) / design.family.weight, design.family.name
         best = min(self._designs, key=turn)
         same = [design for design in self._designs if design.family.product == self._products_now]
         if same:
@@ -1382,10 +1425,10 @@ class Sampler:
     def _sample(self, design, dims):
         for attempt in (0, 1):
             try:
-                rows, mixed = self._measure(design.family, dims, design.done)
+                rows, mixed = self._measure(design.family, dims, design.done if design.settles() else None)
                 break
-            except (RuntimeError, MemoryError) as error:
-                reason = "out of memory" if is_out_of_memory(error) else str(error).splitlines()[0][:160]
+            except Exception as error:  # a library fails in its own way; the other operators go on
+                reason = "out of memory" if is_out_of_memory(error) else first_line(error)
             if self._device.type == "cuda":
                 torch.cuda.empty_cache()
             if attempt or reason != "out of memory":
@@ -1402,6 +1445,7 @@ class Sampler:
         design.skip(dims)
         if reason != "out of memory" and design.skipped_in_a_row >= 5:  # it does not run here at all
             self._designs.remove(design)
+            self.given_up.append(design.family.name)
         self._note_skipped(design.family, dims, reason)
 
     def _note_skipped(self, family, dims, reason):
@@ -1409,7 +1453,9 @@ class Sampler:
         with open(self._skipped_path, "a") as file:
             file.write(f"{family.name} {dims_text(dims)}: {reason}\n")
 
-    def _measure(self, family, dims, number):
+    def _measure(self, family, dims, settles):
+        """Rows of all passes, and of one of them mixed where it settles: `settles` is then how many shapes came
+        before, from which the pass and the share follow."""
         timer, operands = self._timer, self._operands
         timer.keep_busy()
         operands.bytes = 0
@@ -1421,12 +1467,13 @@ class Sampler:
         share = 1.0 if family.product else self._options.share
         passes = list(sets[0])
         # Now and then one pass until its clock has settled, alone and with memory-bound work between.
-        turn, rest = divmod(number, SETTLED_EVERY)
-        settled = passes[turn % len(passes)] if family.product and rest == 0 else None
+        turn = None if settles is None else settles // SETTLED_EVERY
+        settled = None if turn is None else passes[turn % len(passes)]
         for which in passes:
-            calls = [calls[which] for calls in sets]
-            rows += self._steady_row(family, dims, which, calls, share, which == settled)
-            if which == settled:
+            calls = [one[which] for one in sets]
+            alone = self._steady_row(family, dims, which, calls, share, which == settled)
+            rows += alone
+            if which == settled and alone:
                 mixed_share = MIXED_SHARES[turn // len(passes) % len(MIXED_SHARES)]
                 mixed += self._steady_row(family, dims, which, calls, mixed_share, True)
         return rows, mixed
@@ -1467,8 +1514,8 @@ def count_launches(families, limits, operands, seed):
                     torch.cuda.synchronize()
                 counts[f"{family.name} {which}"] = sum(
                     1 for event in prof.events() if str(event.device_type).endswith("CUDA"))
-        except RuntimeError as error:
-            sys.stderr.write(f"{family.name}: launches not counted: {str(error).splitlines()[0][:120]}\n")
+        except Exception as error:  # a library fails in its own way
+            sys.stderr.write(f"{family.name}: launches not counted: {first_line(error)}\n")
     return {name: count for name, count in counts.items() if count}
 
 
@@ -1626,7 +1673,7 @@ def run_collectives(options, device, dist, table, rank, world, a_node):
                     except (RuntimeError, NotImplementedError, MemoryError) as error:
                         call, failed = None, 1.0
                         if rank == 0:
-                            sys.stderr.write(f"{name}: left out: {str(error).splitlines()[0][:120]}\n")
+                            sys.stderr.write(f"{name}: left out: {first_line(error)}\n")
                 flag = torch.tensor([failed], device=device)
                 dist.all_reduce(flag, op=dist.ReduceOp.MAX)
                 if flag.item():
@@ -1675,7 +1722,8 @@ def parse(arguments):
                         help="only count the kernels of each operator on one shape, into launches.json")
     parser.add_argument("--collectives", action="store_true", help="time collectives; start it with torchrun")
     parser.add_argument("--list", action="store_true", help="say what would be sampled, and end")
-    parser.add_argument("--device", default="cuda", metavar="D", help="cuda, cuda:1, or cpu for a trial")
+    parser.add_argument("--device", default="cuda", metavar="D",
+                        help="cuda, cuda:1, or cpu (with --tiny) for a trial")
     parser.add_argument("--tiny", action="store_true", help="shapes of a few elements, for tests")
     options = parser.parse_args(arguments)
     Options.compile = options.compile
@@ -1717,7 +1765,7 @@ def the_device(options):
     if device.type != "cuda":
         raise BadInput(f"--device: found '{options.device}', expected cuda, cuda:1 or cpu")
     if not torch.cuda.is_available():
-        raise BadInput(f"no CUDA GPU: PyTorch {torch.__version__} sees none (--device cpu tries the sampler "
+        raise BadInput(f"no CUDA GPU: PyTorch {torch.__version__} sees none (--device cpu --tiny tries the sampler "
                        "without one)")
     index = device.index if device.index is not None else int(os.environ.get("LOCAL_RANK", 0))
     if index >= torch.cuda.device_count():
@@ -1770,9 +1818,11 @@ def sample_operators(options, device):
         stopped = "stopped: "
     progress.end()
     note_session(options, timer, sampler, time.monotonic() - began)
-    skipped = f"; {sampler.skipped} skipped (skipped.txt)" if sampler.skipped else ""
-    print(f"{stopped}{options.output}: {len(sampler.table.rows)} samples and {len(sampler.mixed.rows)} mixed ones "
-          f"({sampler.new} new) of {len(families)} operators{skipped}")
+    notes = [f"{sampler.skipped} skipped (skipped.txt)"] if sampler.skipped else []
+    notes += ["do not run here: " + ", ".join(sampler.given_up)] if sampler.given_up else []
+    notes += ["no new shapes: " + ", ".join(sampler.used_up)] if sampler.used_up else []
+    print("; ".join([f"{stopped}{options.output}: {len(sampler.table.rows)} samples and {len(sampler.mixed.rows)} "
+                     f"mixed ones ({sampler.new} new) of {len(families)} operators and implementations", *notes]))
 
 
 def main(arguments=None):
