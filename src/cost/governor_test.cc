@@ -65,3 +65,9 @@ TEST_CASE("a clock stays between the least and the highest, whatever the load") 
   CHECK(settled_clock({.fixed = Seconds(1), .fixed_joules = 800}, kCube, 700) ==
         doctest::Approx(kLeastClock).epsilon(1e-4));
 }
+
+TEST_CASE("a short kernel draws less for an operation, a long one as much as any") {
+  CHECK(drawn_share(microseconds(8)) == doctest::Approx(0.5));
+  CHECK(drawn_share(microseconds(20)) < drawn_share(microseconds(40)));
+  CHECK(drawn_share(microseconds(5000)) > 0.99);
+}

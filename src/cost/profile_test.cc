@@ -270,7 +270,8 @@ TEST_CASE("with a power model operators draw watts, and a part derived from it d
   const Operator op = linear(8192, PassKind::kForward);
   const OperatorCost cost = sampled->cost(op);
   CHECK(cost.clocked_share == 0.75);
-  CHECK(cost.clocked_watts == doctest::Approx(flops(op).value * 2e-12 / cost.gpu.value));
+  CHECK(cost.clocked_watts ==
+        doctest::Approx(drawn_share(cost.gpu) * flops(op).value * 2e-12 / cost.gpu.value));
   CHECK(cost.watts == doctest::Approx(50 + cost.clocked_watts + bytes(op).value * 100e-12 / cost.gpu.value));
   Cluster slower = a100();
   slower.gpu.rates[static_cast<std::size_t>(Dtype::kFp16)] *= 0.5;

@@ -8,6 +8,7 @@ namespace foretrain {
 namespace {
 
 constexpr std::size_t kFewest = 30;
+constexpr std::size_t kFewestOfOne = 8;  // of one operator, whose energy is known but for a factor
 constexpr std::size_t kMostForEnergy = 512;
 constexpr double kStaticShare = 1.0 / 7;
 
@@ -24,9 +25,9 @@ bool has_settled(const Sample& sample) {
 }
 
 // Those that have settled, or all where few have.
-std::vector<const Sample*> clocks_to_believe(std::vector<const Sample*> told) {
+std::vector<const Sample*> clocks_to_believe(std::vector<const Sample*> told, std::size_t fewest) {
   const auto settled = [](const Sample* sample) { return has_settled(*sample); };
-  if (static_cast<std::size_t>(std::count_if(told.begin(), told.end(), settled)) >= kFewest)
+  if (static_cast<std::size_t>(std::count_if(told.begin(), told.end(), settled)) >= fewest)
     std::erase_if(told, [&](const Sample* sample) { return !settled(sample); });
   return told;
 }
@@ -36,7 +37,8 @@ PowerLoad loop_of(const Sample& sample, const Gpu& gpu, const PowerModel& power,
   OperatorCost product;
   product.gpu = Seconds(reference_seconds(sample, gpu, clocked_share));
   product.clocked_share = clocked_share;
-  product.clocked_watts = flops(sample.op).value * power.joules_per_flop / product.gpu.value;
+  const double drawn = drawn_share(product.gpu / static_cast<double>(std::max(sample.op.launches, 1)));
+  product.clocked_watts = drawn * flops(sample.op).value * power.joules_per_flop / product.gpu.value;
   product.watts = power.static_w + bytes(sample.op).value * power.joules_per_byte / product.gpu.value +
                   product.clocked_watts;
   PowerLoad load;
@@ -105,8 +107,8 @@ Smooth fit_energy(std::span<const Sample* const> samples, const Gpu& gpu, const 
   std::vector<const Sample*> told;
   for (const Sample* sample : samples)
     if (says_all(*sample)) told.push_back(sample);
-  told = clocks_to_believe(std::move(told));
-  if (told.size() < kFewest) return {};
+  told = clocks_to_believe(std::move(told), kFewestOfOne);
+  if (told.size() < kFewestOfOne) return {};
   std::stable_sort(told.begin(), told.end(), [](const Sample* a, const Sample* b) {
     return shape_hash(a->op, 5) < shape_hash(b->op, 5);
   });
@@ -134,7 +136,7 @@ std::optional<PowerFit> fit_power(const std::vector<Sample>& samples, const Gpu&
   std::vector<const Sample*> told;
   for (const Sample& sample : samples)
     if (says_all(sample)) told.push_back(&sample);
-  told = clocks_to_believe(std::move(told));
+  told = clocks_to_believe(std::move(told), kFewest);
   std::vector<double> shares;
   for (const Sample* sample : told) shares.push_back(clocked_share(sample->op));
   if (told.size() < kFewest || gpu.clock_max_mhz <= 0) return std::nullopt;

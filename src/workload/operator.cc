@@ -173,17 +173,17 @@ std::int32_t usual_launches(const Operator& op) {
     case OperatorKind::kLinear:
     case OperatorKind::kBatchedProduct:
       return whole ? 2 : 1;
-    case OperatorKind::kGroupedProduct:
-      return static_cast<std::int32_t>((whole ? 2 : 1) * (eager ? op.sizes[0] : 1));
-    case OperatorKind::kPermute:  // with the division that makes tokens of places
-      return eager ? (forward ? 2 : 3) : 1;
+    // Of experts, as PyTorch 2.11's profiler counts them on an H200; fused ones are assumed.
+    case OperatorKind::kGroupedProduct:  // in one kernel: before it, one that finds where experts begin
+      return static_cast<std::int32_t>((whole ? 2 : 1) * (eager                    ? op.sizes[0]
+                                                          : op.impl == Impl::kAten ? 2
+                                                                                   : 1));
+    case OperatorKind::kPermute:
+      return eager && !forward ? 2 : 1;
     case OperatorKind::kUnpermute:
-      return eager ? (forward ? 3 : 4) : 1;
+      return eager ? 4 : 1;
     case OperatorKind::kRoute:
-      // Assumed: cast, softmax, topk and its sort, sum and division, sort (numbers, histogram, scan, eight
-      // passes), counts 4, cumsum 2. Back: division 7, zeros, scatter, softmax, cast. Fused: scores, counts,
-      // order.
-      return eager ? (forward ? 23 : 11) : forward ? 3 : 1;
+      return eager ? (forward ? 16 : 12) : forward ? 3 : 1;
     case OperatorKind::kAttention:  // backward: the sums of rows, the kernel, queries back to half precision
       return forward ? 1 : 3;
     case OperatorKind::kLayernorm:
