@@ -147,10 +147,15 @@ constexpr double kHostSpread = 0.25;
 // kept the host ahead: a call takes as long as the slower of the two.
 void run_steadily(CostRow& row, const CostSource& costs, const Gpu& gpu, const Sample* sample) {
   const double clock = clock_of(row.cost, costs, gpu, sample);
+  const bool may_wait = sample != nullptr && sample->host_us && !sample->product_share;
+  if (const PowerModel* power = costs.power(); power != nullptr && sample != nullptr && sample->clock_mhz) {
+    const Seconds there = gpu_at(row.cost, std::min(*sample->clock_mhz / power->reference_mhz, 1.0));
+    row.us_at_measured_clock = (may_wait ? std::max(there, row.cost.host) : there).value * 1e6;
+  }
   row.cost.gpu = gpu_at(row.cost, clock);
   if (clock < 0.99) row.cost.spread = std::hypot(row.cost.spread, kClockSpread * row.cost.clocked_share);
   if (const PowerModel* power = costs.power()) row.clock_mhz = clock * power->reference_mhz;
-  if (sample == nullptr || !sample->host_us || sample->product_share || row.cost.host <= row.cost.gpu) return;
+  if (!may_wait || row.cost.host <= row.cost.gpu) return;
   row.cost.gpu = row.cost.host;
   row.cost.spread = kHostSpread;
 }
@@ -180,7 +185,7 @@ Result<std::string> costed(const CostOptions& options, const std::string& preset
   CostReport report{cluster.gpu, choice->profile, {}};
   const auto add = [&](const Operator& op, const Sample* sample) -> Result<void> {
     TRY(check_rate(op, cluster.gpu));
-    report.rows.push_back({op, choice->costs->cost(op), {}, {}, {}});
+    report.rows.push_back({op, choice->costs->cost(op), {}, {}, {}, {}});
     run_steadily(report.rows.back(), *choice->costs, cluster.gpu, sample);
     return {};
   };

@@ -41,19 +41,21 @@ double median(std::vector<double> values) {
 // Errors of the rows of one operator and pass.
 struct CostSummary {
   std::string operator_name, pass;
-  std::vector<double> errors, host_errors;
+  std::vector<double> errors, host_errors, errors_at_clock;
   std::size_t inside = 0;
 
   double mape() const { return mean(absolute(errors)); }
   double median_ape() const { return median(absolute(errors)); }
   double bias() const { return mean(errors); }
   double coverage() const { return static_cast<double>(inside) / static_cast<double>(errors.size()); }
+  double median_at_clock() const { return median(absolute(errors_at_clock)); }
   double host_mape() const { return mean(absolute(host_errors)); }
 
   void add(const CostRow& row) {
     errors.push_back(error_of(row));
     const Estimate e = estimate_of(row);
     if (e.low() <= *row.measured_us && *row.measured_us <= e.high()) ++inside;
+    if (row.us_at_measured_clock) errors_at_clock.push_back(*row.us_at_measured_clock / *row.measured_us - 1);
     if (row.measured_host_us && *row.measured_host_us > 0)
       host_errors.push_back(row.cost.host.value * 1e6 / *row.measured_host_us - 1);
   }
@@ -68,14 +70,14 @@ struct CostSummary {
 // By operator and pass in order of appearance, then all.
 std::vector<CostSummary> summaries(const std::vector<CostRow>& rows) {
   std::vector<CostSummary> out;
-  CostSummary all{"all", "", {}, {}, 0};
+  CostSummary all{"all", "", {}, {}, {}, 0};
   for (const CostRow& row : rows) {
     if (!row.measured_us) continue;
     const std::string_view kind = name(row.op.kind), pass = name(row.op.pass);
     auto at = std::find_if(out.begin(), out.end(),
                            [&](const CostSummary& s) { return s.operator_name == kind && s.pass == pass; });
     if (at == out.end())
-      at = out.insert(out.end(), CostSummary{std::string(kind), std::string(pass), {}, {}, 0});
+      at = out.insert(out.end(), CostSummary{std::string(kind), std::string(pass), {}, {}, {}, 0});
     at->add(row);
     all.add(row);
   }
@@ -102,6 +104,7 @@ void add_row(JsonWriter& w, const CostRow& row, const Gpu& gpu) {
   if (row.clock_mhz) w.key("clock_mhz").value(*row.clock_mhz);
   if (row.measured_us) w.key("measured_us").value(*row.measured_us).key("error").value(error_of(row));
   if (row.measured_host_us) w.key("measured_host_us").value(*row.measured_host_us);
+  if (row.us_at_measured_clock) w.key("us_at_measured_clock").value(*row.us_at_measured_clock);
   w.end_object();
 }
 
@@ -137,14 +140,27 @@ std::string operator_cost_text(const CostReport& report) {
 }
 
 std::string sample_cost_text(const CostReport& report, bool each_row) {
-  Table table({kLeft, kLeft, kRight, kRight, kRight, kRight, kRight, kRight, kRight});
-  table.add({"operator", "pass", "rows", "median", "mean", "bias", "in 80 %", "host rows", "host mean"});
-  for (const CostSummary& s : summaries(report.rows)) {
+  const std::vector<CostSummary> groups = summaries(report.rows);
+  const bool clocks = !groups.empty() && !groups.back().errors_at_clock.empty();
+  std::vector<Align> columns = {kLeft, kLeft, kRight, kRight, kRight, kRight, kRight, kRight, kRight};
+  std::vector<std::string> cells = {"operator", "pass",    "rows",      "median",   "mean",
+                                    "bias",     "in 80 %", "host rows", "host mean"};
+  if (clocks) columns.push_back(kRight), cells.push_back("median at its clock");
+  Table table(columns);
+  table.add(cells);
+  for (const CostSummary& s : groups) {
     const bool host = !s.host_errors.empty();
-    table.add({s.operator_name, s.pass, with_commas(static_cast<std::int64_t>(s.errors.size())),
-               percent(s.median_ape()), percent(s.mape()), signed_percent(s.bias()), percent(s.coverage()),
-               with_commas(static_cast<std::int64_t>(s.host_errors.size())),
-               host ? percent(s.host_mape()) : "-"});
+    cells = {s.operator_name,
+             s.pass,
+             with_commas(static_cast<std::int64_t>(s.errors.size())),
+             percent(s.median_ape()),
+             percent(s.mape()),
+             signed_percent(s.bias()),
+             percent(s.coverage()),
+             with_commas(static_cast<std::int64_t>(s.host_errors.size())),
+             host ? percent(s.host_mape()) : "-"};
+    if (clocks) cells.push_back(s.errors_at_clock.empty() ? "-" : percent(s.median_at_clock()));
+    table.add(cells);
   }
   std::string text = fmt::format("absolute errors on {}, profile {}\n", printable(report.gpu.name),
                                  printable(report.profile)) +
@@ -187,6 +203,10 @@ std::string cost_json(const CostReport& report) {
       w.key("mape").value(s.mape());
       w.key("bias").value(s.bias());
       w.key("coverage80").value(s.coverage());
+      if (!s.errors_at_clock.empty()) {
+        w.key("clock_count").value(s.errors_at_clock.size());
+        w.key("median_ape_at_measured_clock").value(s.median_at_clock());
+      }
       w.key("host_count").value(s.host_errors.size());
       w.key("host_mape");
       s.host_errors.empty() ? w.null() : w.value(s.host_mape());

@@ -17,6 +17,8 @@ struct CostRow {
   std::optional<double> clock_mhz;  // none: what power does is not known
   std::optional<double> measured_us;
   std::optional<double> measured_host_us;
+  std::optional<double>
+      us_at_measured_clock;  // where that was measured and power is known: without the governor
 };
 
 struct CostReport {
@@ -34,13 +36,14 @@ struct CostReport {
 std::string operator_cost_text(const CostReport& report);
 
 // Rows with measured times: errors by operator and pass, and with `each_row` every row, the worst first.
+// Where clocks were measured, also the median error at these: what is left without the governor's own error.
 std::string sample_cost_text(const CostReport& report, bool each_row);
 
 // {gpu, profile, rows [{operator, impl, pass, dtype, dims, us, low_us, high_us, host_us, origin, flops,
-// bytes, roofline, clock_mhz, measured_us, error}], summary [{operator, pass, count, median_ape, mape, bias,
-// coverage80, host_count, host_mape}]}. error = (us - measured_us) / measured_us; errors, coverage and
-// roofline are fractions. Without measured times, measured_us and error are left out of rows, and there is no
-// summary.
+// bytes, roofline, clock_mhz, measured_us, us_at_measured_clock, error}], summary [{operator, pass, count,
+// median_ape, mape, bias, coverage80, clock_count, median_ape_at_measured_clock, host_count, host_mape}]}.
+// error = (us - measured_us) / measured_us; errors, coverage and roofline are fractions. Without measured
+// times, measured_us and error are left out of rows, and there is no summary.
 std::string cost_json(const CostReport& report);
 
 }  // namespace foretrain

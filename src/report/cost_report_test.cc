@@ -54,6 +54,19 @@ the worst first
 )");
 }
 
+TEST_CASE("samples with clocks: also the errors at these") {
+  CostReport report = measured();
+  report.rows[0].us_at_measured_clock = 490;
+  CHECK(sample_cost_text(report, false) == R"(absolute errors on x1, profile analytic
+  operator  pass  rows  median    mean    bias  in 80 %  host rows  host mean  median at its clock
+  linear    fwd      2  10.1 %  10.1 %  -9.9 %   50.0 %          1     50.0 %                2.0 %
+  all                2  10.1 %  10.1 %  -9.9 %   50.0 %          1     50.0 %                2.0 %
+)");
+  const std::string json = cost_json(report);
+  CHECK(json.find("\"us_at_measured_clock\": 490") != std::string::npos);
+  CHECK(json.find("\"clock_count\": 1") != std::string::npos);
+}
+
 TEST_CASE("JSON: errors are fractions, and there is a summary only where something was measured") {
   const std::string json = cost_json(measured());
   CHECK(json.find("\"measured_us\": 500") != std::string::npos);
