@@ -75,9 +75,9 @@ Traffic pointwise_traffic(OperatorKind kind, Impl impl, double a) {
       return {2 * a, a};  // the backward sums the gradient over tokens
     case OperatorKind::kBiasGelu:
       return {2 * a, 4 * a};
-    // Backward: through the dropout, the bias' sum over tokens, the meeting of both gradients.
+    // Backward: through the dropout, and the bias' sum over tokens.
     case OperatorKind::kBiasDropoutAdd:
-      return {3 * a + 1, 6 * a + 1};
+      return {3 * a + 1, 3 * a + 1};
     case OperatorKind::kDropout:
       return {2 * a + 1, 2 * a + 1};
     case OperatorKind::kCopy:
