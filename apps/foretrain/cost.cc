@@ -135,6 +135,9 @@ double clock_of(const OperatorCost& cost, const CostSource& costs, const Gpu& gp
     return std::min(*sample->clock_mhz / power->reference_mhz, highest);
   PowerLoad load;
   add(load, cost);
+  // Over and over on the same operands: what fits into the cache costs no energy of the memory.
+  if (sample != nullptr && !sample->product_share && bytes(sample->op) <= gpu.l2)
+    load.fixed_joules -= bytes(sample->op).value * power->joules_per_byte;
   return settled_clock(
       load, *power, sample != nullptr ? sample->limit_w.value_or(gpu.power_cap_w) : gpu.power_cap_w, highest);
 }

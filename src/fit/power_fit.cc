@@ -17,11 +17,11 @@ bool says_all(const Sample& sample) {
          sample.product_share.value_or(1) > 0;
 }
 
-// A clock follows a change of load within some 0.3 s, and overshoots now and then for as long: only that of a
-// long loop has settled.
+// A clock follows a change of load within some 0.3 s, and overshoots now and then for as long: that of a loop
+// known to be shorter has not settled.
 bool has_settled(const Sample& sample) {
   constexpr double kSettledSeconds = 0.8;
-  return sample.loop_s.value_or(0) >= kSettledSeconds;
+  return sample.loop_s.value_or(kSettledSeconds) >= kSettledSeconds;
 }
 
 // Those that have settled, or all where few have.
