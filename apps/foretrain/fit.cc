@@ -135,6 +135,7 @@ Result<FitReport> fitted(const FitCommandOptions& options, const std::string& pr
                                     [&](std::size_t done, std::size_t all) { bar.update(done, all); }));
     report.too_few = profile.too_few;
     if (profile.power) report.power = {profile.power->model, profile.power->samples, profile.power->error};
+    report.power_left_out = profile.power_left_out;
     for (const FittedOperator& model : profile.models) report.models.push_back(model.view());
   }
   if (options.study) {

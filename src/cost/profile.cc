@@ -192,20 +192,31 @@ SmoothRecord append_smooth(std::string& out, const SmoothView& smooth) {
   return r;
 }
 
+constexpr double kMostStatic = 1e5, kMostPicojoules = 1e6, kMostExponent = 20;
+constexpr double kLeastReference = 1, kMostReference = 1e5;
+
 Result<PowerModel> parse_power(const Node& node) {
   TRY(only_fields(node, "power", {"static_w", "pj_per_byte", "pj_per_flop", "exponent", "reference_mhz"}));
   PowerModel power;
-  TRY(read_required(node, "static_w", power.static_w, 0.0, 1e5));
-  TRY(read_required(node, "pj_per_byte", power.joules_per_byte, 0.0, 1e6));
-  TRY(read_required(node, "pj_per_flop", power.joules_per_flop, 0.0, 1e6));
-  TRY(read_required(node, "exponent", power.exponent, 0.0, 20.0));
-  TRY(read_required(node, "reference_mhz", power.reference_mhz, 1.0, 1e5));
+  TRY(read_required(node, "static_w", power.static_w, 0.0, kMostStatic));
+  TRY(read_required(node, "pj_per_byte", power.joules_per_byte, 0.0, kMostPicojoules));
+  TRY(read_required(node, "pj_per_flop", power.joules_per_flop, 0.0, kMostPicojoules));
+  TRY(read_required(node, "exponent", power.exponent, 0.0, kMostExponent));
+  TRY(read_required(node, "reference_mhz", power.reference_mhz, kLeastReference, kMostReference));
   power.joules_per_byte *= 1e-12;
   power.joules_per_flop *= 1e-12;
   return power;
 }
 
 }  // namespace
+
+bool can_be_stated(const PowerModel& power) {
+  const auto within = [](double value, double low, double high) { return low <= value && value <= high; };
+  return within(power.static_w, 0, kMostStatic) && within(power.joules_per_byte * 1e12, 0, kMostPicojoules) &&
+         within(power.joules_per_flop * 1e12, 0, kMostPicojoules) &&
+         within(power.exponent, 0, kMostExponent) &&
+         within(power.reference_mhz, kLeastReference, kMostReference);
+}
 
 Result<ProfileInfo> parse_profile_info(const Node& node) {
   TRY(only_fields(node, "a profile", {"name", "gpu", "source", "derive_from", "power"}));

@@ -28,6 +28,8 @@ struct ProfileInfo {
 };
 inline constexpr std::string_view kParentFolder = "derive_from";  // where fit puts a copy of it
 Result<ProfileInfo> parse_profile_info(const Node& node);
+// Whether a profile takes these figures; no chip is near the ends of what it takes.
+bool can_be_stated(const PowerModel& power);
 std::string to_yaml(const ProfileInfo& info);
 
 // Owns the bytes of models.bin and the views into them.

@@ -295,6 +295,12 @@ TEST_CASE("what power does to the clock is read and written with a profile") {
       parse_profile_info(parse_yaml("name: p\ngpu: g\npower: {static_w: 1}\n", "p.yaml").value());
   REQUIRE_FALSE(bad.has_value());
   CHECK(bad.error().message == "missing key 'pj_per_byte'");
+  CHECK(can_be_stated(*info.power));
+  info.power->joules_per_flop = 2e-6;
+  CHECK_FALSE(can_be_stated(*info.power));
+  CHECK_FALSE(parse_profile_info(parse_yaml(to_yaml(info), "profile.yaml").value()));
+  info.power->joules_per_flop = NAN;
+  CHECK_FALSE(can_be_stated(*info.power));
 }
 
 TEST_CASE("causal attention costs the blocks on and below the diagonal of a sampled square") {

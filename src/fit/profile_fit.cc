@@ -55,8 +55,10 @@ std::vector<SampleGroup> group_samples(const std::vector<Sample>& samples) {
   return groups;
 }
 
-Result<FittedProfile> fit_profile(const std::vector<Sample>& samples, const Gpu& gpu,
-                                  const FitOptions& options, const Progress& progress) {
+namespace {
+
+Result<FittedProfile> fit_models(const std::vector<Sample>& samples, const Gpu& gpu,
+                                 const FitOptions& options, const Progress& progress) {
   FittedProfile profile;
   std::size_t done = 0;
   for (const SampleGroup& group : group_samples(samples)) {
@@ -72,6 +74,14 @@ Result<FittedProfile> fit_profile(const std::vector<Sample>& samples, const Gpu&
   if (profile.models.empty())
     return fail("no operator has " + std::to_string(kFewestSamples) +
                 " usable samples; expected at least one");
+  return profile;
+}
+
+}  // namespace
+
+Result<FittedProfile> fit_profile(const std::vector<Sample>& samples, const Gpu& gpu,
+                                  const FitOptions& options, const Progress& progress) {
+  TRY_ASSIGN(FittedProfile profile, fit_models(samples, gpu, options, progress));
   profile.power = fit_power(samples, gpu, [&](const Operator& op) {
     ModelKey key = key_of(op);
     for (const FittedOperator& model : profile.models)
@@ -79,6 +89,18 @@ Result<FittedProfile> fit_profile(const std::vector<Sample>& samples, const Gpu&
         return model.facts.clocked_share;
     return 0.0;
   });
+  if (profile.power && !can_be_stated(profile.power->model)) {
+    profile.power.reset();
+    profile.power_left_out = true;
+  }
+  const auto clocked = [](const FittedOperator& model) { return model.facts.clocked_share > 0; };
+  if (!profile.power && std::any_of(profile.models.begin(), profile.models.end(), clocked)) {
+    // No governor will lower the reference clock: times have to stand for the clocks they were sampled at.
+    std::vector<Sample> as_timed = samples;
+    for (Sample& sample : as_timed) sample.clock_mhz.reset();
+    TRY_ASSIGN(FittedProfile again, fit_models(as_timed, gpu, options, progress));
+    profile.models = std::move(again.models);
+  }
   if (profile.power)
     for (const SampleGroup& group : group_samples(samples))
       for (FittedOperator& model : profile.models)

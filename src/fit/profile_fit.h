@@ -30,6 +30,7 @@ using Progress = std::function<void(std::size_t done, std::size_t all)>;
 struct FittedProfile {
   std::vector<FittedOperator> models;
   std::optional<PowerFit> power;     // where samples record clocks and limits
+  bool power_left_out = false;       // their clocks follow no power that a profile can state, as locked ones
   std::vector<std::string> too_few;  // groups with fewer than kFewestSamples shapes, left to physics
 };
 inline constexpr std::size_t kFewestSamples = 8;

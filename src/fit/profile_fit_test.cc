@@ -159,6 +159,30 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("clocks that do not follow power leave it out, and times as they were sampled") {
+  // A card locked at 1200 of 1980 MHz, whatever it runs: no power law does that.
+  std::vector<Sample> samples;
+  for (int i = 0; i < 40; ++i) {
+    Sample sample;
+    sample.op.sizes = {128 << (i % 8), 512 << (i / 8), 1024 + 512 * (i % 5)};
+    sample.us = 5 + flops(sample.op).value / (0.5 * 989e6);
+    sample.clock_mhz = 1200;
+    sample.limit_w = 700;
+    samples.push_back(sample);
+  }
+  const FittedProfile locked = fitted(samples);
+  CHECK_FALSE(locked.power);
+  CHECK(locked.power_left_out);
+  REQUIRE(locked.models.size() == 1);
+  CHECK(locked.models[0].facts.clocked_share == 0);
+  // Samples without a limit say nothing about power, and are left as they are, too.
+  for (Sample& sample : samples) sample.limit_w.reset();
+  const FittedProfile unlimited = fitted(samples);
+  CHECK_FALSE(unlimited.power);
+  CHECK_FALSE(unlimited.power_left_out);
+  CHECK(unlimited.models[0].facts.clocked_share == 0);
+}
+
 TEST_CASE("which shapes judge a fit does not change when the vocabulary grows") {
   // Otherwise a profile fitted again from the same samples would be another one.
   Operator op = {OperatorKind::kZeroGrads, Impl::kAten, PassKind::kStep, Dtype::kBf16, 1, {1000, 10}};

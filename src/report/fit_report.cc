@@ -197,6 +197,8 @@ std::string fit_text(const FitReport& report) {
     text += fmt::format("\npower     {}; clocks of {} samples within {} in the mean\n",
                         power_text(report.power->model), count_text(report.power->samples),
                         percent(report.power->error));
+  if (report.power_left_out)
+    text += "\npower     left out: the samples' clocks do not follow power, as locked ones do not\n";
   if (!report.too_few.empty()) {
     text += "\ntoo few samples, left to physics\n";
     for (const std::string& group : report.too_few) text += "  " + group + "\n";

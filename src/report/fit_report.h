@@ -52,7 +52,8 @@ struct FitReport {
   std::vector<Rejection> rejections;
   std::vector<HostShare> host_shares;
   std::vector<OperatorModelView> models;  // of which only key and facts are told
-  std::optional<PowerReport> power;       // none: samples record no clocks
+  std::optional<PowerReport> power;       // none: samples record no clocks, or none that follow
+  bool power_left_out = false;            // power, which then is said
   std::vector<std::string> too_few;       // groups left to physics
   std::vector<StudyReportRow> study;
   std::vector<CurveReportPoint> curve;
