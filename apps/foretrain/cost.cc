@@ -70,6 +70,10 @@ std::string_view usual_impl(OperatorKind kind) {
     case OperatorKind::kMaskedFill:
     case OperatorKind::kAccumulate:
       return "aten";
+    case OperatorKind::kPermute:
+    case OperatorKind::kUnpermute:
+    case OperatorKind::kRoute:
+      return "eager";
     default:
       return "fused";
   }
