@@ -55,7 +55,7 @@ Result<Sample> read_sample(const SampleTable& table, std::size_t row) {
   TRY_ASSIGN(const auto spread, table.number(row, kSpread, 0, true, 100));
   sample.spread = spread.value_or(0);
   TRY_ASSIGN(sample.host_us, table.number(row, kHostUs, 0, true, kMaxUs));
-  TRY_ASSIGN(sample.clock_mhz, table.number(row, kClock, 0, false, 1e5));
+  TRY_ASSIGN(sample.clock_mhz, table.number(row, kClock, 1, true, 1e5));
   TRY_ASSIGN(sample.power_w, table.number(row, kPower, 0, true, 1e5));
   TRY_ASSIGN(sample.limit_w, table.number(row, kLimit, 0, false, 1e5));
   TRY_ASSIGN(sample.product_share, table.number(row, kShare, 0, true, 1));

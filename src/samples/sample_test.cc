@@ -108,6 +108,8 @@ TEST_CASE("a truncated row and wrong cells are refused with their place") {
         "s.csv:2:34: error: launches: found '0', expected a whole number from 1 to 1000000");
   CHECK(error_of("operator,impl,pass,dims,us,power\ngelu,aten,fwd,tokens=1 width=2,5,-1\n") ==
         "s.csv:2:34: error: power: found '-1', expected a number from 0, at most 100000");
+  CHECK(error_of("operator,impl,pass,dims,us,clock\ngelu,aten,fwd,tokens=1 width=2,5,1e-300\n") ==
+        "s.csv:2:34: error: clock: found '1e-300', expected a number from 1, at most 100000");
 }
 
 TEST_CASE("more rows than can be held are refused before they are taken apart") {
