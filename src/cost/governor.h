@@ -1,10 +1,10 @@
 // The power governor: a GPU holds its average power at a cap by lowering its clock, so products, which draw
 // the most, run slower the more of the time they take. What an operator takes at the clock x (a share of the
 // reference clock, at most 1):
-//   seconds  fixed + clocked / x                (memory does not follow the clock of the SMs, arithmetic
-//   does) joules   static * seconds + bytes * joules_per_byte + drawn * flops * joules_per_flop * x^exponent
-// (a lower clock needs a lower voltage, so an operation costs less energy; a short kernel draws less, see
-// drawn_share). Over a period of such work and of
+//   seconds  fixed + clocked / x
+//   joules   static * seconds + bytes * joules_per_byte + drawn * flops * joules_per_flop * x^exponent
+// Memory does not follow the clock of the SMs, arithmetic does; a lower clock needs a lower voltage, so an
+// operation costs less energy; a short kernel draws less (drawn_share). Over a period of such work and of
 // waiting the clock settles where
 //   joules(x) / (seconds(x) + idle) = cap,   or at 1 where that is still below the cap.
 //
