@@ -46,8 +46,8 @@ inline constexpr double kClockSpread = 0.035;
 
 // Of a long kernel's energy an operation, what one of a kernel so long at the reference clock costs. Loops of
 // short products settle at higher clocks than their FLOPs and bytes explain, on every H200 that we loop them
-// on (tests/accuracy/h200_clocks_test.cc): below 50 us a governor without this is 9 % of the clock too low.
-// What lies behind it is not known; the form and the time are the simplest that do.
+// on (tests/accuracy/h200_clocks_test.cc): fitted without this, the governor is 9 % of the clock too low
+// below 50 us. What lies behind it is not known; the form and the time are the simplest that do.
 constexpr double drawn_share(Seconds kernel) {
   constexpr Seconds kHalf = microseconds(8);
   return kernel / (kernel + kHalf);

@@ -8,7 +8,7 @@ namespace foretrain {
 namespace {
 
 constexpr std::size_t kFewest = 30;
-constexpr std::size_t kFewestOfOne = 8;  // of one operator, whose energy is known but for a factor
+constexpr std::size_t kFewestOfOne = 8;  // settled, of one operator: its energy is known but for a factor
 constexpr std::size_t kMostForEnergy = 512;
 constexpr double kStaticShare = 1.0 / 7;
 
@@ -25,9 +25,9 @@ bool has_settled(const Sample& sample) {
 }
 
 // Those that have settled, or all where few have.
-std::vector<const Sample*> clocks_to_believe(std::vector<const Sample*> told, std::size_t fewest) {
+std::vector<const Sample*> clocks_to_believe(std::vector<const Sample*> told) {
   const auto settled = [](const Sample* sample) { return has_settled(*sample); };
-  if (static_cast<std::size_t>(std::count_if(told.begin(), told.end(), settled)) >= fewest)
+  if (static_cast<std::size_t>(std::count_if(told.begin(), told.end(), settled)) >= kFewest)
     std::erase_if(told, [&](const Sample* sample) { return !settled(sample); });
   return told;
 }
@@ -106,8 +106,7 @@ Smooth fit_energy(std::span<const Sample* const> samples, const Gpu& gpu, const 
                   double clocked_share) {
   std::vector<const Sample*> told;
   for (const Sample* sample : samples)
-    if (says_all(*sample)) told.push_back(sample);
-  told = clocks_to_believe(std::move(told), kFewestOfOne);
+    if (says_all(*sample) && has_settled(*sample)) told.push_back(sample);
   if (told.size() < kFewestOfOne) return {};
   std::stable_sort(told.begin(), told.end(), [](const Sample* a, const Sample* b) {
     return shape_hash(a->op, 5) < shape_hash(b->op, 5);
@@ -136,7 +135,7 @@ std::optional<PowerFit> fit_power(const std::vector<Sample>& samples, const Gpu&
   std::vector<const Sample*> told;
   for (const Sample& sample : samples)
     if (says_all(sample)) told.push_back(&sample);
-  told = clocks_to_believe(std::move(told), kFewest);
+  told = clocks_to_believe(std::move(told));
   std::vector<double> shares;
   for (const Sample* sample : told) shares.push_back(clocked_share(sample->op));
   if (told.size() < kFewest || gpu.clock_max_mhz <= 0) return std::nullopt;
