@@ -14,6 +14,8 @@
 
 namespace foretrain {
 
+struct Evaluation;
+
 inline constexpr double kPassComposition = 0.03;  // of a step on one GPU: passes in a row
 inline constexpr double kComposition = 0.085;     // of several, which wait for each other
 inline constexpr double kLaunchSpread = 0.25;     // of waits for the host, whose speed differs by machine
@@ -36,6 +38,9 @@ inline double relative_spread(const Uncertainty& u, Seconds step) {
   for (const Seconds source : {u.collectives, u.launches, u.sends, u.reductions}) sum.add(source);
   return sum.relative(step, u.composition);
 }
+
+// Of a step that has been simulated, by its busiest stage.
+Uncertainty uncertainty(const Evaluation& e);
 
 // The chance that what is needed stays under the limit, where log(true / predicted) is normal. Both figures
 // are those of three sources with measured memory, each weighing the same (docs/memory.md has them with any

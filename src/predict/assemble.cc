@@ -1,0 +1,138 @@
+#include "predict/assemble.h"
+
+#include <algorithm>
+
+#include "predict/uncertainty.h"
+
+namespace foretrain {
+namespace {
+
+// Where the busiest stage's seconds go, and who says so.
+void add_breakdown(const Evaluation& e, Prediction& p) {
+  const auto cause = [&](StepCause which) -> Seconds& {
+    return p.breakdown[static_cast<std::size_t>(which)];
+  };
+  const StageParts& busiest = e.stages[e.busiest];
+  const StageTimes& t = e.timeline.stages()[e.busiest];
+  e.for_each_segment(e.busiest, [&](const AtClock& segment, double n) {
+    // The first causes of a step are those of a segment, in the same order.
+    for (std::size_t i = 0; i < kCauseCount; ++i) p.breakdown[i] += segment.by_cause(i) * n;
+    for (std::size_t i = 0; i < kOperatorKindCount; ++i) p.operators[i] += segment.by_operator(i) * n;
+    for (std::size_t i = 0; i < kOriginCount; ++i) p.origin_shares[i] += segment.by_origin(i).value * n;
+  });
+  const AtClock optimizer(*busiest.optimizer, busiest.stretch);
+  for (std::size_t i = 0; i < kOperatorKindCount; ++i) p.operators[i] += optimizer.by_operator(i);
+  for (std::size_t i = 0; i < kOriginCount; ++i) p.origin_shares[i] += optimizer.by_origin(i).value;
+  cause(StepCause::kPipelineSend) = t.sending;
+  cause(StepCause::kBubble) = t.pipeline_end - t.compute - t.sending;
+  cause(StepCause::kGradientReduce) = t.reduce_end - t.pipeline_end;
+  cause(StepCause::kOptimizer) = optimizer.duration();
+  cause(StepCause::kParameterGather) = e.updates[e.busiest].gather;
+  cause(StepCause::kEmbeddingExchange) = t.exchange;
+  Seconds known;
+  for (Seconds& s : p.breakdown) known += s = std::max(Seconds(0), s);  // differences round below zero
+  cause(StepCause::kStageWait) = std::max(Seconds(0), e.step - known);
+  double origin_sum = 0;
+  for (const double share : p.origin_shares) origin_sum += share;
+  const auto origin_add = [&](Seconds s) {
+    p.origin_shares[static_cast<std::size_t>(Origin::kAnalytic)] += s.value, origin_sum += s.value;
+  };
+  origin_add(t.sending + cause(StepCause::kGradientReduce) + cause(StepCause::kParameterGather));
+  for (double& share : p.origin_shares) share /= origin_sum > 0 ? origin_sum : 1;
+}
+
+// What the passes' peak of a rank consists of.
+void describe_peak(const Evaluation& e, std::size_t rank, StagePrediction& stage) {
+  const StageTimes& times = e.timeline.stages()[rank];
+  stage.moment = times.moment;
+  Bytes rest = times.peak;
+  for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
+    const auto n = e.node(rank, c);
+    const PassBytes& bytes = e.chunks[n].cost->bytes;
+    const auto held = static_cast<double>(e.timeline.held_at_peak()[n]);
+    for (std::size_t k = 0; k < kOperatorKindCount; ++k) stage.saved[k] += bytes.saved[k] * held;
+    const Bytes waiting = bytes.held_for_weight * static_cast<double>(e.timeline.waiting_at_peak()[n]);
+    stage.waiting += waiting;
+    rest -= bytes.held * held + waiting;
+  }
+  if (!times.moment.at_end) {
+    const PassBytes& bytes = e.chunks[static_cast<std::size_t>(times.moment.node)].cost->bytes;
+    stage.gathered = std::min(rest, bytes.gathered);
+    stage.shared_buffers = std::min(rest - stage.gathered, bytes.shared_buffers);
+  }
+  stage.working = std::max(Bytes(0), rest - stage.gathered - stage.shared_buffers);
+  stage.peak_in_step = stage.states.total() + stage.states.in_step() >= stage.memory.allocated;
+}
+
+StagePrediction stage_prediction(const Evaluation& e, std::size_t rank, const PowerModel* power) {
+  const StageParts& part = e.stages[rank];
+  const StageTimes& times = e.timeline.stages()[rank];
+  StagePrediction stage;
+  for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
+    const std::size_t n = e.node(rank, c);
+    const ChunkCost& cost = *e.chunks[n].cost;
+    stage.layers += cost.chunk.layers;
+    const auto duration = [&](const Segment& segment) { return AtClock(segment, part.stretch).duration(); };
+    stage.forward += duration(cost.forward);
+    stage.backward += e.timeline.chunks()[n].whole > 0 ? duration(cost.backward)
+                                                       : duration(cost.input) + duration(cost.weight);
+  }
+  if (power != nullptr) stage.clock_mhz = power->reference_mhz / part.stretch;
+  stage.parameters = part.share.elements;
+  stage.busy = times.compute + times.sending;
+  stage.idle = times.pipeline_end - stage.busy;
+  stage.in_flight = times.in_flight;
+  stage.states = part.states;
+  stage.activations = times.peak;
+  stage.memory = part.memory;
+  describe_peak(e, rank, stage);
+  return stage;
+}
+
+// Of one replica's step.
+Flops model_flops(const Evaluation& e) {
+  Flops sum;
+  for (std::size_t r = 0; r < e.stages.size(); ++r)
+    for (std::int64_t c = 0; c < e.placement.chunks; ++c)
+      sum += e.chunks[e.node(r, c)].cost->model_flops * static_cast<double>(e.per_chunk);
+  return sum;
+}
+
+}  // namespace
+
+Prediction assemble(const Setting& setting, const PowerModel* power, const Evaluation& e,
+                    std::int64_t global_batch) {
+  const Cluster& cluster = setting.cluster;
+  const Plan& plan = *e.plan;
+  const double gpus = static_cast<double>(plan.tp * plan.pp * plan.dp * plan.cp);
+
+  Prediction p;
+  p.step = {e.step.value, e.spread, Origin::kAnalytic};
+  p.typical = e.step;
+  p.uncertain = uncertainty(e);
+  if (cluster.jitter) {
+    const auto nodes = (static_cast<std::int64_t>(gpus) + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
+    Timeline drawn;  // ours still holds the undisturbed step
+    p.jitter = drawn_steps(e.pipeline, e.step, *cluster.jitter, nodes, plan.tp * plan.cp * plan.dp, drawn);
+    p.typical = p.jitter->median;
+  }
+  p.tokens_per_s_per_gpu = static_cast<double>(global_batch * setting.seq) / (e.step.value * gpus);
+  p.params = parameters(setting.model);
+  p.usable = cluster.gpu.usable;
+  const MemoryCounters& worst = e.stages[e.worst_stage].memory;
+  p.peak = worst.total;
+  p.peak_reserved = worst.reserved;
+  p.peak_allocated = worst.allocated;
+  p.needed = worst.needed;
+  p.worst_stage = static_cast<std::int64_t>(e.worst_stage);
+  p.fit_probability = fit_probability(p.needed, p.usable);
+  p.fits = p.fit_probability >= kFitsFrom;
+  p.busiest_stage = static_cast<std::int64_t>(e.busiest);
+  add_breakdown(e, p);
+  for (std::size_t r = 0; r < e.stages.size(); ++r) p.stages.push_back(stage_prediction(e, r, power));
+  p.mfu = model_flops(e).value * static_cast<double>(plan.tp * plan.dp * plan.cp) /
+          (e.step.value * gpus * cluster.gpu.rate(plan.precision).value);
+  return p;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,157 @@
+#include "predict/chunk_memo.h"
+
+#include <utility>
+
+namespace foretrain {
+namespace {
+
+// Chunks that are remembered, of a few KiB each: a search goes through many more shapes than it comes back
+// to.
+constexpr std::size_t kMostChunks = 8192;
+
+void mix(std::uint64_t& h, std::int64_t value) {
+  h = (h ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15ull;
+  h ^= h >> 29;
+}
+
+// Products and attention as the model defines them, whatever implements them: recomputed tasks and pointwise
+// work left out, flash attention's backward without the scores that it makes again (four products of five),
+// and of unfused attention's full squares the half that the causal mask keeps.
+Flops model_flops(const ChunkWork& work) {
+  Flops sum;
+  for (const Pass* pass : {&work.forward, &work.backward})
+    for (const Repeat& repeat : pass->repeats)
+      for (const Task& task : repeat.tasks) {
+        if (task.kind != Task::Kind::kOperator || task.recompute) continue;
+        double useful = 1.0;
+        if (task.op.kind == OperatorKind::kBatchedProduct) useful = 0.5;
+        if (task.op.kind == OperatorKind::kAttention && task.op.pass == PassKind::kBackward) useful = 0.8;
+        sum += flops(task.op) * (useful * static_cast<double>(task.times * repeat.count));
+      }
+  return sum;
+}
+
+// A wait for the host, like one for a launch.
+void stretch(Segment& segment, Seconds least) {
+  if (segment.duration == Seconds(0) || segment.duration >= least) return;
+  segment.by_cause[static_cast<std::size_t>(Cause::kLaunch)] += least - segment.duration;
+  for (Seconds& ready : segment.ready_before_end) ready = ready * (least / segment.duration);
+  segment.duration = least;
+}
+
+}  // namespace
+
+ShapeKey shape_key(const Setting& setting, const Plan& plan, const Network& network,
+                   std::int64_t micro_batches) {
+  const ScheduleKind schedule = plan.effective_schedule();
+  ShapeKey key;
+  key.choices = choices_of(setting.model, plan, setting.stack, setting.seq, micro_batches > 1);
+  if (plan.pp > 1 && network.placed(GroupKind::kPipeline).crosses_nodes())
+    key.choices.calls_beside_messages = setting.stack.calls_beside_messages * plan.tp;
+  key.tensor = network.placed(GroupKind::kTensor);
+  if (key.choices.units.scatters) {
+    key.shard = network.placed(GroupKind::kShard);
+    key.replica = network.placed(GroupKind::kReplica);
+  }
+  key.drained = plan.pp > 1 && setting.stack.p2p_blocking;
+  key.ends_together = plan.pp == 1 || lies_in_v(schedule);
+  key.split = splits_backward(schedule);
+  return key;
+}
+
+std::size_t ChunkMemo::ShapeKeyHash::operator()(const ShapeKey& key) const noexcept {
+  const Choices& c = key.choices;
+  std::uint64_t h =
+      static_cast<std::uint64_t>(c.recompute) | static_cast<std::uint64_t>(c.attention) << 8 |
+      static_cast<std::uint64_t>(c.precision) << 16 | static_cast<std::uint64_t>(c.sp) << 24 |
+      static_cast<std::uint64_t>(c.partition_activations) << 25 |
+      static_cast<std::uint64_t>(c.accumulates) << 26 | static_cast<std::uint64_t>(c.units.beside) << 27 |
+      static_cast<std::uint64_t>(key.drained) << 28 | static_cast<std::uint64_t>(key.ends_together) << 29 |
+      static_cast<std::uint64_t>(key.split) << 30 |
+      static_cast<std::uint64_t>(c.units.gathers_forward) << 31 |
+      static_cast<std::uint64_t>(c.units.gathers_backward) << 32 |
+      static_cast<std::uint64_t>(c.units.keeps_gathered) << 63 |
+      static_cast<std::uint64_t>(c.units.scatters) << 33;
+  mix(h, c.tp);
+  mix(h, c.micro_batch);
+  mix(h, key.tensor.domains);
+  mix(h, c.recompute_layers * 4 + (c.sp_gather_again ? 2 : 0) + (c.offload ? 1 : 0));
+  mix(h, c.units.shards);
+  return h;
+}
+
+std::size_t ChunkMemo::OptimizerKeyHash::operator()(const OptimizerKey& key) const noexcept {
+  const UpdateFormat& f = key.format;
+  std::uint64_t h = static_cast<std::uint64_t>(f.precision) << 8 | static_cast<std::uint64_t>(f.grad_dtype) |
+                    static_cast<std::uint64_t>(f.moment_bytes) << 16 |
+                    static_cast<std::uint64_t>(f.master) << 24;
+  mix(h, key.elements);
+  mix(h, key.owned);
+  mix(h, key.tensors);
+  return h;
+}
+
+ChunkMemo::ChunkMemo(const Setting& setting, std::shared_ptr<const CostSource> costs)
+    : setting_(setting), costs_(std::move(costs)) {}
+
+void ChunkMemo::use_shape(const ShapeKey& key) {
+  if (shape_ != nullptr && shape_->first == key) return;
+  if (chunk_count_ > kMostChunks) {
+    shapes_.clear();
+    chunk_count_ = 0;
+  }
+  shape_ = &*shapes_.try_emplace(key).first;
+}
+
+ChunkCost& ChunkMemo::bytes(const Chunk& chunk) {
+  auto& chunks = shape_->second.chunks;
+  const auto index =
+      static_cast<std::size_t>(chunk.layers * 4 + (chunk.first ? 2 : 0) + (chunk.last ? 1 : 0));
+  if (index >= chunks.size()) chunks.resize(index + 1);
+  auto& cost = chunks[index];
+  if (cost) return *cost;
+  const ShapeKey& key = shape_->first;
+  cost = std::make_unique<ChunkCost>();
+  ++chunk_count_;
+  cost->chunk = chunk;
+  cost->bytes = pass_bytes(build_chunk(setting_.model, setting_.stack, key.choices, chunk));
+  cost->share = parameter_share(setting_.model, setting_.stack, key.choices.tp, chunk, key.ends_together);
+  return *cost;
+}
+
+void ChunkMemo::lay_out(ChunkCost& cost, const Network& network) {
+  if (cost.laid_out) return;
+  const ShapeKey& key = shape_->first;
+  const ChunkWork work = build_chunk(setting_.model, setting_.stack, key.choices, cost.chunk);
+  const auto lay = [&](const Pass& pass, Seconds lead) {
+    return foretrain::lay_out(pass, costs_, network, setting_.cluster.host_launch, lead);
+  };
+  cost.forward = lay(work.forward, Seconds(0));
+  cost.backward = lay(work.backward, key.drained ? Seconds(0) : cost.forward.lead);
+  if (!key.drained &&
+      key.choices.accumulates) {  // a micro-batch in the middle of a step: the lead has settled
+    cost.forward = lay(work.forward, cost.backward.lead);
+    cost.backward = lay(work.backward, cost.forward.lead);
+  }
+  if (key.split) {
+    cost.input = lay(only(work.backward, Direction::kBackward), key.drained ? Seconds(0) : cost.forward.lead);
+    cost.weight = lay(only(work.backward, Direction::kWeight), key.drained ? Seconds(0) : cost.input.lead);
+  }
+  // Copies to and from the host run beside the passes, which last at least as long.
+  if (key.choices.offload)
+    for (Segment* segment : {&cost.forward, &cost.backward, &cost.input})
+      stretch(*segment, cost.bytes.offloaded / setting_.cluster.gpu.host);
+  cost.model_flops = model_flops(work);
+  cost.laid_out = true;
+}
+
+const Segment& ChunkMemo::optimizer(const OptimizerKey& key, const Network& network) {
+  const auto found = optimizers_.find(key);
+  if (found != optimizers_.end()) return found->second;
+  const Pass pass = build_optimizer(setting_.stack, key.format, key.elements, key.owned, key.tensors);
+  return optimizers_
+      .emplace(key, foretrain::lay_out(pass, costs_, network, setting_.cluster.host_launch, Seconds(0)))
+      .first->second;
+}
+
+}  // namespace foretrain

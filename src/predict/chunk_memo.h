@@ -1,0 +1,87 @@
+// Passes remembered by shape: a search comes back to the same chunks of layers in plan after plan, and inner
+// stages of equal size share one. Bytes come first; passes are laid out only where somebody asks for seconds,
+// which stand at the reference clock. Updates of the optimizer are remembered by size likewise.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "cost/memo.h"
+#include "memory/memory.h"
+#include "network/network.h"
+#include "predict/setting.h"
+#include "segment/segment.h"
+#include "spec/plan.h"
+#include "workload/workload.h"
+
+namespace foretrain {
+
+// What chunks of a plan have in common; with a chunk's own layers and ends it decides its passes.
+struct ShapeKey {
+  Choices choices;
+  PlacedGroup tensor;
+  PlacedGroup shard;  // where units gather and scatter inside passes
+  PlacedGroup replica;
+  bool drained = true;        // the host's lead is gone when a pass starts
+  bool ends_together = true;  // one rank holds both ends of the model
+  bool split = false;         // the schedule runs halves of the backward
+  bool operator==(const ShapeKey&) const = default;
+};
+ShapeKey shape_key(const Setting& setting, const Plan& plan, const Network& network,
+                   std::int64_t micro_batches);
+
+struct ChunkCost {
+  Chunk chunk;
+  bool laid_out = false;  // the segments are there, and model_flops
+  Segment forward;
+  Segment backward;
+  Segment input;  // the backward's halves, where the schedule splits it
+  Segment weight;
+  PassBytes bytes;
+  ParameterShare share;
+  Flops model_flops;  // recomputation left out
+};
+
+struct OptimizerKey {
+  std::int64_t elements = 0;
+  std::int64_t owned = 0;
+  std::int64_t tensors = 0;
+  UpdateFormat format;
+  bool operator==(const OptimizerKey&) const = default;
+};
+
+class ChunkMemo {
+ public:
+  // The setting must outlive it.
+  ChunkMemo(const Setting& setting, std::shared_ptr<const CostSource> costs);
+
+  const PowerModel* power() const { return costs_.power(); }
+  // The shape in use, of which what follows speaks. A shape may be forgotten when the next is used.
+  void use_shape(const ShapeKey& key);
+  const ShapeKey& shape() const { return shape_->first; }
+  ChunkCost& bytes(const Chunk& chunk);
+  void lay_out(ChunkCost& cost, const Network& network);
+
+  const Segment& optimizer(const OptimizerKey& key, const Network& network);
+
+ private:
+  struct ShapeKeyHash {
+    std::size_t operator()(const ShapeKey& key) const noexcept;
+  };
+  struct OptimizerKeyHash {
+    std::size_t operator()(const OptimizerKey& key) const noexcept;
+  };
+  struct Shape {
+    std::vector<std::unique_ptr<ChunkCost>> chunks;  // by layers and ends
+  };
+
+  const Setting& setting_;
+  MemoCost costs_;
+  std::unordered_map<ShapeKey, Shape, ShapeKeyHash> shapes_;
+  std::pair<const ShapeKey, Shape>* shape_ = nullptr;  // in use
+  std::size_t chunk_count_ = 0;
+  std::unordered_map<OptimizerKey, Segment, OptimizerKeyHash> optimizers_;
+};
+
+}  // namespace foretrain

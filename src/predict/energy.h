@@ -1,0 +1,14 @@
+// What a step takes in energy: its operators and collectives, and what GPUs draw while they wait.
+#pragma once
+
+#include "cost/governor.h"
+#include "predict/evaluation.h"
+#include "spec/gpu.h"
+
+namespace foretrain {
+
+// Of all GPUs together, for the step that is known (simulated, or a bound). Null: the costs do not know what
+// power does; to wait then draws a share of the cap.
+double joules(const Gpu& gpu, const PowerModel* power, const Evaluation& e);
+
+}  // namespace foretrain

@@ -1,0 +1,40 @@
+// What messages between chunks take: activations down the model, gradients back up.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "network/network.h"
+#include "predict/setting.h"
+#include "spec/plan.h"
+#include "timeline/schedule.h"
+#include "workload/workload.h"
+
+namespace foretrain {
+
+// Of one plan; asks the network once for each kind of boundary. Refers to what it is given.
+class Messages {
+ public:
+  Messages(const Setting& setting, const Plan& plan, const Choices& choices, const Placement& placement,
+           const Network& network);
+
+  Seconds down(std::int64_t node) { return send(node, node + 1, down_); }
+  Seconds up(std::int64_t node) { return send(node, node - 1, up_); }
+  double spread() const;
+
+ private:
+  // From a node's rank to that of the next or the one before; interleaved chunks go round from the last rank
+  // to the first. Boundaries inside a domain are alike, and so are those that cross one.
+  struct Sends {
+    Bytes bytes;
+    std::optional<Seconds> inside, across, round;
+  };
+  Seconds send(std::int64_t from, std::int64_t to, Sends& known) const;
+
+  const Placement& placement_;
+  const Network& network_;
+  Seconds gather_;  // of what ranks of a tensor-parallel group got in parts
+  Sends down_, up_;
+};
+
+}  // namespace foretrain

@@ -1,0 +1,80 @@
+#include "predict/place.h"
+
+#include <algorithm>
+
+#include "memory/counters.h"
+#include "memory/states.h"
+
+namespace foretrain {
+
+void place(const Setting& setting, const Plan& plan, std::int64_t global_batch,
+           std::span<const std::int64_t> layers, const Network& network, ChunkMemo& memo, Evaluation& e) {
+  e.start(plan, global_batch);
+  const Placement& placement = e.placement;
+  const auto nodes = static_cast<std::size_t>(placement.nodes()), ranks = static_cast<std::size_t>(plan.pp);
+  memo.use_shape(shape_key(setting, plan, network, e.micro_batches));
+
+  e.chunks.assign(nodes, ChunkParts{});
+  e.loads.assign(nodes, ChunkLoad{});
+  for (std::size_t n = 0; n < nodes; ++n) {
+    const auto node = static_cast<std::int64_t>(n);
+    ChunkCost& cost = memo.bytes({layers[n % layers.size()], placement.first(node), placement.last(node)});
+    e.chunks[n].cost = &cost;
+    ChunkLoad& load = e.loads[n];
+    load.held = cost.bytes.held;
+    load.held_for_weight = cost.bytes.held_for_weight;
+    load.forward_extra = cost.bytes.forward_extra;
+    load.backward_extra = cost.bytes.backward_extra;
+    load.weight_extra = cost.bytes.weight_extra;
+    load.backward_end = cost.bytes.backward_end;
+  }
+
+  const StateChoices states = state_choices(plan, setting.stack);
+  e.stages.assign(ranks, StageParts{});
+  for (std::size_t r = 0; r < ranks; ++r) {
+    StageParts& part = e.stages[r];
+    for (std::int64_t c = 0; c < placement.chunks; ++c) {
+      const auto n = e.node(r, c);
+      const ParameterShare& share = e.chunks[n].cost->share;
+      part.share.elements += share.elements;
+      part.share.tensors += share.tensors;
+      part.share.embedding_elements += share.embedding_elements;
+      part.share.matrix_elements += share.matrix_elements;
+      part.share.largest_matrix = std::max(part.share.largest_matrix, share.largest_matrix);
+      part.share.largest_tensor = std::max(part.share.largest_tensor, share.largest_tensor);
+    }
+    if (r > 0 && part.share == e.stages[r - 1].share)
+      part.states = e.stages[r - 1].states;
+    else
+      part.states = state_bytes(part.share, setting.stack, states);
+  }
+
+  PipelineWork& pipeline = e.pipeline;
+  pipeline.chunks = e.loads;
+  pipeline.chunks_per_rank = placement.chunks;
+  pipeline.micro_batches = e.micro_batches;
+  pipeline.schedule = placement.kind;
+  pipeline.blocking_sends = setting.stack.p2p_blocking;
+  pipeline.blocking_receives = setting.stack.p2p_serial;
+  pipeline.reduce_beside = plan.overlap_grad_reduce.value_or(setting.stack.overlap_grad_reduce);
+}
+
+void add_bytes(const Setting& setting, Evaluation& e) {
+  const Plan& plan = *e.plan;
+  e.timeline.measure(e.pipeline);
+  const Bytes outside = outside_torch(plan);
+  const auto times = e.timeline.stages();
+  for (std::size_t r = 0; r < e.stages.size(); ++r) {
+    StageParts& part = e.stages[r];
+    PassesPeak passes{times[r].peak, Bytes(0)};
+    for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
+      const auto n = e.node(r, c);
+      passes.largest_block = std::max(passes.largest_block, e.chunks[n].cost->bytes.largest_block);
+    }
+    const Bytes gradient(static_cast<double>(part.share.largest_tensor) * bytes_of(plan.precision));
+    part.memory = memory_counters(part.states, passes, gradient, setting.stack, e.micro_batches, outside);
+    if (part.memory.needed > e.stages[e.worst_stage].memory.needed) e.worst_stage = r;
+  }
+}
+
+}  // namespace foretrain

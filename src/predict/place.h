@@ -1,0 +1,22 @@
+// The first half of an evaluation: where a plan's chunks lie and what they hold. No pass is laid out.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "network/network.h"
+#include "predict/chunk_memo.h"
+#include "predict/evaluation.h"
+#include "predict/setting.h"
+#include "spec/plan.h"
+
+namespace foretrain {
+
+// The chunks of every rank, `layers` each in the model's order, and the states that they bring, in bytes.
+void place(const Setting& setting, const Plan& plan, std::int64_t global_batch,
+           std::span<const std::int64_t> layers, const Network& network, ChunkMemo& memo, Evaluation& e);
+
+// Every rank's memory and the worst stage, of what has been placed.
+void add_bytes(const Setting& setting, Evaluation& e);
+
+}  // namespace foretrain

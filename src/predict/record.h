@@ -1,0 +1,12 @@
+// An evaluated step for views: simulated again, with its events kept.
+#pragma once
+
+#include "predict/evaluation.h"
+#include "predict/trace.h"
+#include "spec/stack.h"
+
+namespace foretrain {
+
+void record(const Stack& stack, Evaluation& e, StepTrace& trace);
+
+}  // namespace foretrain

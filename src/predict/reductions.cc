@@ -1,0 +1,89 @@
+#include "predict/reductions.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "segment/contention.h"
+
+namespace foretrain {
+
+void add_buckets(const Setting& setting, const Plan& plan, const ChunkCost& cost, double stretch,
+                 const Network& network, Bytes grad_bytes, std::vector<Bucket>& buckets) {
+  const bool overlap = plan.overlap_grad_reduce.value_or(setting.stack.overlap_grad_reduce);
+  const bool reduce_scatter = plan.zero >= 1 && plan.shards() > 1 && setting.stack.zero_reduce_scatter;
+  const bool in_passes = plan.zero >= 2 && plan.dp * plan.cp > 1;  // reduced unit by unit already
+  // Gradients are complete in the last pass to weights. (Of dualpipe a chunk may end with a whole backward,
+  // in which they are complete sooner; that is left out.)
+  const bool split = splits_backward(plan.effective_schedule());
+  const Segment& last = split ? cost.weight : cost.backward;
+  const auto& ready = last.ready_before_end;
+  const double longer = AtClock(last, stretch).longer();
+  const double elements = static_cast<double>(cost.share.elements);
+  std::int64_t count = 1;
+  if (overlap && setting.stack.bucket_elements > 0)
+    count =
+        static_cast<std::int64_t>(std::ceil(elements / static_cast<double>(setting.stack.bucket_elements)));
+  // Buckets close at layer ends; more of them than layers only adds latency.
+  count =
+      std::clamp<std::int64_t>(count, 1, std::max<std::int64_t>(1, static_cast<std::int64_t>(ready.size())));
+  if (in_passes) count = 1;
+  const Bytes share = grad_bytes / static_cast<double>(count);
+  Seconds seconds;
+  if (reduce_scatter && !in_passes)  // to shards, which copies of the model then sum
+    seconds = network.cost({CollectiveKind::kReduceScatter, GroupKind::kShard, share, true}).seconds +
+              network
+                  .cost({CollectiveKind::kAllReduce, GroupKind::kReplica,
+                         share / static_cast<double>(plan.shards()), true})
+                  .seconds;
+  else if (!in_passes)
+    seconds = network.cost({CollectiveKind::kAllReduce, GroupKind::kData, share, true}).seconds;
+  // Dualpipe's two copies of a chunk, on mirrored ranks, are summed too: shard by shard, in pairs like first
+  // and last rank's.
+  if (runs_both_ways(plan.effective_schedule()))
+    seconds += network
+                   .cost({CollectiveKind::kAllReduce, GroupKind::kEmbedding,
+                          share / static_cast<double>(plan.dp * plan.cp)})
+                   .seconds;
+  if (count == 1) {
+    buckets.push_back({Seconds(0), seconds});
+    return;
+  }
+  const auto ready_at = [&](std::int64_t bucket) {
+    const auto layers = static_cast<std::int64_t>(ready.size());
+    return ready[static_cast<std::size_t>((bucket + 1) * layers / count) - 1] * longer;
+  };
+  // All buckets but the last run beside what is left of the backward: each takes longer, and the backward
+  // ends later, after which the last is reduced.
+  const Seconds queue = seconds * static_cast<double>(count - 1);
+  const Beside run = beside(ready_at(0), queue);
+  const Seconds each = seconds + collective_delay(queue, run.both) / static_cast<double>(count - 1);
+  for (std::int64_t i = 0; i + 1 < count; ++i) buckets.push_back({ready_at(i), each});
+  buckets.push_back({Seconds(0), seconds + run.compute - ready_at(0)});
+}
+
+Seconds parameter_gather(const Setting& setting, const Evaluation& e, const Network& network,
+                         std::size_t rank) {
+  const Plan& plan = *e.plan;
+  const double elements = static_cast<double>(e.stages[rank].share.elements);
+  const Seconds whole = network
+                            .cost({CollectiveKind::kAllGather, GroupKind::kShard,
+                                   Bytes(elements * bytes_of(plan.precision)), true})
+                            .seconds;
+  if (!plan.overlap_param_gather.value_or(setting.stack.overlap_param_gather) ||
+      setting.stack.bucket_elements == 0)
+    return whole;
+  Seconds forward;
+  double units = 0;
+  for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
+    const auto n = e.node(rank, c);
+    forward += AtClock(e.chunks[n].cost->forward, e.stretch_of(n)).duration();
+    units += static_cast<double>(e.chunks[n].cost->backward.ready_before_end.size());
+  }
+  const double buckets = std::clamp(std::ceil(elements / static_cast<double>(setting.stack.bucket_elements)),
+                                    1.0, std::max(units, 1.0));
+  const Seconds rest = whole * (1 - 1 / buckets), window = forward * (1 - 1 / buckets);
+  const Beside run = beside(window, rest);
+  return whole - rest + std::max(run.compute, rest + collective_delay(rest, run.both)) - window;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,19 @@
+// What all plans of an Evaluator have in common.
+#pragma once
+
+#include <cstdint>
+
+#include "spec/cluster.h"
+#include "spec/model.h"
+#include "spec/stack.h"
+
+namespace foretrain {
+
+struct Setting {
+  Model model;
+  Cluster cluster;
+  Stack stack;
+  std::int64_t seq = 0;
+};
+
+}  // namespace foretrain

@@ -1,0 +1,128 @@
+#include "predict/step_times.h"
+
+#include "predict/clocks.h"
+#include "predict/messages.h"
+#include "predict/reductions.h"
+
+namespace foretrain {
+namespace {
+
+// Chunks of equal size are looked for among so many before: of few sizes, in turns.
+constexpr std::size_t kNearChunks = 4;
+
+bool is_sharded(const Plan& plan) { return plan.zero >= 1 && plan.shards() > 1; }
+
+// At the reference clock.
+void add_optimizers(const Setting& setting, const Network& network, ChunkMemo& memo, Evaluation& e) {
+  const Plan& plan = *e.plan;
+  const UpdateFormat format = update_format(plan, setting.stack);
+  for (std::size_t r = 0; r < e.stages.size(); ++r) {
+    StageParts& part = e.stages[r];
+    const ParameterShare& share = part.share;
+    if (r > 0 && share == e.stages[r - 1].share) {
+      part.optimizer = e.stages[r - 1].optimizer;
+      continue;
+    }
+    const std::int64_t shards = plan.shards();
+    const std::int64_t owned = is_sharded(plan) ? (share.elements + shards - 1) / shards : share.elements;
+    const std::int64_t gradients = plan.zero >= 2 ? owned : share.elements;  // that it keeps
+    part.optimizer = &memo.optimizer({gradients, owned, share.tensors, format}, network);
+  }
+}
+
+void add_reductions(const Setting& setting, const Network& network, const Choices& choices, Evaluation& e) {
+  const Plan& plan = *e.plan;
+  const Dtype reduce_dtype = reduction_dtype(plan, setting.stack);
+  const bool reduces = (plan.dp * plan.cp > 1 && !choices.units.scatters) || runs_both_ways(e.placement.kind);
+  e.buckets.clear();
+  for (std::size_t n = 0; n < e.chunks.size(); ++n) {
+    ChunkParts& part = e.chunks[n];
+    const double stretch = e.stretch_of(n);
+    for (std::size_t before = n; before-- > 0 && n - before < kNearChunks;)
+      if (e.chunks[before].cost == part.cost && e.stretch_of(before) == stretch) {
+        part = e.chunks[before];
+        break;
+      }
+    if (part.bucket_count > 0) continue;
+    part.first_bucket = e.buckets.size();
+    if (reduces)
+      add_buckets(setting, plan, *part.cost, stretch, network,
+                  Bytes(static_cast<double>(part.cost->share.elements) * bytes_of(reduce_dtype)), e.buckets);
+    part.bucket_count = e.buckets.size() - part.first_bucket;
+  }
+}
+
+// At the clock of each chunk's rank.
+void add_loads(const Setting& setting, const Network& network, const Choices& choices, Evaluation& e) {
+  const Placement& placement = e.placement;
+  Messages messages(setting, *e.plan, choices, placement, network);
+  e.send_spread = messages.spread();
+  for (std::size_t n = 0; n < e.chunks.size(); ++n) {
+    const ChunkParts& part = e.chunks[n];
+    const ChunkCost& cost = *part.cost;
+    const auto node = static_cast<std::int64_t>(n);
+    const double stretch = e.stretch_of(n);
+    ChunkLoad& load = e.loads[n];
+    load.forward = AtClock(cost.forward, stretch).duration();
+    load.backward = AtClock(cost.backward, stretch).duration();
+    load.input = AtClock(cost.input, stretch).duration();
+    load.weight = AtClock(cost.weight, stretch).duration();
+    if (!placement.last(node)) load.send_forward = messages.down(node);
+    if (!placement.first(node)) load.send_backward = messages.up(node);
+    load.buckets = {e.buckets.data() + part.first_bucket, part.bucket_count};
+  }
+}
+
+void add_updates(const Setting& setting, const Network& network, Evaluation& e) {
+  const Plan& plan = *e.plan;
+  const bool gathers_by_step =
+      is_sharded(plan) &&
+      (plan.zero == 1 || (plan.zero == 2 && setting.stack.zero2_gather == Zero2Gather::kStep));
+  e.updates.assign(e.stages.size(), StageUpdate{});
+  for (std::size_t r = 0; r < e.stages.size(); ++r) {
+    const StageParts& part = e.stages[r];
+    if (r > 0 && part.share == e.stages[r - 1].share && part.stretch == e.stages[r - 1].stretch) {
+      e.updates[r] = e.updates[r - 1];
+      continue;
+    }
+    e.updates[r].optimizer = AtClock(*part.optimizer, part.stretch).duration();
+    if (gathers_by_step) e.updates[r].gather = parameter_gather(setting, e, network, r);
+  }
+  e.pipeline.updates = e.updates;
+}
+
+// What all ranks of the model do together, and how sure reductions are.
+void add_exchanges(const Setting& setting, const Network& network, Evaluation& e) {
+  const Plan& plan = *e.plan;
+  const ParameterShare& first = e.stages.front().share;
+  const double reduced_bytes = bytes_of(reduction_dtype(plan, setting.stack));
+  if (first.embedding_elements > 0)
+    e.pipeline.embedding_exchange =
+        network
+            .cost({CollectiveKind::kAllReduce, GroupKind::kEmbedding,
+                   Bytes(static_cast<double>(first.embedding_elements) * reduced_bytes)})
+            .seconds;
+  // The gradient norm (and, with fp16, whether it overflowed): one number over all ranks of a model.
+  e.pipeline.meet = network.cost({CollectiveKind::kAllReduce, GroupKind::kModel, Bytes(8)}).seconds;
+  if (plan.dp * plan.cp > 1)
+    e.reduce_spread = network
+                          .cost({CollectiveKind::kAllReduce, GroupKind::kData,
+                                 Bytes(static_cast<double>(first.elements) * reduced_bytes)})
+                          .spread;
+}
+
+}  // namespace
+
+void add_times(const Setting& setting, const Network& network, ChunkMemo& memo, Evaluation& e) {
+  const Choices& choices = memo.shape().choices;
+  for (const ChunkParts& part : e.chunks) memo.lay_out(*part.cost, network);
+  add_optimizers(setting, network, memo, e);
+  settle_clocks(setting.cluster.gpu, memo.power(), e);
+  add_reductions(setting, network, choices, e);
+  add_loads(setting, network, choices, e);
+  add_updates(setting, network, e);
+  add_exchanges(setting, network, e);
+  e.has_times = true;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,14 @@
+// The second half of an evaluation: what passes, messages, reductions and updates take.
+#pragma once
+
+#include "network/network.h"
+#include "predict/chunk_memo.h"
+#include "predict/evaluation.h"
+#include "predict/setting.h"
+
+namespace foretrain {
+
+// Of a plan that has been placed, with its shape still in use.
+void add_times(const Setting& setting, const Network& network, ChunkMemo& memo, Evaluation& e);
+
+}  // namespace foretrain

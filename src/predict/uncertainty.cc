@@ -1,0 +1,31 @@
+#include "predict/uncertainty.h"
+
+#include "predict/evaluation.h"
+
+namespace foretrain {
+
+Uncertainty uncertainty(const Evaluation& e) {
+  const StageParts& part = e.stages[e.busiest];
+  const StageTimes& times = e.timeline.stages()[e.busiest];
+  // The bubble is made of the same passes: it is as uncertain as they are.
+  const double stretch =
+      times.compute > Seconds(0) ? (times.pipeline_end - times.sending) / times.compute : 1.0;
+  Uncertainty u;
+  const Plan& plan = *e.plan;
+  u.composition = plan.tp * plan.cp * plan.dp * plan.pp > 1 ? kComposition : kPassComposition;
+  e.for_each_segment(e.busiest, [&](const AtClock& segment, double n) {
+    for (std::size_t k = 0; k < kOperatorKindCount; ++k) u.operators[k] += segment.uncertain(k) * n;
+    u.collectives += segment.uncertain_collectives() * n;
+    u.launches += segment.by_cause(static_cast<std::size_t>(Cause::kLaunch)) * n;
+  });
+  const AtClock optimizer(*part.optimizer, part.stretch);
+  for (std::size_t k = 0; k < kOperatorKindCount; ++k)
+    u.operators[k] = u.operators[k] * stretch + optimizer.uncertain(k);
+  u.collectives *= stretch;
+  u.launches *= stretch * kLaunchSpread;
+  u.sends = times.sending * e.send_spread;
+  u.reductions = (times.reduce_end - times.pipeline_end + e.updates[e.busiest].gather) * e.reduce_spread;
+  return u;
+}
+
+}  // namespace foretrain
