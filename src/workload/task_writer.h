@@ -1,0 +1,41 @@
+// Turns the steps of a block into the tasks of its passes.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "workload/block.h"
+#include "workload/workload.h"
+
+namespace foretrain {
+
+class TaskWriter {
+ public:
+  TaskWriter(const Model& model, const Stack& stack, const Choices& choices);
+
+  void forward(const std::vector<Step>& steps, std::size_t begin, std::size_t end, bool recompute);
+  void backward(const std::vector<Step>& steps, bool selective);
+  // Both uses of a tied table on one rank leave a gradient; autograd adds them up.
+  void add_tied_gradients(std::int64_t width, std::int64_t rows);
+  void gather_checkpoint();
+
+  std::vector<Task> take() { return std::move(tasks_); }
+
+ private:
+  void add_operator(const Step& step, PassKind pass, std::size_t which, bool recompute);
+  void add_collective(CollectiveKind kind, Direction direction, bool recompute, bool may_overlap = false);
+  void enter_backward();
+  void operator_backward(const std::vector<Step>& steps, std::size_t i);
+  void accumulate(const Step& step);
+  void add_accumulate(std::int64_t k, std::int64_t n, double bytes, std::int64_t times);
+
+  const Choices& choices_;
+  bool blocking_;
+  bool gather_again_;
+  bool fused_accumulation_;
+  double activation_;
+  std::vector<Task> tasks_;
+};
+
+}  // namespace foretrain
