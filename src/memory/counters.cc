@@ -1,24 +1,8 @@
 #include "memory/counters.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace foretrain {
-namespace {
-
-constexpr double kMib = 1024.0 * 1024.0;
-
-Bytes rounded_up(Bytes bytes, double multiple) { return Bytes(std::ceil(bytes.value / multiple) * multiple); }
-
-}  // namespace
-
-Bytes rounded_block(Bytes bytes) { return std::max(Bytes(512), rounded_up(bytes, 512)); }
-
-Bytes segment_for(Bytes block) {
-  if (block <= Bytes(kMib)) return Bytes(2 * kMib);
-  if (block < Bytes(10 * kMib)) return Bytes(20 * kMib);
-  return rounded_up(block, 2 * kMib);
-}
 
 std::int64_t communicators(const Plan& plan) {
   const std::int64_t gpus = plan.tp * plan.pp * plan.dp * plan.cp;

@@ -39,10 +39,6 @@ struct MemoryCounters {
   bool operator==(const MemoryCounters&) const = default;
 };
 
-// A block as the allocator hands it out, and the segment that it asks CUDA for to get it.
-Bytes rounded_block(Bytes bytes);
-Bytes segment_for(Bytes block);
-
 // Communicators of a rank: tensor, data, pipeline neighbours, and the whole model's.
 std::int64_t communicators(const Plan& plan);
 Bytes outside_torch(const Plan& plan);  // context and communicators

@@ -14,17 +14,6 @@ MemoryCounters counted(const StateBytes& states, Bytes passes, const Stack& stac
 
 }  // namespace
 
-TEST_CASE(
-    "The allocator hands out multiples of 512 bytes from segments of 2 MiB, 20 MiB or the block's size") {
-  const double mib = 1024 * 1024;
-  CHECK(rounded_block(Bytes(1)) == Bytes(512));
-  CHECK(rounded_block(Bytes(513)) == Bytes(1024));
-  CHECK(segment_for(Bytes(mib)) == Bytes(2 * mib));
-  CHECK(segment_for(Bytes(mib + 512)) == Bytes(20 * mib));
-  CHECK(segment_for(Bytes(10 * mib)) == Bytes(10 * mib));
-  CHECK(segment_for(Bytes(11 * mib)) == Bytes(12 * mib));
-}
-
 TEST_CASE("Allocated is the larger of the passes' peak and the step's") {
   const StateBytes states{
       .weights = Bytes(20), .gradients = Bytes(20), .optimizer = Bytes(120), .step_copy = Bytes(40)};
