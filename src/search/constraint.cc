@@ -203,11 +203,4 @@ bool Constraints::allows_ends(const Problem& problem, const Candidate& candidate
   return allows(kFirst, first) && allows(kLast, last);
 }
 
-const Constraint* Constraints::broken_by(const Problem& problem, const Candidate& candidate) const {
-  for (const Dimension& d : dimensions())
-    if (const Constraint* c = find(d.name); c != nullptr && !c->allows(d.get(problem, candidate))) return c;
-  if (!allows_ends(problem, candidate)) return find(kFirst) != nullptr ? find(kFirst) : find(kLast);
-  return nullptr;
-}
-
 }  // namespace foretrain

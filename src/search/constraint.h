@@ -39,8 +39,6 @@ class Constraints {
   bool allows(std::string_view key, Value value) const;
   // The ends of a split; true for other values.
   bool allows_ends(const Problem& problem, const Candidate& candidate) const;
-  // The first constraint that a plan breaks; nothing where it keeps to all of them.
-  const Constraint* broken_by(const Problem& problem, const Candidate& candidate) const;
   const std::vector<Constraint>& all() const { return constraints_; }
 
  private:
