@@ -1,0 +1,149 @@
+// foretrain_counted score_warm|score_cold|search|fit: does the work of that name once, for bench/counts,
+// which has valgrind count the instructions of counted(). All that comes before, reading presets and
+// profiles, is not counted.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+#include "cost/profile_store.h"
+#include "fit/profile_fit.h"
+#include "predict/evaluator.h"
+#include "search/engine.h"
+
+// Valgrind finds it by this name, so it stays a function of its own, with something to do after the work.
+extern "C" [[gnu::noinline]] void counted(const std::function<void()>& work) {
+  work();
+  asm volatile("" ::: "memory");
+}
+
+namespace foretrain {
+namespace {
+
+// GPT-3 175B on 64 GPUs of Selene as in arXiv 2104.04473, as score_bench.cc has it.
+Run gpt3() {
+  RunOptions options;
+  options.model = "gpt3-175b";
+  options.cluster = "selene";
+  options.stack = "megatron";
+  options.plan = "tp=8,pp=8,recompute=full";
+  options.gpus = 64;
+  options.global_batch = 64;
+  auto run = parse_run(nullptr, options, Catalog());
+  CHECK_THAT(run.has_value());
+  return *run;
+}
+
+// The costs that were fitted for the cluster's GPU.
+std::shared_ptr<const CostSource> costs_of(const Cluster& cluster) {
+  const auto costs = ProfileStore().costs_for(cluster, "");
+  CHECK_THAT(costs.has_value() && costs->profile == cluster.gpu.name);
+  return costs->costs;
+}
+
+std::unique_ptr<Evaluator> evaluator_of(const Run& run, const std::shared_ptr<const CostSource>& costs) {
+  return std::make_unique<Evaluator>(run.model, run.cluster, run.stack, run.seq, costs);
+}
+
+// Plans in turns: one with the passes of the plan before would not run them again.
+void score_warm() {
+  const Run run = gpt3();
+  std::vector<Plan> plans;
+  for (const char* choices : {"recompute=full", "recompute=selective", "vpp=4", "schedule=zbv", "zero=3"})
+    plans.push_back(parse_plan(choices, run.plan).value());
+  const auto evaluator = evaluator_of(run, costs_of(run.cluster));
+  const auto once = [&] {
+    for (const Plan& plan : plans) evaluator->score(plan, run.global_batch);
+  };
+  once();
+  counted([&] {
+    for (int i = 0; i < 100; ++i) once();
+  });
+}
+
+void score_cold() {
+  const Run run = gpt3();
+  const auto costs = costs_of(run.cluster);
+  std::vector<std::unique_ptr<Evaluator>> fresh;
+  for (int i = 0; i < 50; ++i) fresh.push_back(evaluator_of(run, costs));
+  counted([&] {
+    for (const auto& evaluator : fresh) evaluator->score(run.plan, run.global_batch);
+  });
+}
+
+// On this thread alone, or the count would depend on who came first.
+void search_llama() {
+  const Catalog catalog;
+  Problem problem;
+  problem.model = catalog.model("llama-3-8b").value();
+  problem.cluster = catalog.cluster("dgx-h100").value();
+  problem.stack = catalog.stack("megatron").value();
+  problem.seq = 8192;
+  problem.global_batch = 8;
+  problem.gpus = {8};
+  Constraints constraints;
+  CHECK_THAT(constraints.add_set("tp=2,pp=2,zero=1,sp=1", problem).has_value());
+  const auto costs = costs_of(problem.cluster);
+  SearchOptions options;
+  options.limits.memory = problem.cluster.gpu.usable;
+  options.threads = 1;
+  counted([&] {
+    const Space space = Space::make(problem, constraints).value();
+    CHECK_THAT(!search(space, costs, options).best.empty());
+  });
+}
+
+// Products and activations as a GPU of made-up speed takes them, off by a few percent that look like noise.
+std::string made_up_samples() {
+  std::string csv = "operator,impl,pass,dtype,dims,us\n";
+  const auto off = [](int i) { return 1 + 0.03 * std::sin(12.9898 * i); };
+  int i = 0;
+  for (const int m : {512, 1024, 2048, 4096, 8192})
+    for (const int k : {1024, 2048, 4096, 8192})
+      for (const int n : {1024, 3072, 8192})
+        csv += fmt::format("linear,aten,fwd,bf16,m={} k={} n={},{:.3f}\n", m, k, n,
+                           (4 + 2e-6 * m * k * n / 600) * off(i++));
+  for (const int tokens : {512, 1024, 2048, 4096, 8192, 16384})
+    for (const int width : {1024, 2048, 4096, 8192, 16384})
+      csv += fmt::format("gelu,fused,fwd,bf16,tokens={} width={},{:.3f}\n", tokens, width,
+                         (3 + 4e-6 * tokens * width / 2.4) * off(i++));
+  return csv;
+}
+
+// With smooth residuals alone: of trees, XGBoost's instructions would be counted, which are not ours.
+void fit() {
+  const std::string csv = made_up_samples();
+  const Gpu gpu = Catalog().gpu("h200-141gb-sxm").value();
+  FitOptions options;
+  std::erase_if(options.candidates,
+                [](const ResidualOptions& c) { return c.kind == ResidualOptions::Kind::kTrees; });
+  counted([&] {
+    const CleanResult cleaned = clean(parse_samples(csv, "made up").value(), gpu);
+    const auto profile = fit_profile(cleaned.kept, gpu, options);
+    CHECK_THAT(profile.has_value() && profile->models.size() == 2);
+  });
+}
+
+}  // namespace
+}  // namespace foretrain
+
+int main(int argc, char** argv) {
+  using namespace foretrain;
+  const std::string_view word = argc == 2 ? argv[1] : "";
+  if (word == "score_warm")
+    score_warm();
+  else if (word == "score_cold")
+    score_cold();
+  else if (word == "search")
+    search_llama();
+  else if (word == "fit")
+    fit();
+  else
+    return std::fprintf(stderr, "usage: foretrain_counted score_warm|score_cold|search|fit\n"), 2;
+  return 0;
+}
