@@ -17,7 +17,7 @@ MemoryCounters memory_counters(const StateBytes& states, const PassesPeak& passe
                                const Stack& stack, std::int64_t micro_batches, Bytes outside_torch) {
   const auto at_peak = [&](Bytes in_passes) {
     // Lazy gradients appear layer by layer while activations go: the larger of the two is the peak.
-    return stack.lazy_gradients && micro_batches == 1
+    return stack.states.lazy_gradients && micro_batches == 1
                ? states.total() - states.gradients + std::max(states.gradients, in_passes)
                : states.total() + in_passes;
   };
@@ -31,7 +31,7 @@ MemoryCounters memory_counters(const StateBytes& states, const PassesPeak& passe
   const Bytes cached = passes.bytes * (1 + kFragmentation);
   Bytes beside = unless_served(states.gather_block, states.gather_block) +
                  unless_served(states.gather_pieces, states.gather_copies - states.gather_block);
-  if (stack.autograd_gradients) beside += unless_served(largest_gradient, largest_gradient);
+  if (stack.gradients.autograd_copies) beside += unless_served(largest_gradient, largest_gradient);
   counters.reserved = std::max(at_peak(cached) + beside, step);
   counters.needed = std::max(at_peak(cached), step) + outside_torch;
   counters.total = counters.reserved + outside_torch;

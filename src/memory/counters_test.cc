@@ -24,7 +24,7 @@ TEST_CASE("Allocated is the larger of the passes' peak and the step's") {
 TEST_CASE("Gradients that are freed after each step are not there when its only backward begins") {
   const StateBytes states{.weights = Bytes(20), .gradients = Bytes(10), .optimizer = Bytes(40)};
   Stack lazy;
-  lazy.lazy_gradients = true;
+  lazy.states.lazy_gradients = true;
   CHECK(counted(states, Bytes(100), lazy, 1).allocated == Bytes(160));
   CHECK(counted(states, Bytes(5), lazy, 1).allocated == Bytes(70));  // at the step's end: all states
   CHECK(counted(states, Bytes(100), lazy, 2).allocated ==
@@ -50,7 +50,7 @@ TEST_CASE("Reserved adds what no cached block can serve; what must fit does not"
   CHECK(counted(states, Bytes(1), Stack{}, 2, Bytes(4)).needed ==
         Bytes(70 + 40 + 7));  // the step's are enough
   Stack autograd;
-  autograd.autograd_gradients = true;
+  autograd.gradients.autograd_copies = true;
   CHECK(counted(states, Bytes(100), autograd, 2, Bytes(50), Bytes(60)).reserved.value ==
         doctest::Approx(70 + passes + 60));  // an embedding's gradient
 }

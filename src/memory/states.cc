@@ -15,21 +15,21 @@ StateChoices state_choices(const Plan& plan, const Stack& stack) {
   return {.precision = plan.precision,
           .grad_dtype = accumulation_dtype(plan, stack),
           .optimizer = plan.optimizer,
-          .master_weights = plan.master_weights.value_or(stack.master_weights),
+          .master_weights = plan.master_weights.value_or(stack.states.master_weights),
           .zero = plan.zero,
           .shards = plan.shards(),
           .replicated = plan.dp * plan.cp > 1};
 }
 
 bool keeps_master(const StateChoices& choices, const Stack& stack) {
-  return choices.master_weights && choices.precision != Dtype::kFp32 && !stack.fp32_weights;
+  return choices.master_weights && choices.precision != Dtype::kFp32 && !stack.states.fp32_weights;
 }
 
 double moment_bytes(OptimizerKind optimizer, const Stack& stack) {
   switch (optimizer) {
     case OptimizerKind::kAdamw:
     case OptimizerKind::kMuon:
-      return 2 * bytes_of(stack.moment_dtype);
+      return 2 * bytes_of(stack.states.moments);
     case OptimizerKind::kAdamwBf16:
       return 2 * bytes_of(Dtype::kBf16);
     case OptimizerKind::kAdamw8bit:
@@ -49,9 +49,9 @@ StateBytes state_bytes(const ParameterShare& share, const Stack& stack, const St
     moments -= static_cast<double>(share.matrix_elements) * moment_bytes(c.optimizer, stack) / 2;
 
   StateBytes states;
-  if (stack.fp32_weights) {
+  if (stack.states.fp32_weights) {
     // The copies for use are units of the passes under ZeRO 3, and there from forward to backward below it.
-    const bool gathered = c.zero == 2 && stack.zero2_gather == Zero2Gather::kForward;
+    const bool gathered = c.zero == 2 && stack.data_parallel.zero2_gather == Zero2Gather::kForward;
     states.weights = divided_from(gathered ? 2 : 3, n * 4);
     if (c.zero < 3 && c.precision != Dtype::kFp32) states.weights += Bytes(n * bytes_of(c.precision));
   } else {
@@ -59,20 +59,21 @@ StateBytes state_bytes(const ParameterShare& share, const Stack& stack, const St
   }
   states.gradients = divided_from(2, n * bytes_of(c.grad_dtype));
   states.optimizer = divided_from(1, n * (has_master ? 4 : 0) + moments);
-  if (stack.bucket_buffers && c.zero == 0 && c.replicated) states.buffers = Bytes(n * bytes_of(c.precision));
+  if (stack.data_parallel.bucket_buffers && c.zero == 0 && c.replicated)
+    states.buffers = Bytes(n * bytes_of(c.precision));
 
   const bool casts = has_master && bytes_of(c.grad_dtype) < 4 &&
-                     std::any_of(stack.optimizer.begin(), stack.optimizer.end(),
+                     std::any_of(stack.parts.optimizer.begin(), stack.parts.optimizer.end(),
                                  [](const PartOperator& op) { return op.kind == OperatorKind::kCastGrads; });
   if (casts) states.step_copy = divided_from(1, n * 4);
   if (c.optimizer == OptimizerKind::kMuon && share.matrix_elements > 0)
     states.step_copy += Bytes(kIterates * bytes_of(Dtype::kBf16) * static_cast<double>(share.largest_matrix));
 
-  if (c.zero == 1 && c.shards > 1 && stack.gather_copies > 0) {
+  if (c.zero == 1 && c.shards > 1 && stack.data_parallel.gather_copies > 0) {
     const Bytes weights(n * bytes_of(c.precision));
-    states.gather_copies = weights * static_cast<double>(stack.gather_copies);
+    states.gather_copies = weights * static_cast<double>(stack.data_parallel.gather_copies);
     states.gather_block = weights;
-    if (stack.gather_copies > 1) states.gather_pieces = weights / static_cast<double>(c.shards);
+    if (stack.data_parallel.gather_copies > 1) states.gather_pieces = weights / static_cast<double>(c.shards);
   }
   return states;
 }

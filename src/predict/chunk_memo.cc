@@ -47,13 +47,13 @@ ShapeKey shape_key(const Setting& setting, const Plan& plan, const Network& netw
   ShapeKey key;
   key.choices = choices_of(setting.model, plan, setting.stack, setting.seq, micro_batches > 1);
   if (plan.pp > 1 && network.placed(GroupKind::kPipeline).crosses_nodes())
-    key.choices.calls_beside_messages = setting.stack.calls_beside_messages * plan.tp;
+    key.choices.calls_beside_messages = setting.stack.host.calls_beside_messages * plan.tp;
   key.tensor = network.placed(GroupKind::kTensor);
   if (key.choices.units.scatters) {
     key.shard = network.placed(GroupKind::kShard);
     key.replica = network.placed(GroupKind::kReplica);
   }
-  key.drained = plan.pp > 1 && setting.stack.p2p_blocking;
+  key.drained = plan.pp > 1 && setting.stack.pipeline.blocking;
   key.ends_together = plan.pp == 1 || lies_in_v(schedule);
   key.split = splits_backward(schedule);
   return key;

@@ -59,7 +59,7 @@ PlanFloor plan_floor(const Setting& setting, const Plan& plan, std::int64_t glob
     for (const Segment* segment : {&cost.forward, &cost.backward}) {
       for (const Cause cause : {Cause::kForward, Cause::kBackward, Cause::kRecompute})
         sum += segment->by_cause[static_cast<std::size_t>(cause)];
-      if (setting.stack.tp_blocking)
+      if (setting.stack.tensor_parallel.blocking)
         sum += segment->by_cause[static_cast<std::size_t>(Cause::kTensorParallel)];
     }
     return sum;

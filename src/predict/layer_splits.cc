@@ -20,7 +20,8 @@ const std::vector<std::int64_t>& LayerSplits::of(const Plan& plan) {
   }
   auto found = splits_.find(chunks);
   if (found == splits_.end())
-    found = splits_.emplace(chunks, split_layers(setting_.model, setting_.stack.split, chunks)).first;
+    found =
+        splits_.emplace(chunks, split_layers(setting_.model, setting_.stack.pipeline.split, chunks)).first;
   return found->second;
 }
 

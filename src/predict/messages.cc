@@ -11,11 +11,12 @@ Messages::Messages(const Setting& setting, const Plan& plan, const Choices& choi
   const Stack& stack = setting.stack;
   const double activation =
       static_cast<double>(plan.micro_batch * setting.seq * setting.model.hidden) * bytes_of(plan.precision);
-  const bool scattered = choices.sp || (stack.p2p_scatter_gather && plan.tp > 1);
+  const bool scattered = choices.sp || (stack.pipeline.scatter_gather && plan.tp > 1);
   const Bytes message(activation / (scattered ? static_cast<double>(plan.tp) : 1.0));
-  const Bytes mask(
-      stack.p2p_sends_mask ? static_cast<double>(setting.seq * setting.seq) * bytes_of(plan.precision) : 0.0);
-  if (stack.p2p_scatter_gather && !choices.sp && plan.tp > 1)
+  const Bytes mask(stack.pipeline.sends_mask
+                       ? static_cast<double>(setting.seq * setting.seq) * bytes_of(plan.precision)
+                       : 0.0);
+  if (stack.pipeline.scatter_gather && !choices.sp && plan.tp > 1)
     gather_ = network.cost({CollectiveKind::kAllGather, GroupKind::kTensor, Bytes(activation)}).seconds;
   down_.bytes = message + mask;
   up_.bytes = message;

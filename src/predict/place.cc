@@ -54,9 +54,9 @@ void place(const Setting& setting, const Plan& plan, std::int64_t global_batch,
   pipeline.chunks_per_rank = placement.chunks;
   pipeline.micro_batches = e.micro_batches;
   pipeline.schedule = placement.kind;
-  pipeline.blocking_sends = setting.stack.p2p_blocking;
-  pipeline.blocking_receives = setting.stack.p2p_serial;
-  pipeline.reduce_beside = plan.overlap_grad_reduce.value_or(setting.stack.overlap_grad_reduce);
+  pipeline.blocking_sends = setting.stack.pipeline.blocking;
+  pipeline.blocking_receives = setting.stack.pipeline.serial;
+  pipeline.reduce_beside = plan.overlap_grad_reduce.value_or(setting.stack.data_parallel.overlap);
 }
 
 void add_bytes(const Setting& setting, Evaluation& e) {

@@ -100,7 +100,7 @@ TEST_CASE("a step is at least every stage's passes, and stages are busy or idle,
 TEST_CASE("a pipeline with blocking sends takes at most m + p - 1 of its longest slots") {
   CHECK(rc::check([] {
     const Run run = any_run();
-    RC_PRE(run.stack.p2p_blocking);
+    RC_PRE(run.stack.pipeline.blocking);
     const Prediction p = predict(run);
     const double m = static_cast<double>(run.micro_batches());
     double forward = 0, backward = 0, sends = 0;
@@ -152,7 +152,7 @@ TEST_CASE("better hardware is never slower") {
     if (run.plan.pp == 1) {
       run.plan.overlap_grad_reduce = false;
     } else {
-      RC_PRE(run.stack.p2p_blocking);
+      RC_PRE(run.stack.pipeline.blocking);
     }
     const Seconds before = score_of(run).step;
     improve(run.cluster, *rc::gen::inRange(0, kHost + 1));
@@ -188,7 +188,7 @@ TEST_CASE("sharded optimizer states take less memory, if there is anybody to sha
     if (run.plan.dp == 1) {
       RC_ASSERT(sharded.score() == whole.score());
     } else {
-      RC_ASSERT(sharded.peak_allocated < whole.peak_allocated || run.stack.gather_copies > 0);
+      RC_ASSERT(sharded.peak_allocated < whole.peak_allocated || run.stack.data_parallel.gather_copies > 0);
     }
   }));
 }
@@ -220,7 +220,7 @@ TEST_CASE("more of ZeRO never holds more states, and never more at all than unit
 TEST_CASE("ZeRO 3 is no faster than ZeRO 1 without its reduction, gather and optimizer") {
   CHECK(rc::check([] {
     Run run = any_run();
-    run.stack.fused_accumulation = true;
+    run.stack.gradients.fused_accumulation = true;
     run.cluster.host_launch = Seconds(0);  // waiting for weights would give a late host time to catch up
     run.plan.shard = 0;
     run.plan.zero = 1;
@@ -265,7 +265,7 @@ TEST_CASE("full recomputation holds less and takes longer") {
         // Gradients that live until a backward ends may be more than all that it was kept for: then a layer
         // made again in the end comes on top of them. Else the peak may be the embedding's gradient, with
         // both.
-        if (!run.stack.autograd_gradients)
+        if (!run.stack.gradients.autograd_copies)
           RC_ASSERT(again.stages[s].activations <= kept.stages[s].activations);
       }
       RC_ASSERT(again.stages[s].states.total() == kept.stages[s].states.total());
@@ -350,8 +350,8 @@ TEST_CASE("a lone replica reduces no gradients, several do") {
       RC_ASSERT(reduce == Seconds(0));
       RC_ASSERT(gather == Seconds(0));
     } else {
-      const bool by_step =
-          run.plan.zero == 1 || (run.plan.zero == 2 && run.stack.zero2_gather == Zero2Gather::kStep);
+      const bool by_step = run.plan.zero == 1 ||
+                           (run.plan.zero == 2 && run.stack.data_parallel.zero2_gather == Zero2Gather::kStep);
       RC_ASSERT((gather > Seconds(0)) == by_step);
     }
     const bool in_passes = run.plan.dp > 1 && run.plan.zero >= 2;

@@ -32,7 +32,7 @@ void record(const Stack& stack, Evaluation& e, StepTrace& trace) {
   }
   trace.states.clear();
   for (const StageParts& part : e.stages) trace.states.push_back(part.states);
-  trace.lazy_gradients = stack.lazy_gradients && e.micro_batches == 1;
+  trace.lazy_gradients = stack.states.lazy_gradients && e.micro_batches == 1;
 }
 
 }  // namespace foretrain

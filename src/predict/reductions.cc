@@ -9,8 +9,9 @@ namespace foretrain {
 
 void add_buckets(const Setting& setting, const Plan& plan, const ChunkCost& cost, double stretch,
                  const Network& network, Bytes grad_bytes, std::vector<Bucket>& buckets) {
-  const bool overlap = plan.overlap_grad_reduce.value_or(setting.stack.overlap_grad_reduce);
-  const bool reduce_scatter = plan.zero >= 1 && plan.shards() > 1 && setting.stack.zero_reduce_scatter;
+  const bool overlap = plan.overlap_grad_reduce.value_or(setting.stack.data_parallel.overlap);
+  const bool reduce_scatter =
+      plan.zero >= 1 && plan.shards() > 1 && setting.stack.data_parallel.zero_reduce_scatter;
   const bool in_passes = plan.zero >= 2 && plan.dp * plan.cp > 1;  // reduced unit by unit already
   // Gradients are complete in the last pass to weights. (Of dualpipe a chunk may end with a whole backward,
   // in which they are complete sooner; that is left out.)
@@ -20,9 +21,9 @@ void add_buckets(const Setting& setting, const Plan& plan, const ChunkCost& cost
   const double longer = AtClock(last, stretch).longer();
   const double elements = static_cast<double>(cost.share.elements);
   std::int64_t count = 1;
-  if (overlap && setting.stack.bucket_elements > 0)
-    count =
-        static_cast<std::int64_t>(std::ceil(elements / static_cast<double>(setting.stack.bucket_elements)));
+  if (overlap && setting.stack.data_parallel.bucket_elements > 0)
+    count = static_cast<std::int64_t>(
+        std::ceil(elements / static_cast<double>(setting.stack.data_parallel.bucket_elements)));
   // Buckets close at layer ends; more of them than layers only adds latency.
   count =
       std::clamp<std::int64_t>(count, 1, std::max<std::int64_t>(1, static_cast<std::int64_t>(ready.size())));
@@ -69,8 +70,8 @@ Seconds parameter_gather(const Setting& setting, const Evaluation& e, const Netw
                             .cost({CollectiveKind::kAllGather, GroupKind::kShard,
                                    Bytes(elements * bytes_of(plan.precision)), true})
                             .seconds;
-  if (!plan.overlap_param_gather.value_or(setting.stack.overlap_param_gather) ||
-      setting.stack.bucket_elements == 0)
+  if (!plan.overlap_param_gather.value_or(setting.stack.data_parallel.overlap_param_gather) ||
+      setting.stack.data_parallel.bucket_elements == 0)
     return whole;
   Seconds forward;
   double units = 0;
@@ -79,8 +80,9 @@ Seconds parameter_gather(const Setting& setting, const Evaluation& e, const Netw
     forward += AtClock(e.chunks[n].cost->forward, e.stretch_of(n)).duration();
     units += static_cast<double>(e.chunks[n].cost->backward.ready_before_end.size());
   }
-  const double buckets = std::clamp(std::ceil(elements / static_cast<double>(setting.stack.bucket_elements)),
-                                    1.0, std::max(units, 1.0));
+  const double buckets =
+      std::clamp(std::ceil(elements / static_cast<double>(setting.stack.data_parallel.bucket_elements)), 1.0,
+                 std::max(units, 1.0));
   const Seconds rest = whole * (1 - 1 / buckets), window = forward * (1 - 1 / buckets);
   const Beside run = beside(window, rest);
   return whole - rest + std::max(run.compute, rest + collective_delay(rest, run.both)) - window;

@@ -77,7 +77,7 @@ void add_updates(const Setting& setting, const Network& network, Evaluation& e) 
   const Plan& plan = *e.plan;
   const bool gathers_by_step =
       is_sharded(plan) &&
-      (plan.zero == 1 || (plan.zero == 2 && setting.stack.zero2_gather == Zero2Gather::kStep));
+      (plan.zero == 1 || (plan.zero == 2 && setting.stack.data_parallel.zero2_gather == Zero2Gather::kStep));
   e.updates.assign(e.stages.size(), StageUpdate{});
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
     const StageParts& part = e.stages[r];

@@ -129,8 +129,8 @@ TEST_CASE("a receive that blocks follows the sender's pass, not its send") {
 TEST_CASE("of any run, path and spans have no gaps, sum to the step, and agree with the prediction") {
   CHECK(rc::check([] {
     Run run = any_run(1, Draw::kAllSchedules);
-    run.stack.p2p_blocking = *rc::gen::arbitrary<bool>();
-    run.stack.p2p_serial = *rc::gen::arbitrary<bool>();
+    run.stack.pipeline.blocking = *rc::gen::arbitrary<bool>();
+    run.stack.pipeline.serial = *rc::gen::arbitrary<bool>();
     if (events_of(run.plan, run.global_batch) > 100'000) return;
     const Traced t = traced(run);
     const TraceIndex index(t.trace);

@@ -61,9 +61,10 @@ MegatronFlags megatron_flags(const Run& run) {
   }
   if (plan.zero > 0 && plan.shards() < plan.dp)
     add_count("--num-distributed-optimizer-instances", plan.dp / plan.shards());
-  if (plan.dp > 1 && plan.overlap_grad_reduce.value_or(stack.overlap_grad_reduce))
+  if (plan.dp > 1 && plan.overlap_grad_reduce.value_or(stack.data_parallel.overlap))
     add("--overlap-grad-reduce");
-  if (plan.dp > 1 && plan.zero > 0 && plan.overlap_param_gather.value_or(stack.overlap_param_gather))
+  if (plan.dp > 1 && plan.zero > 0 &&
+      plan.overlap_param_gather.value_or(stack.data_parallel.overlap_param_gather))
     add("--overlap-param-gather");
   if (is_half(accumulation_dtype(plan, stack))) add("--grad-reduce-in-bf16");
   if (plan.attention.value_or(stack.default_attention) == AttentionKind::kFlash) add("--use-flash-attn");

@@ -36,14 +36,15 @@ void put_plan(JsonWriter& w, const Run& run) {
   put(w, "schedule", name(plan.pp > 1 ? plan.effective_schedule() : plan.schedule));
   put(w, "precision", name(plan.precision));
   put(w, "optimizer", kOptimizerNames[static_cast<std::size_t>(plan.optimizer)]);
-  put(w, "master_weights", plan.master_weights.value_or(run.stack.master_weights));
-  put(w, "sp_gather_again", plan.sp_gather_again.value_or(run.stack.sp_gather_again));
+  put(w, "master_weights", plan.master_weights.value_or(run.stack.states.master_weights));
+  put(w, "sp_gather_again", plan.sp_gather_again.value_or(run.stack.tensor_parallel.sp_gather_again));
   const AttentionKind attention = plan.attention.value_or(run.stack.default_attention);
   put(w, "attention", kAttentionNames[static_cast<std::size_t>(attention)]);
   put(w, "grad_dtype", name(accumulation_dtype(plan, run.stack)));
   put(w, "reduce_dtype", name(reduction_dtype(plan, run.stack)));
-  put(w, "overlap_grad_reduce", plan.overlap_grad_reduce.value_or(run.stack.overlap_grad_reduce));
-  put(w, "overlap_param_gather", plan.overlap_param_gather.value_or(run.stack.overlap_param_gather));
+  put(w, "overlap_grad_reduce", plan.overlap_grad_reduce.value_or(run.stack.data_parallel.overlap));
+  put(w, "overlap_param_gather",
+      plan.overlap_param_gather.value_or(run.stack.data_parallel.overlap_param_gather));
   put(w, "partition_activations", plan.partition_activations.value_or(false));
   w.key("layers_per_stage");
   if (plan.layers_per_stage.empty()) {

@@ -19,8 +19,8 @@ Run two_stages() {
   run.cluster.name = "lab";
   run.cluster.gpu.name = "a100";
   run.stack.name = "neox";
-  run.stack.fp16_gradients = true;
-  run.stack.embedding = {{.kind = OperatorKind::kDropout, .when = Condition::kDropout}};
+  run.stack.gradients.fp16_stays = true;
+  run.stack.parts.embedding = {{.kind = OperatorKind::kDropout, .when = Condition::kDropout}};
   run.profile = "analytic";
   run.plan.pp = 2;
   run.plan.dp = 2;
@@ -112,7 +112,7 @@ TEST_CASE("what the stack decides is told as it came out, in words and in JSON")
   Run run = two_stages();
   run.plan.precision = Dtype::kFp16;
   run.plan.attention = AttentionKind::kUnfused;
-  run.stack.overlap_grad_reduce = true;
+  run.stack.data_parallel.overlap = true;
   run.stack.default_dropout = 0.1;
   CHECK(has(
       predict_text(run, prediction()),

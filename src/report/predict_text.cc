@@ -31,8 +31,9 @@ std::string choices(const Run& run) {
       fmt::format("{} attention, {} gradients", kAttentionNames[static_cast<std::size_t>(attention)],
                   name(accumulation_dtype(plan, run.stack)));
   if (plan.dp * plan.cp > 1)
-    out += fmt::format(", reduced in {} {} the backward", name(reduction_dtype(plan, run.stack)),
-                       plan.overlap_grad_reduce.value_or(run.stack.overlap_grad_reduce) ? "beside" : "after");
+    out +=
+        fmt::format(", reduced in {} {} the backward", name(reduction_dtype(plan, run.stack)),
+                    plan.overlap_grad_reduce.value_or(run.stack.data_parallel.overlap) ? "beside" : "after");
   const double dropout = dropout_of(run.model, run.stack);
   out += dropout > 0 ? fmt::format(", dropout {}", dropout) : ", no dropout";
   if (plan.chunks_per_stage() > 1)

@@ -193,8 +193,9 @@ bool Constraints::allows_ends(const Problem& problem, const Candidate& candidate
   // By chunk: those of each rank together.
   const Placement placement{plan.effective_schedule(), plan.pp, plan.chunks_per_stage()};
   const std::vector<Value> chunks =
-      plan.layers_per_stage.empty() ? split_layers(problem.model, problem.stack.split, plan.model_chunks())
-                                    : plan.layers_per_stage;
+      plan.layers_per_stage.empty()
+          ? split_layers(problem.model, problem.stack.pipeline.split, plan.model_chunks())
+          : plan.layers_per_stage;
   Value first = 0, last = 0;
   for (std::int64_t n = 0; n < static_cast<std::int64_t>(chunks.size()); ++n) {
     if (placement.rank(n) == 0) first += chunks[static_cast<std::size_t>(n)];

@@ -138,7 +138,7 @@ void partition_values(const Problem&, const Candidate& c, Values& out) {
 void attention_values(const Problem& problem, const Candidate&, Values& out) {
   out.push_back(kUnset);
   for (Value k = 0; k < static_cast<Value>(kAttentionNames.size()); ++k)
-    if (!problem.stack.attention[static_cast<std::size_t>(k)].empty()) out.push_back(k);
+    if (!problem.stack.parts.attention[static_cast<std::size_t>(k)].empty()) out.push_back(k);
 }
 
 void precision_values(const Problem& problem, const Candidate&, Values& out) {
@@ -179,7 +179,7 @@ void dtype_values(const Problem&, const Candidate&, Values& out) {
 bool is_rule(const Problem& problem, const Candidate& c, const std::vector<int64_t>& stages) {
   const Plan& plan = c.plan;
   const Placement placement{plan.effective_schedule(), plan.pp, plan.chunks_per_stage()};
-  const auto rule = split_layers(problem.model, problem.stack.split, plan.model_chunks());
+  const auto rule = split_layers(problem.model, problem.stack.pipeline.split, plan.model_chunks());
   for (int64_t n = 0; n < placement.nodes(); ++n) {
     const int64_t of_stage = stages[static_cast<std::size_t>(placement.rank(n))];
     const int64_t of_chunk = rule[static_cast<std::size_t>(n) % rule.size()];
@@ -235,8 +235,9 @@ void overlap_reduce_values(const Problem&, const Candidate& c, Values& out) {
 
 void overlap_gather_values(const Problem& problem, const Candidate& c, Values& out) {
   const Plan& plan = c.plan;
-  const bool gathers = plan.zero == 1 || (plan.zero == 2 && problem.stack.zero2_gather == Zero2Gather::kStep);
-  if (!gathers || plan.shards() == 1 || problem.stack.bucket_elements == 0)
+  const bool gathers =
+      plan.zero == 1 || (plan.zero == 2 && problem.stack.data_parallel.zero2_gather == Zero2Gather::kStep);
+  if (!gathers || plan.shards() == 1 || problem.stack.data_parallel.bucket_elements == 0)
     out.push_back(kUnset);
   else
     out.insert(out.end(), {0, 1});

@@ -123,13 +123,13 @@ Result<void> check_stack(const Run& run) {
     const auto i = static_cast<std::size_t>(choice);
     return need(parts[i], kind, names[i]);
   };
-  TRY(need_variant(stack.norm, "norm", kNormNames, model.norm));
-  TRY(need_variant(stack.attention, "attention", kAttentionNames,
+  TRY(need_variant(stack.parts.norm, "norm", kNormNames, model.norm));
+  TRY(need_variant(stack.parts.attention, "attention", kAttentionNames,
                    run.plan.attention.value_or(stack.default_attention)));
-  TRY(need_variant(stack.residual, "residual", kResidualNames, model.residual));
+  TRY(need_variant(stack.parts.residual, "residual", kResidualNames, model.residual));
   for (const BlockRun& blocks : model.blocks)
-    TRY(need_variant(stack.mlp, "mlp", kMlpNames, blocks.block.mlp));
-  if (model.positions == Positions::kRope) TRY(need(stack.rope, "rope", ""));
+    TRY(need_variant(stack.parts.mlp, "mlp", kMlpNames, blocks.block.mlp));
+  if (model.positions == Positions::kRope) TRY(need(stack.parts.rope, "rope", ""));
   return {};
 }
 
@@ -186,12 +186,12 @@ bool repeats_selectively(const Model& model, const Stack& stack, const Plan& pla
     return std::any_of(part.begin(), part.end(), [](const PartOperator& op) { return op.selective; });
   };
   const auto attention = plan.attention.value_or(stack.default_attention);
-  return repeats(stack.attention[static_cast<std::size_t>(attention)]) ||
-         repeats(stack.norm[static_cast<std::size_t>(model.norm)]) || repeats(stack.qkv) ||
-         repeats(stack.rope) || repeats(stack.projection) ||
-         repeats(stack.residual[static_cast<std::size_t>(model.residual)]) ||
+  return repeats(stack.parts.attention[static_cast<std::size_t>(attention)]) ||
+         repeats(stack.parts.norm[static_cast<std::size_t>(model.norm)]) || repeats(stack.parts.qkv) ||
+         repeats(stack.parts.rope) || repeats(stack.parts.projection) ||
+         repeats(stack.parts.residual[static_cast<std::size_t>(model.residual)]) ||
          std::any_of(model.blocks.begin(), model.blocks.end(), [&](const BlockRun& blocks) {
-           return repeats(stack.mlp[static_cast<std::size_t>(blocks.block.mlp)]);
+           return repeats(stack.parts.mlp[static_cast<std::size_t>(blocks.block.mlp)]);
          });
 }
 

@@ -172,17 +172,18 @@ Result<void> read_parts(const Node& node, Stack& stack) {
              required_section(node, "parts",
                               {"embedding", "norm", "qkv", "rope", "attention", "projection", "mlp",
                                "residual", "head", "loss", "optimizer"}));
-  TRY(read_required_part(*parts, "embedding", stack.embedding));
-  TRY(read_variants(*parts, "norm", {kNormNames[0], kNormNames[1]}, stack.norm));
-  TRY(read_required_part(*parts, "qkv", stack.qkv));
-  TRY(read_part(*parts, "rope", stack.rope));
-  TRY(read_variants(*parts, "attention", {kAttentionNames[0], kAttentionNames[1]}, stack.attention));
-  TRY(read_required_part(*parts, "projection", stack.projection));
-  TRY(read_variants(*parts, "mlp", {kMlpNames[0], kMlpNames[1], kMlpNames[2], kMlpNames[3]}, stack.mlp));
-  TRY(read_variants(*parts, "residual", {kResidualNames[0], kResidualNames[1]}, stack.residual));
-  TRY(read_required_part(*parts, "head", stack.head));
-  TRY(read_required_part(*parts, "loss", stack.loss));
-  return read_required_part(*parts, "optimizer", stack.optimizer, Where::kOptimizer);
+  TRY(read_required_part(*parts, "embedding", stack.parts.embedding));
+  TRY(read_variants(*parts, "norm", {kNormNames[0], kNormNames[1]}, stack.parts.norm));
+  TRY(read_required_part(*parts, "qkv", stack.parts.qkv));
+  TRY(read_part(*parts, "rope", stack.parts.rope));
+  TRY(read_variants(*parts, "attention", {kAttentionNames[0], kAttentionNames[1]}, stack.parts.attention));
+  TRY(read_required_part(*parts, "projection", stack.parts.projection));
+  TRY(read_variants(*parts, "mlp", {kMlpNames[0], kMlpNames[1], kMlpNames[2], kMlpNames[3]},
+                    stack.parts.mlp));
+  TRY(read_variants(*parts, "residual", {kResidualNames[0], kResidualNames[1]}, stack.parts.residual));
+  TRY(read_required_part(*parts, "head", stack.parts.head));
+  TRY(read_required_part(*parts, "loss", stack.parts.loss));
+  return read_required_part(*parts, "optimizer", stack.parts.optimizer, Where::kOptimizer);
 }
 
 // `weights: fp32` or, as otherwise, those of the plan's precision.
@@ -194,7 +195,7 @@ Result<void> read_stored_weights(const Node& states, Stack& stack) {
     return named("weights", std::move(read).error());
   if (stored != Dtype::kFp32)
     return fail(fmt::format("weights: found {}, expected fp32", name(stored)), node->at);
-  stack.fp32_weights = true;
+  stack.states.fp32_weights = true;
   return {};
 }
 
@@ -204,18 +205,18 @@ Result<void> read_numbers(const Node& node, Stack& stack) {
   TRY_ASSIGN(const Node* gradients, optional_section(node, "gradients",
                                                      {"dtype", "reduce_dtype", "fp16_stays",
                                                       "fused_accumulation", "autograd_copies"}));
-  TRY(read_optional(*gradients, "dtype", stack.grad_dtype, kDtypeNames));
-  TRY(read_optional(*gradients, "reduce_dtype", stack.reduce_dtype, kDtypeNames));
-  TRY(check_gradient_dtype("dtype", stack.grad_dtype, gradients->at));
-  TRY(check_gradient_dtype("reduce_dtype", stack.reduce_dtype, gradients->at));
-  TRY(read_optional(*gradients, "fp16_stays", stack.fp16_gradients));
-  TRY(read_optional(*gradients, "fused_accumulation", stack.fused_accumulation));
-  TRY(read_optional(*gradients, "autograd_copies", stack.autograd_gradients));
+  TRY(read_optional(*gradients, "dtype", stack.gradients.dtype, kDtypeNames));
+  TRY(read_optional(*gradients, "reduce_dtype", stack.gradients.reduce_dtype, kDtypeNames));
+  TRY(check_gradient_dtype("dtype", stack.gradients.dtype, gradients->at));
+  TRY(check_gradient_dtype("reduce_dtype", stack.gradients.reduce_dtype, gradients->at));
+  TRY(read_optional(*gradients, "fp16_stays", stack.gradients.fp16_stays));
+  TRY(read_optional(*gradients, "fused_accumulation", stack.gradients.fused_accumulation));
+  TRY(read_optional(*gradients, "autograd_copies", stack.gradients.autograd_copies));
   TRY_ASSIGN(const Node* states,
              optional_section(node, "states", {"master_weights", "moments", "lazy_gradients", "weights"}));
-  TRY(read_optional(*states, "master_weights", stack.master_weights));
-  TRY(read_optional(*states, "moments", stack.moment_dtype, kDtypeNames));
-  TRY(read_optional(*states, "lazy_gradients", stack.lazy_gradients));
+  TRY(read_optional(*states, "master_weights", stack.states.master_weights));
+  TRY(read_optional(*states, "moments", stack.states.moments, kDtypeNames));
+  TRY(read_optional(*states, "lazy_gradients", stack.states.lazy_gradients));
   return read_stored_weights(*states, stack);
 }
 
@@ -223,52 +224,52 @@ Result<void> read_tensor_parallel(const Node& node, Stack& stack) {
   TRY_ASSIGN(const Node* section, optional_section(node, "tensor_parallel",
                                                    {"blocking", "parallel_all_reduces", "sp_gather_again",
                                                     "sp_buffers", "vocab_multiple"}));
-  TRY(read_optional(*section, "blocking", stack.tp_blocking));
+  TRY(read_optional(*section, "blocking", stack.tensor_parallel.blocking));
   if (const Node* counts = section->find("parallel_all_reduces")) {
     if (!counts->is_list() || counts->items.size() != 2)
       return fail("parallel_all_reduces: expected a list of two counts, [forward, backward]", counts->at);
     for (std::size_t i = 0; i < 2; ++i) {
-      auto read = read_value(counts->items[i], stack.parallel_all_reduces[i], 1, 2);
+      auto read = read_value(counts->items[i], stack.tensor_parallel.parallel_all_reduces[i], 1, 2);
       if (!read) return named("parallel_all_reduces", std::move(read).error());
     }
   }
-  TRY(read_optional(*section, "sp_gather_again", stack.sp_gather_again));
-  TRY(read_optional(*section, "sp_buffers", stack.sp_buffers, 0, kMaxCopies));
-  return read_optional(*section, "vocab_multiple", stack.vocab_multiple, 1, 1'000'000);
+  TRY(read_optional(*section, "sp_gather_again", stack.tensor_parallel.sp_gather_again));
+  TRY(read_optional(*section, "sp_buffers", stack.tensor_parallel.sp_buffers, 0, kMaxCopies));
+  return read_optional(*section, "vocab_multiple", stack.tensor_parallel.vocab_multiple, 1, 1'000'000);
 }
 
 Result<void> read_pipeline_and_data_parallel(const Node& node, Stack& stack) {
   TRY_ASSIGN(
       const Node* pipeline,
       optional_section(node, "pipeline", {"split", "blocking", "serial", "sends_mask", "scatter_gather"}));
-  TRY(read_optional(*pipeline, "split", stack.split, kStageSplitNames));
-  TRY(read_optional(*pipeline, "blocking", stack.p2p_blocking));
-  TRY(read_optional(*pipeline, "serial", stack.p2p_serial));
-  TRY(read_optional(*pipeline, "sends_mask", stack.p2p_sends_mask));
-  TRY(read_optional(*pipeline, "scatter_gather", stack.p2p_scatter_gather));
+  TRY(read_optional(*pipeline, "split", stack.pipeline.split, kStageSplitNames));
+  TRY(read_optional(*pipeline, "blocking", stack.pipeline.blocking));
+  TRY(read_optional(*pipeline, "serial", stack.pipeline.serial));
+  TRY(read_optional(*pipeline, "sends_mask", stack.pipeline.sends_mask));
+  TRY(read_optional(*pipeline, "scatter_gather", stack.pipeline.scatter_gather));
   TRY_ASSIGN(const Node* data,
              optional_section(node, "data_parallel",
                               {"overlap", "bucket_elements", "zero_reduce_scatter", "overlap_param_gather",
                                "prefetch", "reshard_after_forward", "zero2_gather", "gradient_copies",
                                "bucket_buffers", "gather_copies", "gathered_units", "reduce_buffers"}));
-  TRY(read_optional(*data, "overlap", stack.overlap_grad_reduce));
-  TRY(read_optional(*data, "bucket_elements", stack.bucket_elements, 0, 1'000'000'000'000));
-  TRY(read_optional(*data, "zero_reduce_scatter", stack.zero_reduce_scatter));
-  TRY(read_optional(*data, "overlap_param_gather", stack.overlap_param_gather));
+  TRY(read_optional(*data, "overlap", stack.data_parallel.overlap));
+  TRY(read_optional(*data, "bucket_elements", stack.data_parallel.bucket_elements, 0, 1'000'000'000'000));
+  TRY(read_optional(*data, "zero_reduce_scatter", stack.data_parallel.zero_reduce_scatter));
+  TRY(read_optional(*data, "overlap_param_gather", stack.data_parallel.overlap_param_gather));
   if (const Node* when = data->find("prefetch")) {
     if (!when->is_list() || when->items.size() != 2)
       return fail("prefetch: expected a list of two words, [forward, backward]", when->at);
     for (std::size_t i = 0; i < 2; ++i)
-      if (auto read = read_value(when->items[i], stack.prefetch[i], kPrefetchNames); !read)
+      if (auto read = read_value(when->items[i], stack.data_parallel.prefetch[i], kPrefetchNames); !read)
         return named("prefetch", std::move(read).error());
   }
-  TRY(read_optional(*data, "reshard_after_forward", stack.reshard_after_forward));
-  TRY(read_optional(*data, "zero2_gather", stack.zero2_gather, kZero2GatherNames));
-  TRY(read_optional(*data, "gradient_copies", stack.gradient_copies, 0, kMaxTimes));
-  TRY(read_optional(*data, "bucket_buffers", stack.bucket_buffers));
-  TRY(read_optional(*data, "gather_copies", stack.gather_copies, 0, 2));
-  TRY(read_optional(*data, "gathered_units", stack.gathered_units, 1, kMaxCopies));
-  return read_optional(*data, "reduce_buffers", stack.reduce_buffers, 1, kMaxCopies);
+  TRY(read_optional(*data, "reshard_after_forward", stack.data_parallel.reshard_after_forward));
+  TRY(read_optional(*data, "zero2_gather", stack.data_parallel.zero2_gather, kZero2GatherNames));
+  TRY(read_optional(*data, "gradient_copies", stack.data_parallel.gradient_copies, 0, kMaxTimes));
+  TRY(read_optional(*data, "bucket_buffers", stack.data_parallel.bucket_buffers));
+  TRY(read_optional(*data, "gather_copies", stack.data_parallel.gather_copies, 0, 2));
+  TRY(read_optional(*data, "gathered_units", stack.data_parallel.gathered_units, 1, kMaxCopies));
+  return read_optional(*data, "reduce_buffers", stack.data_parallel.reduce_buffers, 1, kMaxCopies);
 }
 
 // A count forward and one backward.
@@ -291,9 +292,10 @@ bool has_dropout(const Stack& stack) {
                        [](const PartOperator& op) { return op.when == Condition::kDropout; });
   };
   const auto any = [&](const auto& variants) { return std::any_of(variants.begin(), variants.end(), drops); };
-  return drops(stack.embedding) || any(stack.norm) || drops(stack.qkv) || drops(stack.rope) ||
-         any(stack.attention) || drops(stack.projection) || any(stack.mlp) || any(stack.residual) ||
-         drops(stack.head) || drops(stack.loss);
+  return drops(stack.parts.embedding) || any(stack.parts.norm) || drops(stack.parts.qkv) ||
+         drops(stack.parts.rope) || any(stack.parts.attention) || drops(stack.parts.projection) ||
+         any(stack.parts.mlp) || any(stack.parts.residual) || drops(stack.parts.head) ||
+         drops(stack.parts.loss);
 }
 
 Result<Stack> parse_stack(const Node& node) {
@@ -307,27 +309,27 @@ Result<Stack> parse_stack(const Node& node) {
   TRY(read_parts(node, stack));
   TRY(read_numbers(node, stack));
   TRY_ASSIGN(const Node* recompute, optional_section(node, "recompute", {"stops_early"}));
-  TRY(read_optional(*recompute, "stops_early", stack.recompute_stops_early));
+  TRY(read_optional(*recompute, "stops_early", stack.recompute.stops_early));
   TRY(read_tensor_parallel(node, stack));
   TRY(read_pipeline_and_data_parallel(node, stack));
   TRY_ASSIGN(const Node* log, optional_section(node, "memory_log", {"counter", "stage"}));
-  TRY(read_optional(*log, "counter", stack.logged_counter, kMemoryCounterNames));
-  TRY(read_optional(*log, "stage", stack.logged_stage, kLoggedStageNames));
+  TRY(read_optional(*log, "counter", stack.memory_log.counter, kMemoryCounterNames));
+  TRY(read_optional(*log, "stage", stack.memory_log.stage, kLoggedStageNames));
   TRY_ASSIGN(const Node* host,
              optional_section(node, "host",
                               {"syncs_per_layer", "calls_per_layer", "calls_per_recompute",
                                "calls_beside_messages", "calls_per_unit", "calls_per_pass", "sync_after_pass",
                                "calls_per_batch", "copies_per_batch", "calls_per_step"}));
-  TRY(read_optional(*host, "syncs_per_layer", stack.syncs_per_layer, 0, 1'000));
-  TRY(read_both_ways(*host, "calls_per_layer", stack.calls_per_layer));
-  TRY(read_both_ways(*host, "calls_per_pass", stack.calls_per_pass));
-  TRY(read_optional(*host, "sync_after_pass", stack.sync_after_pass));
-  TRY(read_optional(*host, "calls_per_recompute", stack.calls_per_recompute, 0, kMaxLaunches));
-  TRY(read_optional(*host, "calls_beside_messages", stack.calls_beside_messages, 0, kMaxLaunches));
-  TRY(read_optional(*host, "calls_per_unit", stack.calls_per_unit, 0, kMaxLaunches));
-  TRY(read_optional(*host, "calls_per_batch", stack.calls_per_batch, 0, kMaxLaunches));
-  TRY(read_optional(*host, "copies_per_batch", stack.copies_per_batch, 0, kMaxLaunches));
-  TRY(read_optional(*host, "calls_per_step", stack.calls_per_step, 0, kMaxLaunches));
+  TRY(read_optional(*host, "syncs_per_layer", stack.host.syncs_per_layer, 0, 1'000));
+  TRY(read_both_ways(*host, "calls_per_layer", stack.host.calls_per_layer));
+  TRY(read_both_ways(*host, "calls_per_pass", stack.host.calls_per_pass));
+  TRY(read_optional(*host, "sync_after_pass", stack.host.sync_after_pass));
+  TRY(read_optional(*host, "calls_per_recompute", stack.host.calls_per_recompute, 0, kMaxLaunches));
+  TRY(read_optional(*host, "calls_beside_messages", stack.host.calls_beside_messages, 0, kMaxLaunches));
+  TRY(read_optional(*host, "calls_per_unit", stack.host.calls_per_unit, 0, kMaxLaunches));
+  TRY(read_optional(*host, "calls_per_batch", stack.host.calls_per_batch, 0, kMaxLaunches));
+  TRY(read_optional(*host, "copies_per_batch", stack.host.copies_per_batch, 0, kMaxLaunches));
+  TRY(read_optional(*host, "calls_per_step", stack.host.calls_per_step, 0, kMaxLaunches));
   return stack;
 }
 

@@ -93,98 +93,144 @@ inline constexpr std::array<std::string_view, 3> kMemoryCounterNames = {"allocat
 enum class LoggedStage : unsigned char { kWorst, kFirst };
 inline constexpr std::array<std::string_view, 2> kLoggedStageNames = {"worst", "first"};
 
+// Sections and members are named as in a stack's file.
 struct Stack {
   std::string name;
   std::string source;
 
   // Parts, by what the model is made of.
-  Part embedding;
-  std::array<Part, 2> norm;  // by Norm
-  Part qkv;
-  Part rope;
-  std::array<Part, 2> attention;  // by AttentionKind
-  Part projection;
-  std::array<Part, 4> mlp;       // by MlpKind
-  std::array<Part, 2> residual;  // by Residual: after each half block, or once a block
-  Part head;
-  Part loss;
-  Part optimizer;
+  struct Parts {
+    Part embedding;
+    std::array<Part, 2> norm;  // by Norm
+    Part qkv;
+    Part rope;
+    std::array<Part, 2> attention;  // by AttentionKind
+    Part projection;
+    std::array<Part, 4> mlp;       // by MlpKind
+    std::array<Part, 2> residual;  // by Residual: after each half block, or once a block
+    Part head;
+    Part loss;
+    Part optimizer;
 
-  // Defaults where model or plan leave a choice open.
+    bool operator==(const Parts&) const = default;
+  };
+  Parts parts;
+
+  // Defaults where model or plan leave a choice open; so are the formats of gradients.
   AttentionKind default_attention = AttentionKind::kFlash;
   double default_dropout = 0.0;
-  Dtype grad_dtype = Dtype::kFp32;
-  Dtype reduce_dtype = Dtype::kFp32;
-  bool fp16_gradients = false;     // fp16 runs keep and reduce them in fp16
-  bool fused_accumulation = true;  // the product adds into the accumulated gradient itself
 
-  // States.
-  bool master_weights = true;  // an fp32 copy of half precision weights
-  Dtype moment_dtype = Dtype::kFp32;
-  bool lazy_gradients = false;  // freed after each step, made again by its first backward
-  bool fp32_weights = false;    // weights are kept in fp32, which is the master copy, and cast for use
-  // Autograd's own gradients, in the format of the passes, live until a backward ends; then they are added to
-  // the accumulated ones.
-  bool autograd_gradients = false;
+  struct Gradients {
+    Dtype dtype = Dtype::kFp32;
+    Dtype reduce_dtype = Dtype::kFp32;
+    bool fp16_stays = false;         // fp16 runs keep and reduce them in fp16
+    bool fused_accumulation = true;  // the product adds into the accumulated gradient itself
+    // Autograd's own gradients, in the format of the passes, live until a backward ends; then they are added
+    // to the accumulated ones.
+    bool autograd_copies = false;
 
-  // Full recomputation ends when the last tensor that the backward needs is there: what follows, and a
-  // product that ends the block, are not run again (torch.utils.checkpoint without reentry, early_stop).
-  bool recompute_stops_early = false;
+    bool operator==(const Gradients&) const = default;
+  };
+  Gradients gradients;
 
-  // Tensor parallelism.
-  bool tp_blocking = true;  // compute waits for its collectives
-  // Of a block with parallel residual: forward, and backward without sp (with it each half gathers its own).
-  std::array<std::int64_t, 2> parallel_all_reduces = {1, 2};
-  bool sp_gather_again = false;     // the backward gathers the saved shard of a column-parallel input again
-  std::int64_t sp_buffers = 1;      // whole activations in which shards are gathered, kept from pass to pass
-  std::int64_t vocab_multiple = 1;  // the vocabulary is padded to this many times tp
+  struct States {
+    bool master_weights = true;  // an fp32 copy of half precision weights
+    Dtype moments = Dtype::kFp32;
+    bool lazy_gradients = false;  // freed after each step, made again by its first backward
+    bool fp32_weights = false;    // weights are kept in fp32, which is the master copy, and cast for use
 
-  // Pipeline parallelism.
-  StageSplit split = StageSplit::kEven;
-  bool p2p_blocking = true;         // sends stop compute; what comes in meanwhile costs nothing more
-  bool p2p_serial = false;          // and receives do, one after the other with the sends
-  bool p2p_sends_mask = false;      // the attention mask travels with the activations
-  bool p2p_scatter_gather = false;  // each tp rank sends its share, then the group gathers
+    bool operator==(const States&) const = default;
+  };
+  States states;
 
-  // Data parallelism.
-  bool overlap_grad_reduce = false;
-  std::int64_t bucket_elements = 0;   // 0: one bucket
-  bool zero_reduce_scatter = true;    // ZeRO 1 reduces to its shard only; otherwise all-reduce
-  bool overlap_param_gather = false;  // ZeRO 1 and 2: updated weights are gathered beside the next forward
-  std::array<Prefetch, 2> prefetch = {Prefetch::kBefore, Prefetch::kBefore};  // forward, backward
-  bool reshard_after_forward = true;  // ZeRO 3 gathers a block's weights again for its backward
-  Zero2Gather zero2_gather = Zero2Gather::kStep;
-  std::int64_t gradient_copies = 0;  // of a unit's whole gradients before a scatter: flattened, divided
-  bool bucket_buffers = false;       // ZeRO 0: gradients are copied to buckets that stay, to be reduced there
-  // Copies of all weights while ZeRO 1 puts them together after the update: one in a single block, a second
-  // in a block for each shard.
-  std::int64_t gather_copies = 0;
-  std::int64_t gathered_units =
-      2;  // blocks whose weights are there at once under ZeRO 3, where it prefetches
-  std::int64_t reduce_buffers =
-      1;  // gradients of blocks that wait to be reduced at once, in the format for it
+  struct Recomputation {
+    // Full recomputation ends when the last tensor that the backward needs is there: what follows, and a
+    // product that ends the block, are not run again (torch.utils.checkpoint without reentry, early_stop).
+    bool stops_early = false;
+
+    bool operator==(const Recomputation&) const = default;
+  };
+  Recomputation recompute;
+
+  struct TensorParallel {
+    bool blocking = true;  // compute waits for its collectives
+    // Of a block with parallel residual: forward, and backward without sp (with it each half gathers its
+    // own).
+    std::array<std::int64_t, 2> parallel_all_reduces = {1, 2};
+    bool sp_gather_again = false;  // the backward gathers the saved shard of a column-parallel input again
+    std::int64_t sp_buffers = 1;   // whole activations in which shards are gathered, kept from pass to pass
+    std::int64_t vocab_multiple = 1;  // the vocabulary is padded to this many times tp
+
+    bool operator==(const TensorParallel&) const = default;
+  };
+  TensorParallel tensor_parallel;
+
+  struct Pipeline {
+    StageSplit split = StageSplit::kEven;
+    bool blocking = true;         // sends stop compute; what comes in meanwhile costs nothing more
+    bool serial = false;          // and receives do, one after the other with the sends
+    bool sends_mask = false;      // the attention mask travels with the activations
+    bool scatter_gather = false;  // each tp rank sends its share, then the group gathers
+
+    bool operator==(const Pipeline&) const = default;
+  };
+  Pipeline pipeline;
+
+  struct DataParallel {
+    bool overlap = false;               // gradients are reduced beside the last backward
+    std::int64_t bucket_elements = 0;   // 0: one bucket
+    bool zero_reduce_scatter = true;    // ZeRO 1 reduces to its shard only; otherwise all-reduce
+    bool overlap_param_gather = false;  // ZeRO 1 and 2: updated weights are gathered beside the next forward
+    std::array<Prefetch, 2> prefetch = {Prefetch::kBefore, Prefetch::kBefore};  // forward, backward
+    bool reshard_after_forward = true;  // ZeRO 3 gathers a block's weights again for its backward
+    Zero2Gather zero2_gather = Zero2Gather::kStep;
+    // Copies of a unit's whole gradients before a scatter: flattened, divided.
+    std::int64_t gradient_copies = 0;
+    // ZeRO 0: gradients are copied to buckets that stay, to be reduced there.
+    bool bucket_buffers = false;
+    // Copies of all weights while ZeRO 1 puts them together after the update: one in a single block, a second
+    // in a block for each shard.
+    std::int64_t gather_copies = 0;
+    // Blocks whose weights are there at once under ZeRO 3, where it prefetches.
+    std::int64_t gathered_units = 2;
+    // Gradients of blocks that wait to be reduced at once, in the format for it.
+    std::int64_t reduce_buffers = 1;
+
+    bool operator==(const DataParallel&) const = default;
+  };
+  DataParallel data_parallel;
 
   // What the framework's own log says of memory, for runs that do not name a counter: which, and whose.
-  MemoryCounter logged_counter = MemoryCounter::kReserved;
-  LoggedStage logged_stage = LoggedStage::kWorst;
+  struct MemoryLog {
+    MemoryCounter counter = MemoryCounter::kReserved;
+    LoggedStage stage = LoggedStage::kWorst;
 
-  // The host.
-  std::int64_t syncs_per_layer = 0;  // points of a block, in each direction, where the host waits for the GPU
-  // Calls into the framework that launch nothing (views, hooks, bookkeeping), a block; each takes the host as
-  // long as a launch.
-  std::array<std::int64_t, 2> calls_per_layer = {0, 0};  // forward, backward
-  std::int64_t calls_per_recompute = 0;                  // on top of the forward that is run again
-  // Likewise, of each tensor-parallel rank while pipeline messages cross nodes: its group waits for every
-  // one.
-  std::int64_t calls_beside_messages = 0;
-  std::int64_t calls_per_unit = 0;  // likewise around each gather or scatter of a block under ZeRO 2 and 3
-  std::array<std::int64_t, 2> calls_per_pass = {0, 0};  // likewise before a forward or backward begins
-  bool sync_after_pass = false;                         // a timer waits for the GPU
-  // On the first and the last stage, before the forward of each micro-batch: loading it, and copies to the
-  // GPU for which the host waits.
-  std::int64_t calls_per_batch = 0;
-  std::int64_t copies_per_batch = 0;
-  std::int64_t calls_per_step = 0;  // likewise before the update: the loss is read and logged
+    bool operator==(const MemoryLog&) const = default;
+  };
+  MemoryLog memory_log;
+
+  struct Host {
+    // Points of a block, in each direction, where the host waits for the GPU.
+    std::int64_t syncs_per_layer = 0;
+    // Calls into the framework that launch nothing (views, hooks, bookkeeping), a block; each takes the host
+    // as long as a launch.
+    std::array<std::int64_t, 2> calls_per_layer = {0, 0};  // forward, backward
+    std::int64_t calls_per_recompute = 0;                  // on top of the forward that is run again
+    // Likewise, of each tensor-parallel rank while pipeline messages cross nodes: its group waits for every
+    // one.
+    std::int64_t calls_beside_messages = 0;
+    std::int64_t calls_per_unit = 0;  // likewise around each gather or scatter of a block under ZeRO 2 and 3
+    std::array<std::int64_t, 2> calls_per_pass = {0, 0};  // likewise before a forward or backward begins
+    bool sync_after_pass = false;                         // a timer waits for the GPU
+    // On the first and the last stage, before the forward of each micro-batch: loading it, and copies to the
+    // GPU for which the host waits.
+    std::int64_t calls_per_batch = 0;
+    std::int64_t copies_per_batch = 0;
+    std::int64_t calls_per_step = 0;  // likewise before the update: the loss is read and logged
+
+    bool operator==(const Host&) const = default;
+  };
+  Host host;
 
   bool operator==(const Stack&) const = default;
 };

@@ -31,35 +31,35 @@ std::string error_of(const std::string& yaml) { return error_of(stack_of(yaml));
 TEST_CASE("a stack's parts are lists of operators") {
   const auto stack = stack_of(kParts);
   REQUIRE_MESSAGE(stack.has_value(), error_of(kParts));
-  REQUIRE(stack->qkv.size() == 2);
-  CHECK(stack->qkv[0].kind == OperatorKind::kLinear);
-  CHECK(stack->qkv[0].out == Width::kQkv);
-  CHECK(stack->qkv[0].launches == std::array<std::int64_t, 3>{1, 1, 1});
-  CHECK(stack->qkv[0].saves == std::vector<SavedTensor>{SavedTensor::kInput});
-  CHECK(stack->qkv[1].when == Condition::kQkvBias);
-  CHECK(stack->qkv[1].out == Width::kQkv);
-  CHECK(stack->qkv[1].launches == std::array<std::int64_t, 3>{1, 2, 0});
-  CHECK(stack->embedding[0].in == Width::kHidden);
-  const Part& geglu = stack->mlp[static_cast<std::size_t>(MlpKind::kGeglu)];
+  REQUIRE(stack->parts.qkv.size() == 2);
+  CHECK(stack->parts.qkv[0].kind == OperatorKind::kLinear);
+  CHECK(stack->parts.qkv[0].out == Width::kQkv);
+  CHECK(stack->parts.qkv[0].launches == std::array<std::int64_t, 3>{1, 1, 1});
+  CHECK(stack->parts.qkv[0].saves == std::vector<SavedTensor>{SavedTensor::kInput});
+  CHECK(stack->parts.qkv[1].when == Condition::kQkvBias);
+  CHECK(stack->parts.qkv[1].out == Width::kQkv);
+  CHECK(stack->parts.qkv[1].launches == std::array<std::int64_t, 3>{1, 2, 0});
+  CHECK(stack->parts.embedding[0].in == Width::kHidden);
+  const Part& geglu = stack->parts.mlp[static_cast<std::size_t>(MlpKind::kGeglu)];
   REQUIRE(geglu.size() == 1);
   CHECK(geglu[0].impl == Impl::kFused);
   CHECK(geglu[0].times == 2);
   CHECK(geglu[0].selective);
-  CHECK(stack->optimizer[0].launches == std::array<std::int64_t, 3>{1, 0, 0});
-  CHECK(stack->optimizer[1].launches == std::array<std::int64_t, 3>{7, 0, 0});
+  CHECK(stack->parts.optimizer[0].launches == std::array<std::int64_t, 3>{1, 0, 0});
+  CHECK(stack->parts.optimizer[1].launches == std::array<std::int64_t, 3>{7, 0, 0});
 }
 
 TEST_CASE("a variant that a stack leaves out is empty") {
   const Stack stack = *stack_of(kParts);
-  CHECK(stack.mlp[static_cast<std::size_t>(MlpKind::kGelu)].empty());
-  CHECK(stack.norm[0].empty());
-  CHECK(stack.rope.empty());
+  CHECK(stack.parts.mlp[static_cast<std::size_t>(MlpKind::kGelu)].empty());
+  CHECK(stack.parts.norm[0].empty());
+  CHECK(stack.parts.rope.empty());
 }
 
 TEST_CASE("a stack's choices are read, and keep their defaults where nothing is stated") {
   Stack wanted = *stack_of(kParts);
   CHECK(wanted.default_attention == AttentionKind::kFlash);
-  CHECK(wanted.calls_per_recompute == 0);
+  CHECK(wanted.host.calls_per_recompute == 0);
   const auto stack =
       stack_of(kParts +
                "name: x\nsource: y\ndefault_attention: unfused\ndefault_dropout: 0.1\n"
@@ -80,39 +80,39 @@ TEST_CASE("a stack's choices are read, and keep their defaults where nothing is 
   wanted.source = "y";
   wanted.default_attention = AttentionKind::kUnfused;
   wanted.default_dropout = 0.1;
-  wanted.grad_dtype = Dtype::kBf16;
-  wanted.reduce_dtype = Dtype::kFp16;
-  wanted.fp16_gradients = true;
-  wanted.fused_accumulation = false;
-  wanted.master_weights = false;
-  wanted.moment_dtype = Dtype::kBf16;
-  wanted.lazy_gradients = true;
-  wanted.tp_blocking = false;
-  wanted.parallel_all_reduces = {1, 2};
-  wanted.sp_gather_again = true;
-  wanted.vocab_multiple = 128;
-  wanted.split = StageSplit::kPipelineLayers;
-  wanted.p2p_blocking = false;
-  wanted.p2p_sends_mask = true;
-  wanted.p2p_scatter_gather = true;
-  wanted.overlap_grad_reduce = true;
-  wanted.bucket_elements = 40000000;
-  wanted.zero_reduce_scatter = false;
-  wanted.overlap_param_gather = true;
-  wanted.prefetch = {Prefetch::kNone, Prefetch::kAfter};
-  wanted.reshard_after_forward = false;
-  wanted.zero2_gather = Zero2Gather::kForward;
-  wanted.gradient_copies = 2;
-  wanted.syncs_per_layer = 2;
-  wanted.calls_per_layer = {7, 9};
-  wanted.calls_per_recompute = 3;
-  wanted.calls_beside_messages = 12;
-  wanted.calls_per_unit = 4;
-  wanted.calls_per_pass = {5, 6};
-  wanted.sync_after_pass = true;
-  wanted.calls_per_batch = 8;
-  wanted.copies_per_batch = 10;
-  wanted.calls_per_step = 11;
+  wanted.gradients.dtype = Dtype::kBf16;
+  wanted.gradients.reduce_dtype = Dtype::kFp16;
+  wanted.gradients.fp16_stays = true;
+  wanted.gradients.fused_accumulation = false;
+  wanted.states.master_weights = false;
+  wanted.states.moments = Dtype::kBf16;
+  wanted.states.lazy_gradients = true;
+  wanted.tensor_parallel.blocking = false;
+  wanted.tensor_parallel.parallel_all_reduces = {1, 2};
+  wanted.tensor_parallel.sp_gather_again = true;
+  wanted.tensor_parallel.vocab_multiple = 128;
+  wanted.pipeline.split = StageSplit::kPipelineLayers;
+  wanted.pipeline.blocking = false;
+  wanted.pipeline.sends_mask = true;
+  wanted.pipeline.scatter_gather = true;
+  wanted.data_parallel.overlap = true;
+  wanted.data_parallel.bucket_elements = 40000000;
+  wanted.data_parallel.zero_reduce_scatter = false;
+  wanted.data_parallel.overlap_param_gather = true;
+  wanted.data_parallel.prefetch = {Prefetch::kNone, Prefetch::kAfter};
+  wanted.data_parallel.reshard_after_forward = false;
+  wanted.data_parallel.zero2_gather = Zero2Gather::kForward;
+  wanted.data_parallel.gradient_copies = 2;
+  wanted.host.syncs_per_layer = 2;
+  wanted.host.calls_per_layer = {7, 9};
+  wanted.host.calls_per_recompute = 3;
+  wanted.host.calls_beside_messages = 12;
+  wanted.host.calls_per_unit = 4;
+  wanted.host.calls_per_pass = {5, 6};
+  wanted.host.sync_after_pass = true;
+  wanted.host.calls_per_batch = 8;
+  wanted.host.copies_per_batch = 10;
+  wanted.host.calls_per_step = 11;
   CHECK(*stack == wanted);
 }
 
@@ -153,18 +153,18 @@ TEST_CASE("a wrong stack is refused") {
 TEST_CASE("an operator may say what it holds while it runs, and attention that its mask is a tensor") {
   const std::string extra =
       replaced(kParts, "saves: [output_fp32, stats]", "saves: [stats], extra: [6, 8.5]");
-  CHECK(stack_of(extra)->loss[0].extra == std::array{6.0, 8.5});
-  CHECK_FALSE(stack_of(kParts)->loss[0].extra);
+  CHECK(stack_of(extra)->parts.loss[0].extra == std::array{6.0, 8.5});
+  CHECK_FALSE(stack_of(kParts)->parts.loss[0].extra);
   CHECK(error_of(replaced(extra, "[6, 8.5]", "6")) ==
         "s.yaml:9:80: error: extra: expected a list of two numbers, bytes an element [forward, backward]");
   CHECK(error_of(replaced(extra, "[6, 8.5]", "[6, -1]")).starts_with("s.yaml:9:84: error: extra: "));
   const std::string attention =
       kParts + "  attention: {flash: [{op: attention, impl: sdpa, in: qkv, out: q, masked: true}]}\n";
-  CHECK(stack_of(attention)->attention[0][0].masked);
+  CHECK(stack_of(attention)->parts.attention[0][0].masked);
   CHECK(error_of(replaced(kParts, "times: 2", "masked: true")) ==
         "s.yaml:7:62: error: masked: belongs to attention");
-  CHECK(stack_of(kParts + "recompute: {stops_early: true}\n")->recompute_stops_early);
-  CHECK_FALSE(stack_of(kParts)->recompute_stops_early);
+  CHECK(stack_of(kParts + "recompute: {stops_early: true}\n")->recompute.stops_early);
+  CHECK_FALSE(stack_of(kParts)->recompute.stops_early);
 }
 
 TEST_CASE("operators out of place and formats that gradients cannot have are refused") {
@@ -205,15 +205,15 @@ TEST_CASE("what memory asks of a stack is read, and refused where it is nothing 
       "data_parallel: {bucket_buffers: true, gather_copies: 2, gathered_units: 3, reduce_buffers: 2}\n"
       "memory_log: {counter: allocated, stage: first}\n");
   REQUIRE(stack.has_value());
-  CHECK(stack->autograd_gradients);
-  CHECK(stack->fp32_weights);
-  CHECK(stack->sp_buffers == 2);
-  CHECK(stack->bucket_buffers);
-  CHECK(stack->gather_copies == 2);
-  CHECK(stack->gathered_units == 3);
-  CHECK(stack->reduce_buffers == 2);
-  CHECK(stack->logged_counter == MemoryCounter::kAllocated);
-  CHECK(stack->logged_stage == LoggedStage::kFirst);
+  CHECK(stack->gradients.autograd_copies);
+  CHECK(stack->states.fp32_weights);
+  CHECK(stack->tensor_parallel.sp_buffers == 2);
+  CHECK(stack->data_parallel.bucket_buffers);
+  CHECK(stack->data_parallel.gather_copies == 2);
+  CHECK(stack->data_parallel.gathered_units == 3);
+  CHECK(stack->data_parallel.reduce_buffers == 2);
+  CHECK(stack->memory_log.counter == MemoryCounter::kAllocated);
+  CHECK(stack->memory_log.stage == LoggedStage::kFirst);
 
   CHECK(error_of(kParts + "states: {weights: bf16}\n") ==
         "s.yaml:11:19: error: weights: found bf16, expected fp32");
@@ -229,8 +229,8 @@ TEST_CASE("an operator may keep something else under selective recomputation") {
   yaml.replace(yaml.find(loss), loss.size(), loss + ", selective_saves: [output]");
   const auto stack = stack_of(yaml);
   REQUIRE(stack.has_value());
-  CHECK(stack->loss.front().selective_saves == std::vector<SavedTensor>{SavedTensor::kOutput});
-  CHECK_FALSE(stack->head.front().selective_saves.has_value());
+  CHECK(stack->parts.loss.front().selective_saves == std::vector<SavedTensor>{SavedTensor::kOutput});
+  CHECK_FALSE(stack->parts.head.front().selective_saves.has_value());
   yaml.replace(yaml.find("selective_saves: [output]"), 25, "selective_saves: [outputs]");
   CHECK(error_of(yaml).find("selective_saves") != std::string::npos);
 }

@@ -50,12 +50,12 @@ std::array<std::optional<PartScore>, 3> score_parts(const MeasuredRow& row, cons
 
 // By the counter that the row states, of the worst stage; otherwise by what the framework's log says.
 Bytes counted(const Prediction& prediction, const Stack& stack, std::optional<StatedCounter> stated) {
-  MemoryCounter counter = stack.logged_counter;
+  MemoryCounter counter = stack.memory_log.counter;
   if (stated == StatedCounter::kAllocated) counter = MemoryCounter::kAllocated;
   if (stated == StatedCounter::kReserved) counter = MemoryCounter::kReserved;
   if (stated == StatedCounter::kNvidiaSmi) counter = MemoryCounter::kNvidiaSmi;
   const bool unknown = !stated || stated == StatedCounter::kUnknown;
-  const bool first = unknown && stack.logged_stage == LoggedStage::kFirst;
+  const bool first = unknown && stack.memory_log.stage == LoggedStage::kFirst;
   const auto stage = static_cast<std::size_t>(first ? 0 : prediction.worst_stage);
   const MemoryCounters& memory = prediction.stages[stage].memory;
   switch (counter) {

@@ -248,32 +248,32 @@ class StepWriter {
 
 std::vector<Step> embedding_steps(const Model& model, const Stack& stack, const Choices& choices) {
   StepWriter out(model, stack, choices, model.blocks.front().block);
-  out.part(stack.embedding, false);
+  out.part(stack.parts.embedding, false);
   out.leave();  // each rank knows its share of the vocabulary
-  if (model.embedding_norm) out.part(stack.norm[static_cast<std::size_t>(model.norm)], true);
+  if (model.embedding_norm) out.part(stack.parts.norm[static_cast<std::size_t>(model.norm)], true);
   return out.take();
 }
 
 std::vector<Step> block_steps(const Model& model, const Stack& stack, const Choices& choices,
                               const Block& block) {
   StepWriter out(model, stack, choices, block);
-  const Part& norm = stack.norm[static_cast<std::size_t>(model.norm)];
-  const Part& mlp = stack.mlp[static_cast<std::size_t>(block.mlp)];
-  const Part& residual = stack.residual[static_cast<std::size_t>(model.residual)];
+  const Part& norm = stack.parts.norm[static_cast<std::size_t>(model.norm)];
+  const Part& mlp = stack.parts.mlp[static_cast<std::size_t>(block.mlp)];
+  const Part& residual = stack.parts.residual[static_cast<std::size_t>(model.residual)];
   const bool parallel = model.residual == Residual::kParallel;
 
   out.part(norm, true);
   out.enter();
-  out.part(stack.qkv, false);
+  out.part(stack.parts.qkv, false);
   if (model.qk_norm) {
     out.norm_of_heads(norm, std::max<std::int64_t>(block.heads / choices.tp, 1));
     out.norm_of_heads(norm, std::max<std::int64_t>(block.kv_heads / choices.tp, 1));
   }
-  if (model.positions == Positions::kRope) out.part(stack.rope, false);
-  out.part(stack.attention[static_cast<std::size_t>(choices.attention)], false);
-  out.part(stack.projection, false);
+  if (model.positions == Positions::kRope) out.part(stack.parts.rope, false);
+  out.part(stack.parts.attention[static_cast<std::size_t>(choices.attention)], false);
+  out.part(stack.parts.projection, false);
   // Parallel halves add their partial sums before one g, where the stack does so.
-  if (!parallel || stack.parallel_all_reduces[0] > 1) out.leave();
+  if (!parallel || stack.tensor_parallel.parallel_all_reduces[0] > 1) out.leave();
   if (!parallel) out.part(residual, true);
   // Parallel halves have norms of one input.
   if (parallel)
@@ -282,7 +282,7 @@ std::vector<Step> block_steps(const Model& model, const Stack& stack, const Choi
     out.part(norm, true);
   // The mlp has a norm of its own, so its input is gathered apart; backward a stack may add both halves'
   // gradients before one all-reduce.
-  if (!parallel || choices.sp || stack.parallel_all_reduces[1] > 1) out.enter();
+  if (!parallel || choices.sp || stack.tensor_parallel.parallel_all_reduces[1] > 1) out.enter();
   out.part(mlp, false);
   out.leave();
   out.part(residual, true);
@@ -291,10 +291,10 @@ std::vector<Step> block_steps(const Model& model, const Stack& stack, const Choi
 
 std::vector<Step> head_steps(const Model& model, const Stack& stack, const Choices& choices) {
   StepWriter out(model, stack, choices, model.blocks.front().block);
-  out.part(stack.norm[static_cast<std::size_t>(model.norm)], true);
+  out.part(stack.parts.norm[static_cast<std::size_t>(model.norm)], true);
   out.enter();
-  out.part(stack.head, false);
-  out.part(stack.loss, false);
+  out.part(stack.parts.head, false);
+  out.part(stack.parts.loss, false);
   return out.take();
 }
 

@@ -9,13 +9,13 @@ double dropout_of(const Model& model, const Stack& stack) {
 }
 
 Dtype accumulation_dtype(const Plan& plan, const Stack& stack) {
-  const bool stays = plan.precision == Dtype::kFp16 && stack.fp16_gradients;
-  return plan.grad_dtype.value_or(stays ? plan.precision : stack.grad_dtype);
+  const bool stays = plan.precision == Dtype::kFp16 && stack.gradients.fp16_stays;
+  return plan.grad_dtype.value_or(stays ? plan.precision : stack.gradients.dtype);
 }
 
 Dtype reduction_dtype(const Plan& plan, const Stack& stack) {
-  const bool stays = plan.precision == Dtype::kFp16 && stack.fp16_gradients;
-  return plan.reduce_dtype.value_or(stays ? plan.precision : stack.reduce_dtype);
+  const bool stays = plan.precision == Dtype::kFp16 && stack.gradients.fp16_stays;
+  return plan.reduce_dtype.value_or(stays ? plan.precision : stack.gradients.reduce_dtype);
 }
 
 Choices choices_of(const Model& model, const Plan& plan, const Stack& stack, std::int64_t seq,
@@ -25,7 +25,7 @@ Choices choices_of(const Model& model, const Plan& plan, const Stack& stack, std
   c.sp = plan.sp && plan.tp > 1;
   c.micro_batch = plan.micro_batch;
   c.seq = seq;
-  c.sp_gather_again = c.sp && plan.sp_gather_again.value_or(stack.sp_gather_again);
+  c.sp_gather_again = c.sp && plan.sp_gather_again.value_or(stack.tensor_parallel.sp_gather_again);
   c.recompute = plan.recompute;
   c.offload = plan.offload;
   if (plan.recompute == Recompute::kFull) c.recompute_layers = plan.recompute_layers;

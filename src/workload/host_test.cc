@@ -20,11 +20,11 @@ Model small() {
 
 Stack stack() {
   Stack stack = *Catalog().stack("generic");
-  stack.calls_per_pass = {3, 5};
-  stack.sync_after_pass = true;
-  stack.calls_per_batch = 7;
-  stack.copies_per_batch = 2;
-  stack.calls_per_step = 11;
+  stack.host.calls_per_pass = {3, 5};
+  stack.host.sync_after_pass = true;
+  stack.host.calls_per_batch = 7;
+  stack.host.copies_per_batch = 2;
+  stack.host.calls_per_step = 11;
   return stack;
 }
 

@@ -46,22 +46,22 @@ void spread_syncs(std::vector<Task>& tasks, std::int64_t syncs, bool recompute) 
 
 void add_host_work(const Stack& stack, const Chunk& chunk, ChunkWork& work) {
   Repeat forward, backward;
-  if (stack.calls_per_pass[0] > 0)
-    forward.tasks.push_back(host_task(Direction::kForward, stack.calls_per_pass[0], false));
+  if (stack.host.calls_per_pass[0] > 0)
+    forward.tasks.push_back(host_task(Direction::kForward, stack.host.calls_per_pass[0], false));
   if (chunk.first || chunk.last) {
-    if (stack.calls_per_batch > 0)
-      forward.tasks.push_back(host_task(Direction::kForward, stack.calls_per_batch, false));
-    for (std::int64_t i = 0; i < stack.copies_per_batch; ++i)
+    if (stack.host.calls_per_batch > 0)
+      forward.tasks.push_back(host_task(Direction::kForward, stack.host.calls_per_batch, false));
+    for (std::int64_t i = 0; i < stack.host.copies_per_batch; ++i)
       forward.tasks.push_back(host_task(Direction::kForward, 1, true));
   }
-  if (stack.calls_per_pass[1] > 0)
-    backward.tasks.push_back(host_task(Direction::kBackward, stack.calls_per_pass[1], false));
+  if (stack.host.calls_per_pass[1] > 0)
+    backward.tasks.push_back(host_task(Direction::kBackward, stack.host.calls_per_pass[1], false));
   const auto put_before = [](Repeat& repeat, Pass& pass) {
     if (!repeat.tasks.empty()) pass.repeats.insert(pass.repeats.begin(), std::move(repeat));
   };
   put_before(forward, work.forward);
   put_before(backward, work.backward);
-  if (!stack.sync_after_pass) return;
+  if (!stack.host.sync_after_pass) return;
   work.forward.repeats.push_back({1, false, {host_task(Direction::kForward, 0, true)}});
   work.backward.repeats.push_back(
       {1, false, {host_task(Direction::kBackward, 0, true), host_task(Direction::kWeight, 0, true)}});

@@ -10,11 +10,11 @@ UpdateFormat update_format(const Plan& plan, const Stack& stack) {
   UpdateFormat format;
   format.precision = plan.precision;
   format.grad_dtype = accumulation_dtype(plan, stack);
-  format.moment_bytes = static_cast<std::int64_t>(bytes_of(stack.moment_dtype));
+  format.moment_bytes = static_cast<std::int64_t>(bytes_of(stack.states.moments));
   if (plan.optimizer == OptimizerKind::kAdamwBf16) format.moment_bytes = 2;
   if (plan.optimizer == OptimizerKind::kAdamw8bit) format.moment_bytes = 1;
   format.master = plan.precision != Dtype::kFp32 &&
-                  (plan.master_weights.value_or(stack.master_weights) || stack.fp32_weights);
+                  (plan.master_weights.value_or(stack.states.master_weights) || stack.states.fp32_weights);
   return format;
 }
 
@@ -22,9 +22,9 @@ Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_
                      std::int64_t owned, std::int64_t tensors) {
   const auto size = [](Dtype dtype) { return static_cast<std::int64_t>(bytes_of(dtype)); };
   Repeat repeat;
-  if (stack.calls_per_step > 0)
-    repeat.tasks.push_back(host_task(Direction::kForward, stack.calls_per_step, true));
-  for (const PartOperator& entry : stack.optimizer) {
+  if (stack.host.calls_per_step > 0)
+    repeat.tasks.push_back(host_task(Direction::kForward, stack.host.calls_per_step, true));
+  for (const PartOperator& entry : stack.parts.optimizer) {
     Task task;
     task.op.kind = entry.kind;
     task.op.impl = entry.impl;

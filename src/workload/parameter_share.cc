@@ -20,7 +20,7 @@ std::int64_t matrices(const Part& part, const Model& model) {
 }  // namespace
 
 std::int64_t padded_vocab(const Model& model, const Stack& stack, std::int64_t tp) {
-  const std::int64_t multiple = stack.vocab_multiple * tp;
+  const std::int64_t multiple = stack.tensor_parallel.vocab_multiple * tp;
   return (model.vocab + multiple - 1) / multiple * multiple;
 }
 
@@ -36,9 +36,9 @@ ParameterShare parameter_share(const Model& model, const Stack& stack, std::int6
   const std::int64_t norm_tensors = model.norm_bias && model.norm == Norm::kLayernorm ? 2 : 1;
 
   std::int64_t block = h * (q + 2 * kv) + q * h + h * up + b.ffn / tp * h + 2 * norm;
-  const std::int64_t qkv_tensors = matrices(stack.qkv, model);
-  const std::int64_t other_tensors =
-      matrices(stack.projection, model) + matrices(stack.mlp[static_cast<std::size_t>(b.mlp)], model);
+  const std::int64_t qkv_tensors = matrices(stack.parts.qkv, model);
+  const std::int64_t other_tensors = matrices(stack.parts.projection, model) +
+                                     matrices(stack.parts.mlp[static_cast<std::size_t>(b.mlp)], model);
   std::int64_t block_tensors = qkv_tensors + other_tensors + 2 * norm_tensors;
   if (model.qk_norm) block += 2 * norm_tensors * b.head_dim, block_tensors += 2 * norm_tensors;
   if (model.qkv_bias) block += q + 2 * kv, block_tensors += qkv_tensors;

@@ -13,10 +13,10 @@ Direction forward_direction(bool recompute) { return recompute ? Direction::kBac
 
 TaskWriter::TaskWriter(const Model& model, const Stack& stack, const Choices& choices)
     : choices_(choices),
-      blocking_(stack.tp_blocking),
+      blocking_(stack.tensor_parallel.blocking),
       gather_again_(choices.sp_gather_again),
       // Under ZeRO 2 and 3 whole gradients live for one backward; only shards are added up.
-      fused_accumulation_(stack.fused_accumulation || choices.units.scatters),
+      fused_accumulation_(stack.gradients.fused_accumulation || choices.units.scatters),
       activation_(static_cast<double>(choices.micro_batch * choices.seq * model.hidden) *
                   bytes_of(choices.precision)) {}
 

@@ -7,11 +7,11 @@ namespace foretrain {
 UnitSharding unit_sharding(const Plan& plan, const Stack& stack) {
   UnitSharding units;
   if (plan.zero < 2 || plan.dp * plan.cp == 1) return units;
-  units.gathers_forward = plan.zero == 3 || stack.zero2_gather == Zero2Gather::kForward;
-  units.gathers_backward = plan.zero == 3 && stack.reshard_after_forward;
-  units.keeps_gathered = plan.zero == 3 && !stack.reshard_after_forward;
+  units.gathers_forward = plan.zero == 3 || stack.data_parallel.zero2_gather == Zero2Gather::kForward;
+  units.gathers_backward = plan.zero == 3 && stack.data_parallel.reshard_after_forward;
+  units.keeps_gathered = plan.zero == 3 && !stack.data_parallel.reshard_after_forward;
   units.scatters = true;
-  units.beside = plan.overlap_grad_reduce.value_or(stack.overlap_grad_reduce);
+  units.beside = plan.overlap_grad_reduce.value_or(stack.data_parallel.overlap);
   units.shards = plan.shards();
   units.replicated = plan.dp * plan.cp > units.shards;
   units.reduce_dtype = reduction_dtype(plan, stack);
@@ -20,7 +20,7 @@ UnitSharding unit_sharding(const Plan& plan, const Stack& stack) {
 
 void UnitWriter::gather(std::vector<Task>& tasks, std::int64_t elements, Direction direction) const {
   Task task = collective(CollectiveKind::kAllGather, GroupKind::kShard, weight_bytes(elements), direction);
-  task.prefetch = stack_.prefetch[direction == Direction::kForward ? 0 : 1];
+  task.prefetch = stack_.data_parallel.prefetch[direction == Direction::kForward ? 0 : 1];
   tasks.insert(tasks.begin(), task);
 }
 
@@ -33,7 +33,7 @@ void UnitWriter::scatter(std::vector<Task>& tasks, std::int64_t elements) {
                                whole / static_cast<double>(choices_.units.shards), Direction::kWeight));
   // As autograd made them, and once more in the format of the reduction, where that is wider.
   const bool wider = bytes_of(choices_.units.reduce_dtype) > bytes_of(choices_.precision);
-  const double buffers = static_cast<double>(stack_.reduce_buffers) - (wider ? 0 : 1);
+  const double buffers = static_cast<double>(stack_.data_parallel.reduce_buffers) - (wider ? 0 : 1);
   const Bytes gradients = weight_bytes(elements) + whole * buffers;
   work_.unit_gradients = std::max(work_.unit_gradients, gradients);
 }
@@ -50,8 +50,9 @@ void UnitWriter::unit(Repeat& forward, Repeat& backward, std::int64_t elements, 
 void UnitWriter::hold_blocks(std::int64_t elements, std::int64_t blocks) {
   const UnitSharding& units = choices_.units;
   if (!units.keeps_gathered && !units.gathers_backward) return;
-  const bool ahead = stack_.prefetch[0] != Prefetch::kNone || stack_.prefetch[1] != Prefetch::kNone;
-  if (!units.keeps_gathered) blocks = std::min(blocks, ahead ? stack_.gathered_units : 1);
+  const bool ahead = stack_.data_parallel.prefetch[0] != Prefetch::kNone ||
+                     stack_.data_parallel.prefetch[1] != Prefetch::kNone;
+  if (!units.keeps_gathered) blocks = std::min(blocks, ahead ? stack_.data_parallel.gathered_units : 1);
   work_.gathered += weight_bytes(elements) * static_cast<double>(blocks);
 }
 
@@ -64,13 +65,13 @@ Bytes UnitWriter::weight_bytes(std::int64_t elements) const {
 }
 
 void UnitWriter::copy(std::vector<Task>& tasks, std::int64_t elements) const {
-  if (stack_.gradient_copies == 0) return;
+  if (stack_.data_parallel.gradient_copies == 0) return;
   Task task;
   task.op.kind = OperatorKind::kCopy;
   task.op.pass = PassKind::kForward;
   task.op.dtype = choices_.precision;
   task.op.sizes = {(elements + model_.hidden - 1) / model_.hidden, model_.hidden};
-  task.times = stack_.gradient_copies;
+  task.times = stack_.data_parallel.gradient_copies;
   task.direction = Direction::kWeight;
   tasks.push_back(task);
 }
@@ -82,7 +83,7 @@ Task UnitWriter::collective(CollectiveKind kind, GroupKind group, Bytes bytes, D
   task.collective = {kind, group, bytes};
   task.direction = direction;
   task.blocking = direction == Direction::kWeight && !choices_.units.beside;
-  task.calls = group == GroupKind::kShard ? stack_.calls_per_unit : 0;
+  task.calls = group == GroupKind::kShard ? stack_.host.calls_per_unit : 0;
   return task;
 }
 

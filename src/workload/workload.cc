@@ -58,7 +58,7 @@ Bytes saved_by(const std::vector<Step>& steps) {
 // other operator what it has made.
 std::size_t recomputed_steps(const std::vector<Step>& steps, const Stack& stack) {
   std::size_t end = steps.size();
-  if (!stack.recompute_stops_early) return end;
+  if (!stack.recompute.stops_early) return end;
   while (end > 0 && steps[end - 1].saved == Bytes(0)) --end;
   if (end == 0) return 0;
   const Step& last = steps[end - 1];
@@ -98,7 +98,8 @@ class ChunkWriter {
       if (!backwards_.back().tasks.empty()) work_.backward.repeats.push_back(std::move(backwards_.back()));
       backwards_.pop_back();
     }
-    if (choices_.sp) work_.shared_buffers = activation() * static_cast<double>(stack_.sp_buffers);
+    if (choices_.sp)
+      work_.shared_buffers = activation() * static_cast<double>(stack_.tensor_parallel.sp_buffers);
     add_host_work(stack_, chunk, work_);
     return std::move(work_);
   }
@@ -129,8 +130,8 @@ class ChunkWriter {
     TaskWriter forward(model_, stack_, choices_);
     forward.forward(steps, 0, steps.size(), false);
     Repeat f{count, true, forward.take(), {}, {}, {}};
-    add_calls(f.tasks, stack_.calls_per_layer[0] + choices_.calls_beside_messages, false);
-    spread_syncs(f.tasks, stack_.syncs_per_layer, false);
+    add_calls(f.tasks, stack_.host.calls_per_layer[0] + choices_.calls_beside_messages, false);
+    spread_syncs(f.tasks, stack_.host.syncs_per_layer, false);
     const bool divided = choices_.sp || choices_.partition_activations;
     if (full) set_saved(f.tasks, activation() / (divided ? static_cast<double>(choices_.tp) : 1.0));
     work_.held_for_weight += held_for_weight(steps, choices_) * static_cast<double>(count);
@@ -149,14 +150,15 @@ class ChunkWriter {
     }
     backward.backward(steps, selective);
     Repeat b{count, true, backward.take(), {}, {}, {}};
-    add_calls(b.tasks, stack_.calls_per_layer[1] + choices_.calls_beside_messages, false);
+    add_calls(b.tasks, stack_.host.calls_per_layer[1] + choices_.calls_beside_messages, false);
     if (full) {
-      add_calls(b.tasks,
-                stack_.calls_per_layer[0] + stack_.calls_per_recompute + choices_.calls_beside_messages,
-                true);
-      spread_syncs(b.tasks, stack_.syncs_per_layer, true);
+      add_calls(
+          b.tasks,
+          stack_.host.calls_per_layer[0] + stack_.host.calls_per_recompute + choices_.calls_beside_messages,
+          true);
+      spread_syncs(b.tasks, stack_.host.syncs_per_layer, true);
     }
-    spread_syncs(b.tasks, stack_.syncs_per_layer, false);
+    spread_syncs(b.tasks, stack_.host.syncs_per_layer, false);
     if (full) b.recomputes = saved_by(steps);
     if (selective) b.recomputes = dropped_by_selective(steps);
     add(std::move(f), std::move(b), elements, true);
@@ -165,7 +167,7 @@ class ChunkWriter {
   void add(Repeat forward, Repeat backward, std::int64_t elements, bool is_block) {
     units_.unit(forward, backward, elements, is_block);
     backward.releases = saved_bytes(forward);
-    if (stack_.autograd_gradients && !choices_.units.scatters)
+    if (stack_.gradients.autograd_copies && !choices_.units.scatters)
       backward.leaves = Bytes(static_cast<double>(elements) * bytes_of(choices_.precision));
     work_.forward.repeats.push_back(std::move(forward));
     backwards_.push_back(std::move(backward));

@@ -206,8 +206,8 @@ TEST_CASE("With parallel residuals and sp each half gathers its input, and one s
   for (const char* name : {"megatron", "generic"}) {
     for (const std::int64_t backward : {1, 2}) {
       Stack s = stack(name);
-      CHECK(s.parallel_all_reduces == std::array<std::int64_t, 2>{1, 2});
-      s.parallel_all_reduces[1] = backward;  // counts without sp alone
+      CHECK(s.tensor_parallel.parallel_all_reduces == std::array<std::int64_t, 2>{1, 2});
+      s.tensor_parallel.parallel_all_reduces[1] = backward;  // counts without sp alone
       const ChunkWork work = build_chunk(model, s, choices(model, s, plan), Chunk{1, false, false});
       CHECK(collectives(work.forward) == std::map<CollectiveKind, int>{{CollectiveKind::kAllGather, 2},
                                                                        {CollectiveKind::kReduceScatter, 1}});
@@ -229,7 +229,7 @@ TEST_CASE("A stack that adds the gradients of parallel halves reduces them once"
     return collectives(work.backward)[CollectiveKind::kAllReduce];
   };
   CHECK(reduces() == 2);
-  merging.parallel_all_reduces[1] = 1;
+  merging.tensor_parallel.parallel_all_reduces[1] = 1;
   CHECK(reduces() == 1);
 }
 
@@ -430,11 +430,11 @@ TEST_CASE("ZeRO 2 scatters in every backward, and gathers there only if the stac
   CHECK(on_data_stream_of(sharded(model, s, 2).forward).empty());
   CHECK(on_data_stream_of(sharded(model, s, 2).backward).size() == 2);
   CHECK(sharded(model, s, 2).gathered == Bytes(0));
-  s.zero2_gather = Zero2Gather::kForward;
+  s.data_parallel.zero2_gather = Zero2Gather::kForward;
   CHECK(on_data_stream_of(sharded(model, s, 2).forward).size() == 2);
   CHECK(on_data_stream_of(sharded(model, s, 2).backward).size() == 2);
   // ZeRO 3 that keeps what it gathered is the same.
-  s.reshard_after_forward = false;
+  s.data_parallel.reshard_after_forward = false;
   CHECK(sharded(model, s, 3).backward == sharded(model, s, 2).backward);
 }
 
@@ -453,7 +453,7 @@ TEST_CASE("Copies of the model sum their shards: an all-reduce of one part in `s
 TEST_CASE("Whole gradients that live for one backward are not accumulated") {
   const Model model = gpt();
   Stack s = stack("megatron");
-  s.fused_accumulation = false;
+  s.gradients.fused_accumulation = false;
   const auto accumulates = [&](int zero) {
     for (const Repeat& repeat : sharded(model, s, zero).backward.repeats)
       for (const Task& task : repeat.tasks)
