@@ -8,10 +8,10 @@
 #include "base/text.h"
 #include "commands.h"
 #include "cost/profile_store.h"
+#include "operators/operator_text.h"
 #include "report/cost_report.h"
 #include "samples/sample.h"
 #include "spec/choice.h"
-#include "workload/operator_text.h"
 
 namespace foretrain {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cost/tiling.h"
+#include "operators/tiling.h"
 
 namespace foretrain {
 namespace {

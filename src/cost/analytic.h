@@ -6,7 +6,7 @@
 // memory:  bytes / (hbm * memory_efficiency * share), where `share` is what a kind of kernel reaches of a
 //          long stream (norms and softmax pass rows through reductions, gathers are scattered). Kernels that
 //          load one element at a time take elements / (1.5 * SMs * clock) where that is longer.
-// compute: a product's tiles in waves over the SMs (cost/tiling.h), at the GPU's product efficiency.
+// compute: a product's tiles in waves over the SMs (operators/tiling.h), at the GPU's product efficiency.
 //          A grouped product is taken to be as efficient (assumed), over tiles of unequal experts.
 //
 // Example: 8192 x 4096 x 4096 on an H200 (132 SMs): 64 * 16 = 1024 tiles, 7.76 waves, so 8; the last wave's

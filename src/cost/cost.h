@@ -5,7 +5,7 @@
 #include "base/estimate.h"
 #include "base/units.h"
 #include "cost/governor.h"
-#include "workload/operator.h"
+#include "operators/operator.h"
 
 namespace foretrain {
 

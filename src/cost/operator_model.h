@@ -9,7 +9,7 @@
 #include "cost/cost.h"
 #include "cost/forest.h"
 #include "cost/smooth.h"
-#include "cost/terms.h"
+#include "operators/terms.h"
 
 namespace foretrain {
 

@@ -8,9 +8,9 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cost/terms.h"
+#include "operators/operator_text.h"
+#include "operators/terms.h"
 #include "report/table.h"
-#include "workload/operator_text.h"
 
 namespace foretrain {
 namespace {

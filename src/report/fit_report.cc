@@ -7,8 +7,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "operators/operator_text.h"
 #include "report/table.h"
-#include "workload/operator_text.h"
 
 namespace foretrain {
 namespace {

@@ -13,8 +13,8 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "operators/operator_text.h"
 #include "samples/host_share.h"
-#include "workload/operator_text.h"
 
 namespace foretrain {
 namespace {

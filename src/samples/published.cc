@@ -10,8 +10,8 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "operators/operator_text.h"
 #include "spec/choice.h"
-#include "workload/operator_text.h"
 
 namespace foretrain {
 namespace {

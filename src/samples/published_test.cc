@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "workload/operator_text.h"
+#include "operators/operator_text.h"
 
 using namespace foretrain;
 

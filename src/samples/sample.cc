@@ -5,8 +5,8 @@
 #include <array>
 
 #include "base/check.h"
+#include "operators/operator_text.h"
 #include "samples/sample_table.h"
-#include "workload/operator_text.h"
 
 namespace foretrain {
 namespace {

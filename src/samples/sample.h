@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "workload/operator.h"
+#include "operators/operator.h"
 
 namespace foretrain {
 

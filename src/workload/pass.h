@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/units.h"
+#include "operators/operator.h"
 #include "spec/stack.h"
 #include "workload/collective.h"
-#include "workload/operator.h"
 
 namespace foretrain {
 

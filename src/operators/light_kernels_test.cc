@@ -1,4 +1,4 @@
-#include "cost/light_kernels.h"
+#include "operators/light_kernels.h"
 
 #include <doctest/doctest.h>
 

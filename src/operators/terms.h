@@ -5,8 +5,9 @@
 // Terms of a product m x k x n on a GPU with s SMs and rate R:
 //   1 us; flops / R; bytes / bandwidth; and for tiles of a x b the time of ceil(tiles / s) waves,
 //   s * waves * 2 a b k / R: a last wave that is not full costs as much as a full one; the best tilings
-//   (cost/tiling.h); and what a product takes longer whose rows are no multiple of 8 elements (k and n, the
-//   sides along which memory runs): libraries then fall back to kernels that load one, two or four at a time.
+//   (operators/tiling.h); and what a product takes longer whose rows are no multiple of 8 elements (k and n,
+//   the sides along which memory runs): libraries then fall back to kernels that load one, two or four at a
+//   time.
 // A grouped product is a batch of one product an expert, of unequal rows (tiles_along); a loop of them fills
 // its waves expert by expert.
 // Attention counts its head_dim padded to what kernels are built for, waves of 128 queries, the last of which
@@ -14,9 +15,9 @@
 // All else: 1 us, bytes / bandwidth, rows (a row is a reduction of its own) or tensors, and the bytes again
 // where rows or tensors are no multiple of 8 elements; of rows sent to experts also those visited again, of
 // routes those that are sorted; then, where kernels and blocks decide the time more than bytes do (lists of
-// tensors, sums over tokens, softmax, norms, embeddings), what cost/light_kernels.h counts, and the bytes
-// again of those shapes that take a kernel of one element a load: a mask spread over many squares, a sum of
-// two formats.
+// tensors, sums over tokens, softmax, norms, embeddings), what operators/light_kernels.h counts, and the
+// bytes again of those shapes that take a kernel of one element a load: a mask spread over many squares, a
+// sum of two formats.
 //
 // New terms and features go behind the others of their kind: a model without them stays what it was.
 #pragma once
@@ -24,8 +25,8 @@
 #include <array>
 #include <span>
 
+#include "operators/operator.h"
 #include "spec/gpu.h"
-#include "workload/operator.h"
 
 namespace foretrain {
 

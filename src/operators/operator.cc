@@ -1,4 +1,4 @@
-#include "workload/operator.h"
+#include "operators/operator.h"
 
 #include <algorithm>
 
@@ -94,7 +94,7 @@ Traffic pointwise_traffic(OperatorKind kind, Impl impl, double a) {
 // What PyTorch launches to send rows to experts and back, in accesses of a row (of `width` elements) a token;
 // a token has k = top_k rows. Kernels marked * load one element at a time. Assumed from what each call
 // has to do (how many kernels it launches was counted, usual_launches); rows that a gather visits again are
-// counted once (they have a term of their own, cost/terms.h).
+// counted once (they have a term of their own, operators/terms.h).
 //   permute    forward   index_select 1 + k
 //              backward  zeros 1, index_add: gradients k*, sums read and written 2
 //   unpermute  forward   rows times weights 2k*, zeros 1, index_add k* and 2

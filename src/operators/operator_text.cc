@@ -1,4 +1,4 @@
-#include "workload/operator_text.h"
+#include "operators/operator_text.h"
 
 #include <fmt/format.h>
 

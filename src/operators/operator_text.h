@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "workload/operator.h"
+#include "operators/operator.h"
 
 namespace foretrain {
 

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "workload/operator.h"
+#include "operators/operator.h"
 
 namespace foretrain {
 

@@ -1,12 +1,12 @@
-#include "cost/terms.h"
+#include "operators/terms.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <utility>
 
-#include "cost/light_kernels.h"
-#include "cost/tiling.h"
+#include "operators/light_kernels.h"
+#include "operators/tiling.h"
 
 namespace foretrain {
 namespace {
@@ -106,7 +106,7 @@ bool sums_columns(const Operator& op) {
   return shared && op.pass != PassKind::kForward;
 }
 
-// Where the shape of the kernels (cost/light_kernels.h) decides, and not their bytes alone.
+// Where the shape of the kernels (operators/light_kernels.h) decides, and not their bytes alone.
 void add_kernel_terms(Terms& t, const Operator& op, const Gpu& gpu) {
   const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
   const double stream = (bytes(op) / gpu.hbm).value, sms = static_cast<double>(gpu.sms);

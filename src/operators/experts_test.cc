@@ -1,7 +1,7 @@
 // What operators of mixtures of experts multiply and move, worked out by hand.
 #include <doctest/doctest.h>
 
-#include "workload/operator_text.h"
+#include "operators/operator_text.h"
 
 using namespace foretrain;
 

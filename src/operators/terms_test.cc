@@ -1,4 +1,4 @@
-#include "cost/terms.h"
+#include "operators/terms.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cost/tiling.h"
+#include "operators/tiling.h"
 
 #include <doctest/doctest.h>
 
