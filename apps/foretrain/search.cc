@@ -297,6 +297,10 @@ Result<Answered> answer_command(const SearchCommandOptions& o, const std::string
   if (!first) return Answered{"", answer->result.interrupted};
   if (csv) TRY(csv->commit());
   if (!o.html.empty()) TRY(write_file(o.html, search_html(*answer, sample.plans())));
+  if (answer->result.threads < answer->result.threads_wanted)
+    std::fprintf(stderr,
+                 "foretrain: the system gave %d of %d threads; the answer is the same, but took longer\n",
+                 answer->result.threads, answer->result.threads_wanted);
   if (::isatty(STDERR_FILENO) == 1)
     std::fprintf(stderr, "foretrain: %s plans in %s\n",
                  with_commas(static_cast<std::int64_t>(answer->result.counts.candidates)).c_str(),

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "base/threads.h"
 #include "predict/evaluator.h"
 
 namespace foretrain {
@@ -38,9 +39,9 @@ class Searcher {
         best_(options.objective, options.keep),
         probed_best_(options.objective, options.keep) {
     const Problem& p = space.problem();
-    int threads = options.threads;
-    if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    for (int i = 0; i < threads; ++i)
+    threads_ = options.threads;
+    if (threads_ <= 0) threads_ = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    for (int i = 0; i < threads_; ++i)
       evaluators_.push_back(std::make_unique<Evaluator>(p.model, p.cluster, p.stack, p.seq, costs));
   }
 
@@ -64,23 +65,30 @@ class Searcher {
     result.best = best_.sorted();
     result.pareto = front_.sorted();
     result.interrupted = stopped_;
+    result.threads = threads_;
+    result.threads_wanted = static_cast<int>(evaluators_.size());
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return result;
   }
 
  private:
-  // work(i, evaluator) for each i below count, on all threads.
+  // Calls work(i, evaluator) for each i below count, on as many threads as there are. Where one throws (it
+  // ran out of memory), the others end soon.
   template <class Work>
   void on_threads(std::size_t count, std::size_t at_once, const Work& work) {
     std::atomic<std::size_t> next = 0;
-    const auto loop = [&](Evaluator& evaluator) {
-      for (std::size_t i = next.fetch_add(at_once); i < count; i = next.fetch_add(at_once))
-        for (std::size_t k = i; k < std::min(count, i + at_once); ++k) work(k, evaluator);
+    const auto loop = [&](int thread) {
+      Evaluator& evaluator = *evaluators_[static_cast<std::size_t>(thread)];
+      try {
+        for (std::size_t i = next.fetch_add(at_once); i < count; i = next.fetch_add(at_once))
+          for (std::size_t k = i; k < std::min(count, i + at_once); ++k) work(k, evaluator);
+      } catch (...) {
+        next = count;
+        throw;
+      }
     };
-    std::vector<std::jthread> threads;
-    for (std::size_t t = 1; t < evaluators_.size(); ++t)
-      threads.emplace_back([&, t] { loop(*evaluators_[t]); });
-    loop(*evaluators_.front());
+    const int wanted = static_cast<int>(evaluators_.size());
+    threads_ = std::min(threads_, run_on_threads(wanted, loop));
   }
 
   bool asked_to_stop() const {
@@ -352,6 +360,7 @@ class Searcher {
   SearchCounts counts_;
   std::atomic<std::uint64_t> done_ = 0;
   bool stopped_ = false;
+  int threads_ = 0;      // the fewest that worked at once
   double shortest_ = 0;  // of the best plan, as of the last round
   std::optional<Space::Members> told_;
   std::size_t told_family_ = 0;

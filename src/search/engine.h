@@ -61,6 +61,8 @@ struct SearchResult {
   std::vector<ScoredPlan> pareto;  // by GPUs, then step
   double seconds = 0;
   bool interrupted = false;
+  int threads = 0;  // that took part throughout: fewer than were wanted where the system gave no more
+  int threads_wanted = 0;
 };
 
 SearchResult search(const Space& space, const std::shared_ptr<const CostSource>& costs,

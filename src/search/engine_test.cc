@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <random>
 #include <thread>
 
@@ -185,6 +187,19 @@ class Pair final : public Team {
   Table& table_;
   int rank_;
 };
+
+TEST_CASE("a thread that runs out of memory ends the search as an exception of the caller") {
+  const Problem problem = problem_of("gpt2", "dgx-h100", "megatron", {4}, 8);
+  const Space space = space_of(problem);
+  SearchOptions options = options_for(problem);
+  options.threads = 3;
+  const std::thread::id caller = std::this_thread::get_id();
+  options.progress = [caller](const SearchProgress&) {  // called by whichever thread has done a family
+    if (std::this_thread::get_id() != caller) throw std::bad_alloc();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // so that the others get some to do
+  };
+  CHECK_THROWS_AS(search(space, nullptr, options), std::bad_alloc);
+}
 
 TEST_CASE("two machines find what one finds, bit for bit") {
   const Problem problem = problem_of("llama-3-8b", "dgx-h100", "megatron", {16}, 32);
