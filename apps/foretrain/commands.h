@@ -1,6 +1,6 @@
 // The subcommands: main.cc reads the words of the command line, each run_* answers one subcommand and
-// returns the exit status (0 answered, 2 bad input, 1 a fault of ours). Options arrive as the words that were
-// given; an empty word: not given.
+// returns the exit status (0 answered, 2 bad input or a limit of the machine, 1 a fault of ours). Options
+// arrive as the words that were given; an empty word: not given.
 #pragma once
 
 #include <string>
@@ -74,7 +74,7 @@ struct CostOptions {
 int run_cost(const CostOptions& options, const std::string& presets_folder);
 
 // Writes an answer to stdout. 0, also where the reader went away early (`foretrain list models | head -1`);
-// 1, with a line on stderr, where it cannot be written.
+// 2, with a line on stderr, where it cannot be written.
 int answer(std::string_view text);
 
 // Writes the error's one line to stderr; 2.

@@ -345,13 +345,15 @@ int run(int argc, char** argv, Team* team) {
 }  // namespace foretrain
 
 int main(int argc, char** argv) {
-  // A reader that goes away is told by write(), not by a signal that ends us.
+  // A reader that goes away and a file that may not grow are told by write(), not by a signal that ends us.
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
   try {
     const std::unique_ptr<foretrain::Team> team = foretrain::make_team(argc, argv);
     return foretrain::run(argc, argv, team.get());
   } catch (const std::bad_alloc&) {
-    std::fputs("foretrain: internal error: out of memory\n", stderr);
+    std::fputs("foretrain: error: out of memory\n", stderr);
+    return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "foretrain: internal error: %s\n", error.what());
   }

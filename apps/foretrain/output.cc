@@ -13,7 +13,7 @@ int answer(std::string_view text) {
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (written || errno == EPIPE) return 0;
   std::fprintf(stderr, "foretrain: error: cannot write the answer: %s\n", std::strerror(errno));
-  return 1;
+  return 2;
 }
 
 int refuse(const Error& error) {

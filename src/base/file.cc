@@ -61,9 +61,29 @@ Result<void> write_all(int descriptor, std::string_view content, const std::stri
   return {};
 }
 
+// Removes a file or folder of ours at the end of its scope, also where memory runs out on the way there. One
+// that was renamed by then is no longer there, and stays.
+class Removal {
+ public:
+  explicit Removal(const std::string& path) : path_(path) {}
+  Removal(const Removal&) = delete;
+  Removal& operator=(const Removal&) = delete;
+  ~Removal() {
+    if (::unlink(path_.c_str()) == 0 || errno == ENOENT) return;
+    try {
+      std::filesystem::remove_all(path_);
+    } catch (const std::exception&) {  // no memory even for that
+    }
+  }
+
+ private:
+  const std::string& path_;
+};
+
 Result<void> write_and_rename(const std::string& partial, const std::string& path, std::string_view content) {
   Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (file.number() < 0) return failed("write", path, errno);
+  const Removal removal(partial);
   TRY(write_all(file.number(), content, path));
   if (!file.close()) return failed("write", path, errno);
   if (std::rename(partial.c_str(), path.c_str()) != 0) return failed("write", path, errno);
@@ -105,9 +125,7 @@ Result<void> write_file(const std::string& path, std::string_view content) {
   // Renaming over /dev/null or the like would replace the device itself.
   if (struct stat status{}; ::stat(path.c_str(), &status) == 0) TRY(expect_regular(status, path));
   const std::string partial = path + ".partial." + std::to_string(::getpid());
-  Result<void> written = write_and_rename(partial, path, content);
-  if (!written) ::unlink(partial.c_str());
-  return written;
+  return write_and_rename(partial, path, content);
 }
 
 Result<void> check_writable(const std::string& path) {
@@ -129,15 +147,13 @@ Result<void> write_folder(const std::string& folder, const std::vector<OutputFil
   };
   if (is_folder(folder)) return write_into(folder);
   const std::string partial = folder + ".partial." + std::to_string(::getpid());
-  std::error_code error, ignored;
+  std::error_code error;
   if (!std::filesystem::create_directory(partial, error)) return failed("write", folder, error.value());
-  auto written = write_into(partial);
-  if (written) {
-    std::filesystem::rename(partial, folder, error);
-    if (error) written = failed("write", folder, error.value());
-  }
-  if (!written) std::filesystem::remove_all(partial, ignored);
-  return written;
+  const Removal removal(partial);
+  TRY(write_into(partial));
+  std::filesystem::rename(partial, folder, error);
+  if (error) return failed("write", folder, error.value());
+  return {};
 }
 
 bool is_folder(const std::string& path) {

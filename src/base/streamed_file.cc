@@ -36,9 +36,10 @@ StreamedFile::~StreamedFile() {
 Result<StreamedFile> StreamedFile::open(const std::string& path) {
   TRY(check_writable(path));
   const std::string beside = path + ".partial." + std::to_string(::getpid());
-  std::FILE* const file = std::fopen(beside.c_str(), "wxe");
-  if (file == nullptr) return cannot_write(path, errno);
-  return StreamedFile(path, beside, file);
+  StreamedFile opened(path, beside, nullptr);  // first, so that the file has an owner from its beginning
+  opened.file_ = std::fopen(beside.c_str(), "wxe");
+  if (opened.file_ == nullptr) return cannot_write(path, errno);
+  return opened;
 }
 
 void StreamedFile::write(std::string_view text) {
