@@ -51,8 +51,8 @@ Collective collective(std::int64_t i) {
           Bytes(1e4 + 12345.0 * static_cast<double>(i % 9973))};
 }
 
-constexpr Layout kEven{.tp = 8, .dp = 64, .pp = 8, .ep = 8};
-constexpr Layout kOdd{.tp = 6, .dp = 35, .pp = 11, .ep = 7};
+constexpr Mesh kEven{.tp = 8, .dp = 64, .pp = 8, .ep = 8};
+constexpr Mesh kOdd{.tp = 6, .dp = 35, .pp = 11, .ep = 7};
 
 void collective_placed(benchmark::State& state) {
   const Cluster cluster = cluster_of(state.range(0) != 0);
@@ -62,10 +62,10 @@ void collective_placed(benchmark::State& state) {
 }
 BENCHMARK(collective_placed)->ArgName("fitted")->Arg(0)->Arg(1);
 
-void first_collective(benchmark::State& state, const Layout& layout, std::int64_t domain) {
+void first_collective(benchmark::State& state, const Mesh& mesh, std::int64_t domain) {
   const Cluster cluster = cluster_of(true, domain);
   std::int64_t i = 0;
-  for (auto _ : state) benchmark::DoNotOptimize(Network(cluster, layout).cost(collective(++i)));
+  for (auto _ : state) benchmark::DoNotOptimize(Network(cluster, mesh).cost(collective(++i)));
 }
 BENCHMARK_CAPTURE(first_collective, even, kEven, 8);
 BENCHMARK_CAPTURE(first_collective, even_in_racks, kEven, 72);

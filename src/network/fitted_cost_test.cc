@@ -30,8 +30,8 @@ Cluster fitted_cluster() {
 
 const Cluster kFitted = fitted_cluster();
 
-CollectiveCost gather(const Layout& layout, GroupKind group, double megabytes) {
-  return Network(kFitted, layout).cost({CollectiveKind::kAllGather, group, Bytes(megabytes * 1e6)});
+CollectiveCost gather(const Mesh& mesh, GroupKind group, double megabytes) {
+  return Network(kFitted, mesh).cost({CollectiveKind::kAllGather, group, Bytes(megabytes * 1e6)});
 }
 
 // tp = 4 fills a node, so a data group of 8 has a rank in each of 8 nodes, and 12.5 GB/s: 80 us a megabyte.
@@ -79,8 +79,8 @@ TEST_CASE("a kind of group whose members lie unevenly is not the even layout tha
   cluster.gpus_per_node = cluster.nvlink_domain = 8;
   cluster.collectives[0].layouts[0].ranks = 6;
   cluster.collectives[0].layouts[0].ranks_per_node = 3;
-  const auto origin = [&](const Layout& layout) {
-    return Network(cluster, layout).cost({CollectiveKind::kAllGather, GroupKind::kData, Bytes(20e6)}).origin;
+  const auto origin = [&](const Mesh& mesh) {
+    return Network(cluster, mesh).cost({CollectiveKind::kAllGather, GroupKind::kData, Bytes(20e6)}).origin;
   };
   // Stride 3: {0, 3, 6 | 9, 12, 15}, but {2, 5 | 8, 11, 14 | 17}, and {18, 21 | 24, 27, 30 | 33}.
   CHECK(origin({.tp = 3, .dp = 6}) == Origin::kExtrapolated);

@@ -196,26 +196,26 @@ CollectiveCost in_place_cost(CollectiveKind kind, Bytes bytes, const PlacedGroup
   return cost;
 }
 
-Network::Network(const Cluster& cluster, const Layout& layout)
+Network::Network(const Cluster& cluster, const Mesh& mesh)
     : cluster_(cluster),
-      stage_ranks_(layout.tp * layout.cp * layout.dp),
+      stage_ranks_(mesh.stage_ranks()),
       domain_(std::max(cluster.nvlink_domain, cluster.gpus_per_node)) {
   CHECK_THAT(cluster.nics >= 1);
   for (std::size_t i = 0; i < groups_.size(); ++i) {
-    groups_[i].placed = place(static_cast<GroupKind>(i), layout, cluster);
+    groups_[i].placed = place(mesh.group(static_cast<GroupKind>(i)), mesh.gpus(), cluster);
     groups_[i].rates = link_rates(groups_[i].placed, cluster);
   }
 }
 
 CollectiveCost Network::cost(const Collective& collective) const {
-  const Group& group = groups_[static_cast<std::size_t>(collective.group)];
+  const Place& group = groups_[static_cast<std::size_t>(collective.group)];
   if (group.placed.ranks == 1) return {};
   return (collective.in_place ? in_place_cost : collective_cost)(collective.kind, collective.bytes,
                                                                  group.placed, group.rates, cluster_);
 }
 
 CollectiveCost Network::send(std::int64_t stage, Bytes bytes) const {
-  Group pairs = groups_[static_cast<std::size_t>(GroupKind::kPipeline)];
+  Place pairs = groups_[static_cast<std::size_t>(GroupKind::kPipeline)];
   if (!crosses(stage)) pairs.placed = {.ranks = 2, .ranks_per_domain = 2, .fewest_per_domain = 2};
   return collective_cost(CollectiveKind::kSendReceive, bytes, pairs.placed, pairs.rates, cluster_);
 }

@@ -13,7 +13,9 @@
 #include <array>
 
 #include "base/estimate.h"
+#include "job/mesh.h"
 #include "network/algorithm.h"
+#include "workload/collective.h"
 
 namespace foretrain {
 
@@ -58,8 +60,8 @@ CollectiveCost in_place_cost(CollectiveKind kind, Bytes bytes, const PlacedGroup
 
 class Network {
  public:
-  Network(const Cluster& cluster, const Layout& layout);  // the cluster must outlive it
-  Network(const Cluster&&, const Layout&) = delete;
+  Network(const Cluster& cluster, const Mesh& mesh);  // the cluster must outlive it
+  Network(const Cluster&&, const Mesh&) = delete;
 
   // A group of one rank costs nothing. No bytes still cost the latency.
   CollectiveCost cost(const Collective& collective) const;
@@ -70,7 +72,7 @@ class Network {
   const PlacedGroup& placed(GroupKind kind) const { return groups_[static_cast<std::size_t>(kind)].placed; }
 
  private:
-  struct Group {
+  struct Place {
     PlacedGroup placed;
     LinkRates rates;
   };
@@ -78,7 +80,7 @@ class Network {
   const Cluster& cluster_;
   std::int64_t stage_ranks_;
   std::int64_t domain_;  // ranks that NVLink joins
-  std::array<Group, kGroupKindCount> groups_{};
+  std::array<Place, kGroupKindCount> groups_{};
 };
 
 }  // namespace foretrain

@@ -12,8 +12,6 @@ using std::int64_t;
 
 int64_t domain_of(const Cluster& cluster) { return std::max(cluster.nvlink_domain, cluster.gpus_per_node); }
 
-bool is_message(GroupKind kind) { return kind == GroupKind::kPipeline || kind == GroupKind::kEmbedding; }
-
 // Of the ranks begin..end-1, the most that one node holds.
 int64_t fullest_node(int64_t begin, int64_t end, int64_t node) {
   const int64_t first_end = std::min(end, (begin / node + 1) * node);
@@ -52,70 +50,29 @@ struct Pairs {
   }
 };
 
-Pairs pairs_of(GroupKind kind, const Layout& layout) {
-  const int64_t stage = layout.tp * layout.cp * layout.dp;
-  const int64_t stride = kind == GroupKind::kPipeline ? stage : stage * (layout.pp - 1);
-  return {stride, layout.gpus() - stride};
-}
+Pairs pairs_of(const Group& group, int64_t gpus) { return {group.stride, gpus - group.stride}; }
 
-Progression progression_of(GroupKind kind, const Layout& layout) {
-  const auto [tp, cp, dp, pp, ep, shard] = layout;
-  switch (kind) {
-    case GroupKind::kTensor:
-      return {1, tp};
-    case GroupKind::kContext:
-      return {tp, cp};
-    case GroupKind::kData:
-      return {tp, cp * dp};
-    case GroupKind::kExpert:
-      // Experts are tensor parallel as everything else is, where tp leaves room for ep groups beside it.
-      return {cp * dp % ep == 0 ? tp : 1, ep};
-    case GroupKind::kShard:
-      return {tp, layout.shards()};
-    case GroupKind::kReplica:
-      return {tp * layout.shards(), cp * dp / layout.shards()};
-    default:
-      CHECK_THAT(kind == GroupKind::kModel && pp == 1);
-      return {1, tp};
-  }
-}
-
-ModelCopies copies_of(const Layout& layout) {
-  return {layout.tp, layout.tp * layout.cp * layout.dp, layout.pp};
-}
-
-int64_t ranks_of(GroupKind kind, const Layout& layout) {
-  if (is_message(kind)) return layout.pp > 1 ? 2 : 1;
-  if (kind == GroupKind::kModel) return layout.tp * layout.pp;
-  return progression_of(kind, layout).count;
-}
-
-PlacedGroup place_on(const Grid& grid, GroupKind kind, const Layout& layout) {
-  if (is_message(kind)) return {.ranks = 2, .domains = 2, .sharers = pairs_of(kind, layout).sharers(grid)};
-  if (kind == GroupKind::kModel && layout.pp > 1) return copies_of(layout).placed(grid);
-  return progression_of(kind, layout).placed(grid);
+PlacedGroup place_on(const Grid& grid, const Group& group) {
+  if (group.pairs) return {.ranks = 2, .domains = 2, .sharers = pairs_of(group, grid.gpus).sharers(grid)};
+  return evenly_placed(group, grid);
 }
 
 // How many groups share the links above one leaf switch. A leaf is to its uplinks what a node is to its NICs.
-int64_t leaf_sharers(GroupKind kind, const Layout& layout, const Cluster& cluster) {
+int64_t leaf_sharers(const Group& group, int64_t gpus, const Cluster& cluster) {
   const int64_t leaf = nodes_of_a_leaf(cluster) * cluster.gpus_per_node;
   // Rings keep to their rails (NVLink takes data to the right NIC); a lone message leaves by its own rank's.
-  if (is_message(kind) && cluster.fabric.rail_optimized)
-    if (const Pairs pairs = pairs_of(kind, layout); pairs.stride % cluster.gpus_per_node != 0)
-      return pairs.of_a_leaf(domain_of(cluster), leaf);
-  const Grid grid{layout.gpus(), leaf, leaf};
+  if (group.pairs && cluster.fabric.rail_optimized && group.stride % cluster.gpus_per_node != 0)
+    return pairs_of(group, gpus).of_a_leaf(domain_of(cluster), leaf);
+  const Grid grid{gpus, leaf, leaf};
   if (grid.gpus <= leaf) return 0;
-  if (is_message(kind)) return pairs_of(kind, layout).sharers(grid);
-  if (kind == GroupKind::kModel && layout.pp > 1) return copies_of(layout).sharers(grid);
-  return progression_of(kind, layout).sharers(grid);
+  return group.pairs ? pairs_of(group, gpus).sharers(grid) : most_sharers(group, grid);
 }
 
-int64_t leaf_ranks(GroupKind kind, const Layout& layout, const Cluster& cluster) {
+int64_t leaf_ranks(const Group& group, const Cluster& cluster) {
   const int64_t leaf = nodes_of_a_leaf(cluster) * cluster.gpus_per_node;
-  if (is_message(kind)) return 1;
-  if (kind == GroupKind::kModel) return std::min(leaf, layout.tp * layout.pp);
-  const Progression groups = progression_of(kind, layout);
-  return std::min(groups.count, (leaf + groups.stride - 1) / groups.stride);
+  if (group.pairs) return 1;
+  if (group.times > 1) return std::min(leaf, group.ranks());
+  return std::min(group.size, (leaf + group.stride - 1) / group.stride);
 }
 
 }  // namespace
@@ -125,19 +82,15 @@ int64_t nodes_of_a_leaf(const Cluster& cluster) {
   return (cluster.fabric.leaf_nodes + joined - 1) / joined * joined;
 }
 
-PlacedGroup place(GroupKind kind, const Layout& layout, const Cluster& cluster) {
-  CHECK_THAT(layout.tp >= 1 && layout.cp >= 1 && layout.dp >= 1 && layout.pp >= 1 && layout.ep >= 1);
-  CHECK_THAT(layout.tp * layout.cp * layout.dp % layout.ep == 0);
-  CHECK_THAT(layout.shard >= 0 && layout.cp * layout.dp % layout.shards() == 0);
+PlacedGroup place(const Group& group, int64_t gpus, const Cluster& cluster) {
   CHECK_THAT(cluster.gpus_per_node >= 1);
-  const Grid grid{layout.gpus(), domain_of(cluster), cluster.gpus_per_node};
-  const int64_t ranks = ranks_of(kind, layout);
-  if (ranks == 1) return {};
-  if (grid.gpus <= grid.domain) return inside_one_domain(ranks);
-  PlacedGroup placed = place_on(grid, kind, layout);
+  if (group.ranks() == 1) return {};
+  const Grid grid{gpus, domain_of(cluster), cluster.gpus_per_node};
+  if (grid.gpus <= grid.domain) return inside_one_domain(group.ranks());
+  PlacedGroup placed = place_on(grid, group);
   if (cluster.fabric.leaf_nodes > 0 && placed.crosses_nodes())
-    placed.leaf_sharers = leaf_sharers(kind, layout, cluster);
-  if (placed.leaf_sharers > 0) placed.leaf_ranks = leaf_ranks(kind, layout, cluster);
+    placed.leaf_sharers = leaf_sharers(group, gpus, cluster);
+  if (placed.leaf_sharers > 0) placed.leaf_ranks = leaf_ranks(group, cluster);
   return placed;
 }
 

@@ -1,6 +1,6 @@
-// Where a group of ranks sits. Ranks are numbered tensor fastest, then context, data, pipeline, and fill
-// nodes in that order; so a group is an arithmetic progression of ranks (two nested ones for kModel). NVLink
-// joins the ranks of one domain (a node, or more, as in an NVL72 rack: then a whole number of nodes).
+// Where a group of ranks sits. Ranks fill nodes in order, and a group is an arithmetic progression of ranks,
+// or two nested ones (job/group.h). NVLink joins the ranks of one domain (a node, or more, as in an NVL72
+// rack: then a whole number of nodes).
 //
 //   tp=4, dp=8, pp=4 on nodes of 4: a tensor group is one node; a data group has one rank in each of 8
 //   nodes, and the 4 data groups of those nodes share their NICs.
@@ -13,23 +13,10 @@
 
 #include <cstdint>
 
+#include "job/group.h"
 #include "spec/cluster.h"
-#include "workload/collective.h"
 
 namespace foretrain {
-
-struct Layout {
-  std::int64_t tp = 1;
-  std::int64_t cp = 1;
-  std::int64_t dp = 1;
-  std::int64_t pp = 1;
-  std::int64_t ep = 1;     // of tp * cp * dp
-  std::int64_t shard = 0;  // of cp * dp; 0: all of them
-
-  std::int64_t gpus() const { return tp * cp * dp * pp; }
-  std::int64_t shards() const { return shard > 0 ? shard : cp * dp; }
-  bool operator==(const Layout&) const = default;
-};
 
 struct PlacedGroup {
   std::int64_t ranks = 1;
@@ -46,9 +33,9 @@ struct PlacedGroup {
   bool operator==(const PlacedGroup&) const = default;
 };
 
-// kPipeline and kEmbedding are pairs that exchange one message. The steps it takes are bounded by the sizes
-// of a domain and of tp, and the number of stages (progression.h). No allocation.
-PlacedGroup place(GroupKind kind, const Layout& layout, const Cluster& cluster);
+// The groups of a kind, of `gpus` ranks in all. Pairs exchange one message. The steps it takes are bounded by
+// the size of a domain and the group's stride and times (progression.h). No allocation.
+PlacedGroup place(const Group& group, std::int64_t gpus, const Cluster& cluster);
 
 // Nodes below one leaf switch, rounded up to whole NVLink domains; 0: all of them.
 std::int64_t nodes_of_a_leaf(const Cluster& cluster);

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "job/mesh.h"
+
 namespace foretrain {
 namespace {
 
@@ -14,25 +16,28 @@ Cluster nodes_of(std::int64_t gpus, std::int64_t domain = 0) {
   return cluster;
 }
 
+PlacedGroup place(GroupKind kind, const Mesh& mesh, const Cluster& cluster) {
+  return place(mesh.group(kind), mesh.gpus(), cluster);
+}
+
 TEST_CASE("tensor fastest, then data: tp=4 fills a node of 4, its data groups have a rank in each of 8") {
-  const Layout layout{.tp = 4, .dp = 8, .pp = 4};
+  const Mesh mesh{.tp = 4, .dp = 8, .pp = 4};
   const Cluster perlmutter = nodes_of(4);
-  CHECK(place(GroupKind::kTensor, layout, perlmutter) ==
+  CHECK(place(GroupKind::kTensor, mesh, perlmutter) ==
         PlacedGroup{.ranks = 4, .ranks_per_domain = 4, .fewest_per_domain = 4});
   // Ranks 0, 4, ..., 28. Each of a node's four ranks is in a data group of its own.
-  CHECK(place(GroupKind::kData, layout, perlmutter) == PlacedGroup{.ranks = 8, .domains = 8, .sharers = 4});
+  CHECK(place(GroupKind::kData, mesh, perlmutter) == PlacedGroup{.ranks = 8, .domains = 8, .sharers = 4});
   // Ranks 0 and 32; all four ranks of a node send at once.
-  CHECK(place(GroupKind::kPipeline, layout, perlmutter) ==
-        PlacedGroup{.ranks = 2, .domains = 2, .sharers = 4});
+  CHECK(place(GroupKind::kPipeline, mesh, perlmutter) == PlacedGroup{.ranks = 2, .domains = 2, .sharers = 4});
   // 4 ranks in each of 4 nodes, and no other model copy in those nodes.
-  CHECK(place(GroupKind::kModel, layout, perlmutter) ==
+  CHECK(place(GroupKind::kModel, mesh, perlmutter) ==
         PlacedGroup{.ranks = 16, .domains = 4, .ranks_per_domain = 4, .fewest_per_domain = 4});
 }
 
 TEST_CASE("one full node is not inter-node, though pp * tp * dp equals the GPUs of a node") {
-  const Layout layout{.tp = 2, .dp = 2, .pp = 2};
+  const Mesh mesh{.tp = 2, .dp = 2, .pp = 2};
   for (int kind = 0; kind < kGroupKindCount; ++kind) {
-    const PlacedGroup placed = place(static_cast<GroupKind>(kind), layout, nodes_of(8));
+    const PlacedGroup placed = place(static_cast<GroupKind>(kind), mesh, nodes_of(8));
     CHECK_FALSE(placed.crosses_nodes());
     CHECK(placed.sharers == 1);
   }
@@ -40,8 +45,8 @@ TEST_CASE("one full node is not inter-node, though pp * tp * dp equals the GPUs 
 
 TEST_CASE("neighbouring stages inside a node: only the pair at the node's end crosses") {
   // Stages of 2 ranks, 4 a node: pairs (6, 8) and (7, 9) cross, the six before them do not.
-  const Layout layout{.tp = 2, .pp = 8};
-  CHECK(place(GroupKind::kPipeline, layout, nodes_of(8)) ==
+  const Mesh mesh{.tp = 2, .pp = 8};
+  CHECK(place(GroupKind::kPipeline, mesh, nodes_of(8)) ==
         PlacedGroup{.ranks = 2, .domains = 2, .sharers = 2});
 }
 
@@ -61,85 +66,84 @@ TEST_CASE("a boundary crosses where one of its two stages reaches into the next 
 
 TEST_CASE("dp below gpus_per_node / tp: a data group stays inside its node") {
   // Stage of 4 ranks, two stages a node: {0, 2}, {1, 3} | {4, 6}, {5, 7}. The paper spread them over nodes.
-  const Layout layout{.tp = 2, .dp = 2, .pp = 4};
-  CHECK(place(GroupKind::kData, layout, nodes_of(8)) ==
+  const Mesh mesh{.tp = 2, .dp = 2, .pp = 4};
+  CHECK(place(GroupKind::kData, mesh, nodes_of(8)) ==
         PlacedGroup{.ranks = 2, .ranks_per_domain = 2, .fewest_per_domain = 2});
 }
 
 TEST_CASE("a data group with several ranks a node shares its NICs with fewer siblings") {
   // Ranks 0, 2, 4, 6 | 8, ...: four a node, and one sibling (the odd ranks).
-  const Layout layout{.tp = 2, .dp = 16};
-  CHECK(place(GroupKind::kData, layout, nodes_of(8)) ==
+  const Mesh mesh{.tp = 2, .dp = 16};
+  CHECK(place(GroupKind::kData, mesh, nodes_of(8)) ==
         PlacedGroup{.ranks = 16, .domains = 4, .ranks_per_domain = 4, .fewest_per_domain = 4, .sharers = 2});
 }
 
 TEST_CASE("data is data times context: those hold the same weights") {
-  const Layout layout{.tp = 2, .cp = 4, .dp = 2};
-  CHECK(place(GroupKind::kContext, layout, nodes_of(8)).domains == 1);  // 0, 2, 4, 6
-  const PlacedGroup data = place(GroupKind::kData, layout, nodes_of(8));
+  const Mesh mesh{.tp = 2, .cp = 4, .dp = 2};
+  CHECK(place(GroupKind::kContext, mesh, nodes_of(8)).domains == 1);  // 0, 2, 4, 6
+  const PlacedGroup data = place(GroupKind::kData, mesh, nodes_of(8));
   CHECK(data.ranks == 8);
   CHECK(data.domains == 2);
 }
 
 TEST_CASE("a group whose size does not divide the node straddles: {0, 4, 8} has two ranks and one") {
   // Node 1 holds ranks 8..15: 8..11 end the four data groups of stage 0, 12..15 begin the four of stage 1.
-  const Layout layout{.tp = 4, .dp = 3, .pp = 2};
-  CHECK(place(GroupKind::kData, layout, nodes_of(8)) ==
+  const Mesh mesh{.tp = 4, .dp = 3, .pp = 2};
+  CHECK(place(GroupKind::kData, mesh, nodes_of(8)) ==
         PlacedGroup{.ranks = 3, .domains = 2, .ranks_per_domain = 2, .fewest_per_domain = 1, .sharers = 8});
 }
 
 TEST_CASE("first and last stage: as many pairs share a node as the first stage has ranks in it") {
   // Ranks 0 and 15 alone; the 14 between them keep their NICs to themselves.
-  CHECK(place(GroupKind::kEmbedding, Layout{.pp = 16}, nodes_of(8)) ==
+  CHECK(place(GroupKind::kEmbedding, Mesh{.pp = 16}, nodes_of(8)) ==
         PlacedGroup{.ranks = 2, .domains = 2, .sharers = 1});
-  CHECK(place(GroupKind::kEmbedding, Layout{.tp = 8, .pp = 2}, nodes_of(8)) ==
+  CHECK(place(GroupKind::kEmbedding, Mesh{.tp = 8, .pp = 2}, nodes_of(8)) ==
         PlacedGroup{.ranks = 2, .domains = 2, .sharers = 8});
 }
 
 TEST_CASE("an NVLink domain of several nodes carries a group out through all their NICs") {
   // 72 GPUs in 18 nodes of 4. tp=8, dp=18: a data group has a rank in every second node, 9 a domain.
-  const Layout layout{.tp = 8, .dp = 18};
-  CHECK(place(GroupKind::kTensor, layout, nodes_of(4, 72)).domains == 1);
-  CHECK(place(GroupKind::kData, layout, nodes_of(4, 72)) == PlacedGroup{.ranks = 18,
-                                                                        .domains = 2,
-                                                                        .ranks_per_domain = 9,
-                                                                        .fewest_per_domain = 9,
-                                                                        .nodes_per_domain = 9,
-                                                                        .sharers = 4});
+  const Mesh mesh{.tp = 8, .dp = 18};
+  CHECK(place(GroupKind::kTensor, mesh, nodes_of(4, 72)).domains == 1);
+  CHECK(place(GroupKind::kData, mesh, nodes_of(4, 72)) == PlacedGroup{.ranks = 18,
+                                                                      .domains = 2,
+                                                                      .ranks_per_domain = 9,
+                                                                      .fewest_per_domain = 9,
+                                                                      .nodes_per_domain = 9,
+                                                                      .sharers = 4});
 }
 
 TEST_CASE("shard groups are neighbours, replicas lie a group apart") {
   // 32 data-parallel ranks on nodes of 8, a copy on each node: replicas meet with one rank a node, eight
   // groups.
-  const Layout layout{.dp = 32, .shard = 8};
-  CHECK(place(GroupKind::kShard, layout, nodes_of(8)) ==
+  const Mesh mesh{.dp = 32, .shard = 8};
+  CHECK(place(GroupKind::kShard, mesh, nodes_of(8)) ==
         PlacedGroup{.ranks = 8, .ranks_per_domain = 8, .fewest_per_domain = 8});
-  CHECK(place(GroupKind::kReplica, layout, nodes_of(8)) ==
-        PlacedGroup{.ranks = 4, .domains = 4, .sharers = 8});
+  CHECK(place(GroupKind::kReplica, mesh, nodes_of(8)) == PlacedGroup{.ranks = 4, .domains = 4, .sharers = 8});
   // Without a size all of them share one copy.
-  CHECK(place(GroupKind::kShard, Layout{.dp = 32}, nodes_of(8)) ==
-        place(GroupKind::kData, Layout{.dp = 32}, nodes_of(8)));
-  CHECK(place(GroupKind::kReplica, Layout{.dp = 32}, nodes_of(8)) == PlacedGroup{});
+  CHECK(place(GroupKind::kShard, Mesh{.dp = 32}, nodes_of(8)) ==
+        place(GroupKind::kData, Mesh{.dp = 32}, nodes_of(8)));
+  CHECK(place(GroupKind::kReplica, Mesh{.dp = 32}, nodes_of(8)) == PlacedGroup{});
 }
 
 TEST_CASE("experts spread over data and context, tensor groups beside each other: stride tp") {
   // Stage of 2 * 2 * 8 = 32 ranks: 0, 2, 4, 6 hold the experts of one copy, all in a node of 8.
-  CHECK(place(GroupKind::kExpert, Layout{.tp = 2, .cp = 2, .dp = 8, .pp = 2, .ep = 4}, nodes_of(8)) ==
+  CHECK(place(GroupKind::kExpert, Mesh{.tp = 2, .cp = 2, .dp = 8, .pp = 2, .ep = 4}, nodes_of(8)) ==
         PlacedGroup{.ranks = 4, .ranks_per_domain = 4, .fewest_per_domain = 4});
   // ep = 16, all of data times context: 0, 2, ..., 30, four a node, with the odd ranks beside them.
-  CHECK(place(GroupKind::kExpert, Layout{.tp = 2, .cp = 2, .dp = 8, .pp = 2, .ep = 16}, nodes_of(8)) ==
+  CHECK(place(GroupKind::kExpert, Mesh{.tp = 2, .cp = 2, .dp = 8, .pp = 2, .ep = 16}, nodes_of(8)) ==
         PlacedGroup{.ranks = 16, .domains = 4, .ranks_per_domain = 4, .fewest_per_domain = 4, .sharers = 2});
   // tp = 8 fills a node: a rank in each of four nodes, eight groups share their NICs.
-  CHECK(place(GroupKind::kExpert, Layout{.tp = 8, .dp = 8, .ep = 4}, nodes_of(8)) ==
+  CHECK(place(GroupKind::kExpert, Mesh{.tp = 8, .dp = 8, .ep = 4}, nodes_of(8)) ==
         PlacedGroup{.ranks = 4, .domains = 4, .sharers = 8});
 }
 
 TEST_CASE("more expert ranks than data and context have: experts take the tensor ranks too, stride 1") {
   // cp * dp = 4 is no multiple of 16, so the 16 ranks lie side by side in two nodes.
-  CHECK(place(GroupKind::kExpert, Layout{.tp = 8, .dp = 4, .ep = 16}, nodes_of(8)) ==
+  CHECK(place(GroupKind::kExpert, Mesh{.tp = 8, .dp = 4, .ep = 16}, nodes_of(8)) ==
         PlacedGroup{.ranks = 16, .domains = 2, .ranks_per_domain = 8, .fewest_per_domain = 8});
   // In a rack of 72 they stay inside, though 72 is no multiple of 16: 64..79 does not.
-  const PlacedGroup rack = place(GroupKind::kExpert, Layout{.tp = 8, .dp = 18, .ep = 16}, nodes_of(4, 72));
+  const PlacedGroup rack = place(GroupKind::kExpert, Mesh{.tp = 8, .dp = 18, .ep = 16}, nodes_of(4, 72));
   CHECK(rack ==
         PlacedGroup{
             .ranks = 16, .domains = 2, .ranks_per_domain = 8, .fewest_per_domain = 8, .nodes_per_domain = 2});
@@ -152,37 +156,37 @@ Cluster leaves_of(std::int64_t gpus, std::int64_t nodes, bool rails = false) {
 }
 
 TEST_CASE("above a leaf a ring counts once, however many nodes it has below") {
-  const Layout layout{.tp = 8, .dp = 8, .pp = 2};
+  const Mesh mesh{.tp = 8, .dp = 8, .pp = 2};
   // Stage of 64 ranks, 8 nodes, two leaves of 4. Eight data rings of a stage leave each leaf.
   const Cluster cluster = leaves_of(8, 4);
-  CHECK(place(GroupKind::kData, layout, cluster).sharers == 8);
-  CHECK(place(GroupKind::kData, layout, cluster).leaf_sharers == 8);
+  CHECK(place(GroupKind::kData, mesh, cluster).sharers == 8);
+  CHECK(place(GroupKind::kData, mesh, cluster).leaf_sharers == 8);
   // 32 messages of a leaf's 32 ranks.
-  CHECK(place(GroupKind::kPipeline, layout, cluster).sharers == 8);
-  CHECK(place(GroupKind::kPipeline, layout, cluster).leaf_sharers == 32);
+  CHECK(place(GroupKind::kPipeline, mesh, cluster).sharers == 8);
+  CHECK(place(GroupKind::kPipeline, mesh, cluster).leaf_sharers == 32);
   // NVLink needs no leaf.
-  CHECK(place(GroupKind::kTensor, layout, cluster).leaf_sharers == 0);
+  CHECK(place(GroupKind::kTensor, mesh, cluster).leaf_sharers == 0);
   // Nor has anything below one leaf of 16 nodes a link above it.
   for (const GroupKind kind : {GroupKind::kData, GroupKind::kPipeline, GroupKind::kModel})
-    CHECK(place(kind, layout, leaves_of(8, 16)).leaf_sharers == 0);
+    CHECK(place(kind, mesh, leaves_of(8, 16)).leaf_sharers == 0);
 }
 
 TEST_CASE("only the last stage of a leaf sends above it") {
   // Stages of 8, one node each, four a leaf: eight messages from ranks 24..31 to 32..39.
-  CHECK(place(GroupKind::kPipeline, Layout{.tp = 8, .pp = 8}, leaves_of(8, 4)).leaf_sharers == 8);
+  CHECK(place(GroupKind::kPipeline, Mesh{.tp = 8, .pp = 8}, leaves_of(8, 4)).leaf_sharers == 8);
 }
 
 TEST_CASE("on rails a message between different local ranks goes over the spine, below one leaf too") {
   const Cluster rails = leaves_of(8, 4, true), flat = leaves_of(8, 4);
   // Stages of 12: rank 0 sends to rank 12, which is the fifth of its node. All 12 go up.
-  const Layout odd{.tp = 4, .dp = 3, .pp = 2};
+  const Mesh odd{.tp = 4, .dp = 3, .pp = 2};
   CHECK(place(GroupKind::kPipeline, odd, rails).leaf_sharers == 12);
   CHECK(place(GroupKind::kPipeline, odd, flat).leaf_sharers == 0);
   // Stages of 16: rank 0 sends to rank 16, the first of its node.
-  CHECK(place(GroupKind::kPipeline, Layout{.tp = 8, .dp = 2, .pp = 2}, rails).leaf_sharers == 0);
+  CHECK(place(GroupKind::kPipeline, Mesh{.tp = 8, .dp = 2, .pp = 2}, rails).leaf_sharers == 0);
   // Stages of 4, pp = 3: neighbours cross nodes from 4..7 to 8..11, the first to the last rank of a node. The
   // first and the last stage are 8 apart, on the same rails.
-  const Layout three{.tp = 4, .pp = 3};
+  const Mesh three{.tp = 4, .pp = 3};
   CHECK(place(GroupKind::kPipeline, three, rails).leaf_sharers == 4);
   CHECK(place(GroupKind::kEmbedding, three, rails).leaf_sharers == 0);
   // Rings keep to their rails by NVLink.
@@ -200,10 +204,10 @@ TEST_CASE("a leaf holds whole NVLink domains") {
 
 TEST_CASE("without a second rank there is no group") {
   for (int kind = 0; kind < kGroupKindCount; ++kind) {
-    CHECK(place(static_cast<GroupKind>(kind), Layout{}, nodes_of(1)) == PlacedGroup{});
+    CHECK(place(static_cast<GroupKind>(kind), Mesh{}, nodes_of(1)) == PlacedGroup{});
   }
-  CHECK(place(GroupKind::kPipeline, Layout{.tp = 8, .dp = 8}, nodes_of(8)) == PlacedGroup{});
-  CHECK(place(GroupKind::kEmbedding, Layout{.tp = 8, .dp = 8}, nodes_of(8)) == PlacedGroup{});
+  CHECK(place(GroupKind::kPipeline, Mesh{.tp = 8, .dp = 8}, nodes_of(8)) == PlacedGroup{});
+  CHECK(place(GroupKind::kEmbedding, Mesh{.tp = 8, .dp = 8}, nodes_of(8)) == PlacedGroup{});
 }
 
 }  // namespace

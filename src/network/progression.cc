@@ -142,18 +142,19 @@ class Blocks {
   int64_t repeats_after_;  // domains inside a group
 };
 
-class Copies {
+// `size` neighbouring ranks, and those again `apart` ranks further on, `times` in all. All or some cross.
+class Rows {
  public:
-  Copies(const ModelCopies& copies, const Grid& grid)
-      : tp_(copies.tp), stage_(copies.stage), pp_(copies.pp), grid_(grid), groups_(stage_ / tp_) {
-    const int64_t reach = (pp_ - 1) * stage_ + tp_ - 1;
+  Rows(const Group& group, const Grid& grid)
+      : size_(group.size), apart_(group.apart), times_(group.times), grid_(grid), groups_(apart_ / size_) {
+    const int64_t reach = (times_ - 1) * apart_ + size_ - 1;
     // A group that does not cross begins in the first domain, before those that do.
-    first_crossing_ = std::max<int64_t>(0, divided_up(grid.domain - reach, tp_));
+    first_crossing_ = std::max<int64_t>(0, divided_up(grid.domain - reach, size_));
   }
 
   PlacedGroup placed() const {
-    Worst worst(tp_ * pp_);
-    const int64_t alike = grid_.domain / std::gcd(tp_, grid_.domain);
+    Worst worst(size_ * times_);
+    const int64_t alike = grid_.domain / std::gcd(size_, grid_.domain);
     for (int64_t g = first_crossing_; g < std::min(groups_, first_crossing_ + alike); ++g)
       add_group(g, worst);
     return worst.with_sharers(sharers());
@@ -161,21 +162,21 @@ class Copies {
 
   int64_t sharers() const {
     const int64_t node = grid_.node, all = groups_ - first_crossing_;
-    if (node >= stage_) return all;
+    if (node >= apart_) return all;
     // What is left of the last node.
     const int64_t rest = grid_.gpus % node;
-    int64_t most = rest == 0 ? 1 : crossing({std::max<int64_t>(0, stage_ - rest), stage_});
-    for (int64_t s = 0; s < std::min(pp_, node / std::gcd(stage_, node)); ++s) {
-      // Whole nodes inside the stage: those that begin alike within tp ranks are alike, if all groups cross.
-      const int64_t begin = divided_up(s * stage_, node) * node - s * stage_;
-      int64_t whole = (stage_ - begin) / node;
-      if (first_crossing_ == 0) whole = std::min(whole, tp_ / std::gcd(node, tp_));
+    int64_t most = rest == 0 ? 1 : crossing({std::max<int64_t>(0, apart_ - rest), apart_});
+    for (int64_t row = 0; row < std::min(times_, node / std::gcd(apart_, node)); ++row) {
+      // Whole nodes inside a row: those that begin alike within `size` ranks are alike, if all groups cross.
+      const int64_t begin = divided_up(row * apart_, node) * node - row * apart_;
+      int64_t whole = (apart_ - begin) / node;
+      if (first_crossing_ == 0) whole = std::min(whole, size_ / std::gcd(node, size_));
       for (int64_t i = 0; i < whole; ++i)
         most = std::max(most, crossing({begin + i * node, begin + (i + 1) * node}));
-      // The node that holds this stage's end and the next one's begin.
-      const int64_t tail = (s + 1) * stage_ % node;
-      if (tail > 0 && s + 1 < pp_)
-        most = std::max(most, std::min(all, crossing({stage_ - tail, stage_}) + crossing({0, node - tail})));
+      // The node that holds this row's end and the next one's begin.
+      const int64_t tail = (row + 1) * apart_ % node;
+      if (tail > 0 && row + 1 < times_)
+        most = std::max(most, std::min(all, crossing({apart_ - tail, apart_}) + crossing({0, node - tail})));
     }
     return most;
   }
@@ -183,9 +184,9 @@ class Copies {
  private:
   void add_group(int64_t group, Worst& worst) const {
     int64_t domains = 0, domain_end = 0, members = 0, nodes = 0, node_end = 0;
-    for (int64_t stage = 0; stage < pp_; ++stage) {
-      int64_t at = group * tp_ + stage * stage_;
-      for (const int64_t end = at + tp_; at < end;) {
+    for (int64_t row = 0; row < times_; ++row) {
+      int64_t at = group * size_ + row * apart_;
+      for (const int64_t end = at + size_; at < end;) {
         if (at >= domain_end) {
           if (domains > 0) worst.add_domain(members, nodes);
           domain_end = (at / grid_.domain + 1) * grid_.domain;
@@ -206,13 +207,13 @@ class Copies {
     worst.add_group(domains);
   }
 
-  // Crossing groups with members among `ranks` of a stage.
+  // Crossing groups with members among `ranks` of a row.
   int64_t crossing(Interval ranks) const {
-    const int64_t first = std::max(first_crossing_, ranks.begin / tp_);
-    return std::max<int64_t>(0, (ranks.end - 1) / tp_ - first + 1);
+    const int64_t first = std::max(first_crossing_, ranks.begin / size_);
+    return std::max<int64_t>(0, (ranks.end - 1) / size_ - first + 1);
   }
 
-  int64_t tp_, stage_, pp_;
+  int64_t size_, apart_, times_;
   Grid grid_;
   int64_t groups_;
   int64_t first_crossing_;  // of the groups
@@ -224,24 +225,24 @@ PlacedGroup inside_one_domain(int64_t ranks) {
   return {.ranks = ranks, .ranks_per_domain = ranks, .fewest_per_domain = ranks};
 }
 
-PlacedGroup Progression::placed(const Grid& grid) const {
-  CHECK_THAT(grid.domain % grid.node == 0 && grid.gpus > grid.domain && grid.gpus % (stride * count) == 0);
-  if (count == 1) return {};
-  if (grid.domain % (stride * count) == 0) return inside_one_domain(count);
-  if (stride >= grid.domain) return {.ranks = count, .domains = count, .sharers = grid.node};
-  return Blocks(stride, count, grid).placed();
+PlacedGroup evenly_placed(const Group& group, const Grid& grid) {
+  CHECK_THAT(!group.pairs && grid.domain % grid.node == 0 && grid.gpus > grid.domain);
+  if (group.times > 1) {
+    CHECK_THAT(group.stride == 1 && group.apart % group.size == 0 && group.times * group.apart == grid.gpus);
+    return Rows(group, grid).placed();
+  }
+  const auto [size, stride, times, apart, pairs] = group;
+  CHECK_THAT(grid.gpus % (stride * size) == 0);
+  if (size == 1) return {};
+  if (grid.domain % (stride * size) == 0) return inside_one_domain(size);
+  if (stride >= grid.domain) return {.ranks = size, .domains = size, .sharers = grid.node};
+  return Blocks(stride, size, grid).placed();
 }
 
-int64_t Progression::sharers(const Grid& grid) const {
-  if (count == 1 || grid.domain % (stride * count) == 0) return 0;
-  return stride >= grid.domain ? grid.node : Blocks(stride, count, grid).sharers();
+int64_t most_sharers(const Group& group, const Grid& grid) {
+  if (group.times > 1) return Rows(group, grid).sharers();
+  if (group.size == 1 || grid.domain % (group.stride * group.size) == 0) return 0;
+  return group.stride >= grid.domain ? grid.node : Blocks(group.stride, group.size, grid).sharers();
 }
-
-PlacedGroup ModelCopies::placed(const Grid& grid) const {
-  CHECK_THAT(grid.domain % grid.node == 0 && grid.gpus > grid.domain && stage % tp == 0 && pp > 1);
-  return Copies(*this, grid).placed();
-}
-
-int64_t ModelCopies::sharers(const Grid& grid) const { return Copies(*this, grid).sharers(); }
 
 }  // namespace foretrain

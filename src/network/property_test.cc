@@ -14,55 +14,24 @@ namespace {
 
 using Ranks = std::vector<std::int64_t>;
 
-// Every group of a kind, straight from the meaning of the coordinates.
-std::vector<Ranks> groups_of(GroupKind kind, const Layout& l) {
-  const auto rank = [&](std::int64_t t, std::int64_t c, std::int64_t d, std::int64_t p) {
-    return t + l.tp * (c + l.cp * (d + l.dp * p));
-  };
-  std::map<std::vector<std::int64_t>, Ranks> groups;
-  for (std::int64_t p = 0; p < l.pp; ++p) {
-    for (std::int64_t d = 0; d < l.dp; ++d) {
-      for (std::int64_t c = 0; c < l.cp; ++c) {
-        for (std::int64_t t = 0; t < l.tp; ++t) {
-          const std::int64_t x = rank(t, c, d, p);
-          switch (kind) {
-            case GroupKind::kTensor:
-              groups[{c, d, p}].push_back(x);
-              break;
-            case GroupKind::kContext:
-              groups[{t, d, p}].push_back(x);
-              break;
-            case GroupKind::kData:
-              groups[{t, p}].push_back(x);
-              break;
-            case GroupKind::kModel:
-              groups[{c, d}].push_back(x);
-              break;
-            case GroupKind::kExpert:
-              if (l.cp * l.dp % l.ep == 0)
-                groups[{t, (c + l.cp * d) / l.ep, p}].push_back(x);
-              else
-                groups[{x / l.ep}].push_back(x);
-              break;
-            case GroupKind::kShard:
-              groups[{t, (c + l.cp * d) / l.shards(), p}].push_back(x);
-              break;
-            case GroupKind::kReplica:
-              groups[{t, (c + l.cp * d) % l.shards(), p}].push_back(x);
-              break;
-            case GroupKind::kPipeline:
-              if (p + 1 < l.pp) groups[{x}] = {x, rank(t, c, d, p + 1)};
-              break;
-            case GroupKind::kEmbedding:
-              if (p == 0 && l.pp > 1) groups[{x}] = {x, rank(t, c, d, l.pp - 1)};
-              break;
-          }
-        }
-      }
-    }
-  }
+// Every group of a kind: the first rank that is in none yet begins the next.
+std::vector<Ranks> groups_of(const Group& group, std::int64_t gpus) {
   std::vector<Ranks> all;
-  for (auto& [key, members] : groups) all.push_back(members);
+  if (group.ranks() == 1) return all;
+  if (group.pairs) {
+    for (std::int64_t x = 0; x + group.stride < gpus; ++x) all.push_back({x, x + group.stride});
+    return all;
+  }
+  std::vector<bool> taken(static_cast<std::size_t>(gpus), false);
+  for (std::int64_t first = 0; first < gpus; ++first) {
+    if (taken[static_cast<std::size_t>(first)]) continue;
+    Ranks& members = all.emplace_back();
+    for (std::int64_t j = 0; j < group.times; ++j)
+      for (std::int64_t i = 0; i < group.size; ++i) {
+        members.push_back(first + i * group.stride + j * group.apart);
+        taken[static_cast<std::size_t>(members.back())] = true;
+      }
+  }
   return all;
 }
 
@@ -91,9 +60,9 @@ std::int64_t leaf_sharers_by_counting(const std::vector<Ranks>& groups, bool pai
 }
 
 // The definition of PlacedGroup, by enumeration.
-PlacedGroup place_by_counting(GroupKind kind, const Layout& layout, const Cluster& cluster) {
-  const bool pairs = kind == GroupKind::kPipeline || kind == GroupKind::kEmbedding;
-  const std::vector<Ranks> groups = groups_of(kind, layout);
+PlacedGroup place_by_counting(const Group& group, std::int64_t gpus, const Cluster& cluster) {
+  const bool pairs = group.pairs;
+  const std::vector<Ranks> groups = groups_of(group, gpus);
   if (groups.empty()) return {};
   const auto size = static_cast<std::int64_t>(groups[0].size());
   PlacedGroup placed{.ranks = size, .ranks_per_domain = size, .fewest_per_domain = size};
@@ -147,13 +116,13 @@ std::int64_t any_divisor(std::int64_t n) {
   return *rc::gen::elementOf(divisors);
 }
 
-Layout any_layout(std::int64_t most) {
+Mesh any_mesh(std::int64_t most) {
   const auto size = rc::gen::oneOf(rc::gen::element<std::int64_t>(1, 2, 4, 8, 16),
                                    rc::gen::inRange<std::int64_t>(1, most + 1));
-  Layout layout{.tp = *size, .cp = *rc::gen::element<std::int64_t>(1, 1, 2, 3), .dp = *size, .pp = *size};
-  layout.ep = any_divisor(layout.tp * layout.cp * layout.dp);
-  layout.shard = *rc::gen::arbitrary<bool>() ? any_divisor(layout.cp * layout.dp) : 0;
-  return layout;
+  Mesh mesh{.tp = *size, .cp = *rc::gen::element<std::int64_t>(1, 1, 2, 3), .dp = *size, .pp = *size};
+  mesh.ep = any_divisor(mesh.stage_ranks());
+  mesh.shard = *rc::gen::arbitrary<bool>() ? any_divisor(mesh.data_ranks()) : 0;
+  return mesh;
 }
 
 Link any_link() {
@@ -185,35 +154,35 @@ Collective any_collective() {
 // Sums in another order may differ in the last digit.
 bool no_less(Seconds a, Seconds b) { return a.value >= b.value * (1 - 1e-12); }
 
-bool equals_counting(GroupKind kind, const Layout& layout, const Cluster& cluster) {
-  PlacedGroup placed = place(kind, layout, cluster);
+bool equals_counting(GroupKind kind, const Mesh& mesh, const Cluster& cluster) {
+  const Group group = mesh.group(kind);
+  PlacedGroup placed = place(group, mesh.gpus(), cluster);
   placed.leaf_ranks = 0;  // a bound: see below
-  return placed == place_by_counting(kind, layout, cluster);
+  return placed == place_by_counting(group, mesh.gpus(), cluster);
 }
 
 TEST_CASE("placement equals counting every member of every group") {
   CHECK(rc::check([] {
-    const Layout layout = any_layout(12);
+    const Mesh mesh = any_mesh(12);
     const Cluster cluster = any_nodes();
     for (int kind = 0; kind < kGroupKindCount; ++kind) {
       const auto group = static_cast<GroupKind>(kind);
-      RC_ASSERT(equals_counting(group, layout, cluster));
+      RC_ASSERT(equals_counting(group, mesh, cluster));
     }
   }));
 }
 
 TEST_CASE("no leaf holds more ranks of a group than placement says") {
   CHECK(rc::check([] {
-    const Layout layout = any_layout(12);
+    const Mesh mesh = any_mesh(12);
     const Cluster cluster = any_nodes();
     for (int kind = 0; kind < kGroupKindCount; ++kind) {
-      const auto group = static_cast<GroupKind>(kind);
-      const PlacedGroup placed = place(group, layout, cluster);
+      const Group group = mesh.group(static_cast<GroupKind>(kind));
+      const PlacedGroup placed = place(group, mesh.gpus(), cluster);
       RC_ASSERT((placed.leaf_ranks > 0) == (placed.leaf_sharers > 0));
-      if (placed.leaf_sharers == 0 || group == GroupKind::kPipeline || group == GroupKind::kEmbedding)
-        continue;
+      if (placed.leaf_sharers == 0 || group.pairs) continue;
       const std::int64_t leaf = nodes_of_a_leaf(cluster) * cluster.gpus_per_node;
-      for (const Ranks& ranks : groups_of(group, layout)) {
+      for (const Ranks& ranks : groups_of(group, mesh.gpus())) {
         std::map<std::int64_t, std::int64_t> members;
         for (const std::int64_t rank : ranks) RC_ASSERT(++members[rank / leaf] <= placed.leaf_ranks);
       }
@@ -222,7 +191,7 @@ TEST_CASE("no leaf holds more ranks of a group than placement says") {
 }
 
 // Each expert degree in turn, each size of shard groups, each leaf and rails with it.
-TEST_CASE("placement equals counting on every small layout") {
+TEST_CASE("placement equals counting on every small mesh") {
   std::int64_t wrong = 0, seen = 0;
   for (const std::int64_t node : {1, 2, 3, 4, 8}) {
     for (const std::int64_t nodes : {1, 2, 3}) {
@@ -230,17 +199,17 @@ TEST_CASE("placement equals counting on every small layout") {
       cluster.gpus_per_node = node;
       cluster.nvlink_domain = node * nodes;
       for (std::int64_t code = 0; code < 5 * 2 * 5 * 5; ++code) {
-        Layout layout{
+        Mesh mesh{
             .tp = 1 + code % 5, .cp = 1 + code / 5 % 2, .dp = 1 + code / 10 % 5, .pp = 1 + code / 50 % 5};
-        const std::int64_t stage = layout.tp * layout.cp * layout.dp;
-        for (layout.ep = 1; layout.ep <= stage; ++layout.ep) {
-          if (stage % layout.ep != 0) continue;
-          cluster.fabric.leaf_nodes = layout.ep % 4;
-          cluster.fabric.rail_optimized = layout.ep % 3 == 1;
-          layout.shard = layout.cp * layout.dp % layout.ep == 0 ? layout.ep : 0;
+        const std::int64_t stage = mesh.stage_ranks();
+        for (mesh.ep = 1; mesh.ep <= stage; ++mesh.ep) {
+          if (stage % mesh.ep != 0) continue;
+          cluster.fabric.leaf_nodes = mesh.ep % 4;
+          cluster.fabric.rail_optimized = mesh.ep % 3 == 1;
+          mesh.shard = mesh.data_ranks() % mesh.ep == 0 ? mesh.ep : 0;
           for (int kind = 0; kind < kGroupKindCount; ++kind) {
             const auto group = static_cast<GroupKind>(kind);
-            wrong += !equals_counting(group, layout, cluster);
+            wrong += !equals_counting(group, mesh, cluster);
             ++seen;
           }
         }
@@ -265,7 +234,7 @@ TEST_CASE("a boundary crosses exactly where one of its pairs does") {
 TEST_CASE("a cost is finite, not negative, and zero for one rank") {
   CHECK(rc::check([] {
     const Cluster cluster = any_cluster();
-    const Network network(cluster, any_layout(12));
+    const Network network(cluster, any_mesh(12));
     const Collective collective = any_collective();
     const CollectiveCost cost = network.cost(collective);
     RC_ASSERT(std::isfinite(cost.seconds.value));
@@ -277,7 +246,7 @@ TEST_CASE("a cost is finite, not negative, and zero for one rank") {
 TEST_CASE("more bytes are never faster") {
   CHECK(rc::check([] {
     const Cluster cluster = any_cluster();
-    const Network network(cluster, any_layout(12));
+    const Network network(cluster, any_mesh(12));
     const Collective less = any_collective();
     Collective more = less;
     more.bytes += Bytes(*rc::gen::inRange(0, 1 << 30));
@@ -288,23 +257,23 @@ TEST_CASE("more bytes are never faster") {
 TEST_CASE("more bandwidth is never slower, more latency never faster") {
   CHECK(rc::check([] {
     const Cluster cluster = any_cluster();
-    const Layout layout = any_layout(12);
+    const Mesh mesh = any_mesh(12);
     const Collective collective = any_collective();
-    const Seconds before = Network(cluster, layout).cost(collective).seconds;
+    const Seconds before = Network(cluster, mesh).cost(collective).seconds;
     Cluster better = cluster, worse = cluster;
     Link& widened = *rc::gen::arbitrary<bool>() ? better.intra : better.inter;
     widened.bandwidth *= *rc::gen::inRange(1, 10);
-    RC_ASSERT(no_less(before, Network(better, layout).cost(collective).seconds));
+    RC_ASSERT(no_less(before, Network(better, mesh).cost(collective).seconds));
     Link& delayed = *rc::gen::arbitrary<bool>() ? worse.intra : worse.inter;
     delayed.latency += microseconds(*rc::gen::inRange(0, 50));
-    RC_ASSERT(no_less(Network(worse, layout).cost(collective).seconds, before));
+    RC_ASSERT(no_less(Network(worse, mesh).cost(collective).seconds, before));
   }));
 }
 
 TEST_CASE("an all-gather and a reduce-scatter are each other's mirror") {
   CHECK(rc::check([] {
     const Cluster cluster = any_cluster();
-    const Network network(cluster, any_layout(12));
+    const Network network(cluster, any_mesh(12));
     Collective gather = any_collective(), scatter = gather;
     gather.kind = CollectiveKind::kAllGather;
     scatter.kind = CollectiveKind::kReduceScatter;
@@ -321,7 +290,7 @@ TEST_CASE("an all-reduce moves at least an all-gather's bytes: without latency i
     for (const CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllGather})
       for (const Tier tier : {Tier::kIntra, Tier::kInter})
         cluster.collectives.push_back({.kind = kind, .tier = tier, .latency_scale = 0});
-    const Network network(cluster, any_layout(12));
+    const Network network(cluster, any_mesh(12));
     Collective reduce = any_collective(), gather = reduce;
     reduce.kind = CollectiveKind::kAllReduce;
     gather.kind = CollectiveKind::kAllGather;
@@ -339,10 +308,10 @@ TEST_CASE("a thinner leaf is never faster, and one that is not oversubscribed is
     Cluster thin = full, thinner = full;
     thin.fabric.oversubscription = *rc::gen::inRange(1, 10);
     thinner.fabric.oversubscription = thin.fabric.oversubscription + *rc::gen::inRange(0, 10);
-    const Layout layout = any_layout(12);
+    const Mesh mesh = any_mesh(12);
     const Collective collective = any_collective();
     const auto seconds = [&](const Cluster& cluster) {
-      return Network(cluster, layout).cost(collective).seconds;
+      return Network(cluster, mesh).cost(collective).seconds;
     };
     RC_ASSERT(seconds(full) == seconds(none));
     RC_ASSERT(no_less(seconds(thin), seconds(full)));
@@ -355,10 +324,10 @@ TEST_CASE("rails never make a message faster") {
     Cluster flat = any_cluster(), rails = flat;
     flat.fabric.rail_optimized = false;
     rails.fabric.rail_optimized = true;
-    const Layout layout = any_layout(12);
+    const Mesh mesh = any_mesh(12);
     const Collective collective = any_collective();
-    RC_ASSERT(no_less(Network(rails, layout).cost(collective).seconds,
-                      Network(flat, layout).cost(collective).seconds));
+    RC_ASSERT(
+        no_less(Network(rails, mesh).cost(collective).seconds, Network(flat, mesh).cost(collective).seconds));
   }));
 }
 

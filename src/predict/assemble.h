@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "cost/governor.h"
+#include "job/setting.h"
 #include "predict/evaluation.h"
 #include "predict/prediction.h"
-#include "predict/setting.h"
 
 namespace foretrain {
 

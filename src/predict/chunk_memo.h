@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "cost/memo.h"
+#include "job/setting.h"
 #include "memory/memory.h"
 #include "network/network.h"
-#include "predict/setting.h"
 #include "segment/segment.h"
 #include "spec/plan.h"
 #include "workload/workload.h"

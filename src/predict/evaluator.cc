@@ -26,10 +26,10 @@ Evaluator::Evaluator(Model model, Cluster cluster, Stack stack, std::int64_t seq
       splits_(setting_) {}
 
 const Network& Evaluator::network_of(const Plan& plan) {
-  const Layout layout{.tp = plan.tp, .cp = plan.cp, .dp = plan.dp, .pp = plan.pp, .shard = plan.shard};
-  if (!network_ || !(layout == network_layout_)) {
-    network_.emplace(setting_.cluster, layout);
-    network_layout_ = layout;
+  const Mesh mesh = mesh_of(plan);
+  if (!network_ || !(mesh == network_mesh_)) {
+    network_.emplace(setting_.cluster, mesh);
+    network_mesh_ = mesh;
   }
   return *network_;
 }

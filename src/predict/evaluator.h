@@ -13,13 +13,13 @@
 #include <memory>
 #include <optional>
 
+#include "job/setting.h"
 #include "network/network.h"
 #include "predict/chunk_memo.h"
 #include "predict/evaluation.h"
 #include "predict/floors.h"
 #include "predict/layer_splits.h"
 #include "predict/prediction.h"
-#include "predict/setting.h"
 #include "predict/trace.h"
 #include "spec/run.h"
 
@@ -63,7 +63,7 @@ class Evaluator {
   ChunkMemo memo_;
   LayerSplits splits_;
   std::optional<Network> network_;
-  Layout network_layout_;
+  Mesh network_mesh_;
   Evaluation current_;
 };
 

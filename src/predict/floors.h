@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "base/units.h"
+#include "job/setting.h"
 #include "network/network.h"
 #include "predict/chunk_memo.h"
-#include "predict/setting.h"
 #include "spec/plan.h"
 
 namespace foretrain {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "predict/setting.h"
+#include "job/setting.h"
 #include "spec/plan.h"
 
 namespace foretrain {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "job/setting.h"
 #include "network/network.h"
-#include "predict/setting.h"
 #include "spec/plan.h"
 #include "timeline/schedule.h"
 #include "workload/workload.h"

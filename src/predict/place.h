@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <span>
 
+#include "job/setting.h"
 #include "network/network.h"
 #include "predict/chunk_memo.h"
 #include "predict/evaluation.h"
-#include "predict/setting.h"
 #include "spec/plan.h"
 
 namespace foretrain {

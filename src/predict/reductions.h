@@ -1,10 +1,10 @@
 // What data-parallel ranks send each other outside of passes: gradients by the bucket, updated weights.
 #pragma once
 
+#include "job/setting.h"
 #include "network/network.h"
 #include "predict/chunk_memo.h"
 #include "predict/evaluation.h"
-#include "predict/setting.h"
 #include "spec/plan.h"
 
 namespace foretrain {

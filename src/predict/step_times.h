@@ -1,10 +1,10 @@
 // The second half of an evaluation: what passes, messages, reductions and updates take.
 #pragma once
 
+#include "job/setting.h"
 #include "network/network.h"
 #include "predict/chunk_memo.h"
 #include "predict/evaluation.h"
-#include "predict/setting.h"
 
 namespace foretrain {
 

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
-#include "workload/collective.h"
+#include "spec/collective_kind.h"
 
 namespace foretrain {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "workload/collective.h"
+#include "spec/collective_kind.h"
 
 namespace foretrain {
 

@@ -142,8 +142,8 @@ TEST_CASE("Sums over replicas leave the gathers alone where these stay inside a 
   Cluster cluster;
   cluster.gpus_per_node = cluster.nvlink_domain = 2;
   cluster.intra.bandwidth = cluster.inter.bandwidth = gigabytes_per_second(1);
-  for (const Layout layout : {Layout{.dp = 4, .shard = 2}, Layout{.dp = 8, .shard = 4}}) {
-    const Network network(cluster, layout);
+  for (const Mesh mesh : {Mesh{.dp = 4, .shard = 2}, Mesh{.dp = 8, .shard = 4}}) {
+    const Network network(cluster, mesh);
     Task weights = gather(0, Prefetch::kBefore), gradients = scatter(0), sum = scatter(0);
     weights.collective.bytes = gradients.collective.bytes = Bytes(20'000);
     sum.collective = {CollectiveKind::kAllReduce, GroupKind::kReplica, Bytes(200'000)};
@@ -153,7 +153,7 @@ TEST_CASE("Sums over replicas leave the gathers alone where these stay inside a 
     // The sums are what counts. Where all use the NICs, the others take their turn.
     const double sums = 10 * seconds(sum), others = 10 * (seconds(weights) + seconds(gradients));
     CHECK(step > sums);
-    CHECK((step > sums + 0.8 * others) == (layout.shard == 4));
+    CHECK((step > sums + 0.8 * others) == (mesh.shard == 4));
   }
 }
 

@@ -35,8 +35,8 @@ std::vector<Component> components_of(const Json& run, const Cluster& cluster) {
   const Json& a = run.at("architecture");
   const Json& plan = run.at("plan");
   const Json& measured = run.at("components_ms_fastest_step");
-  const Layout layout{.tp = plan.at("tp"), .dp = plan.at("dp"), .pp = plan.at("pp")};
-  const Network network(cluster, layout);
+  const Mesh mesh{.tp = plan.at("tp"), .dp = plan.at("dp"), .pp = plan.at("pp")};
+  const Network network(cluster, mesh);
   const auto ms = [&](CollectiveKind kind, GroupKind group, double bytes, bool in_place = false) {
     return network.cost({kind, group, Bytes(bytes), in_place}).seconds.value * 1e3;
   };

@@ -30,7 +30,7 @@ TEST_CASE("a layer's forward and backward spans are within 8 % of the measured r
     constexpr std::int64_t kLayers = 8;
     const ChunkWork work =
         build_chunk(model, neox, choices_of(model, plan, neox, seq, true), Chunk{kLayers, false, false});
-    const Network network(cluster, Layout{.tp = plan.tp, .dp = plan_json.at("dp"), .pp = plan_json.at("pp")});
+    const Network network(cluster, Mesh{.tp = plan.tp, .dp = plan_json.at("dp"), .pp = plan_json.at("pp")});
     const auto compare = [&](const std::string& which, const Pass& pass, double span, double sum) {
       const Segment segment = lay_out(pass, *choice->costs, network, cluster.host_launch, Seconds(0));
       const double predicted = segment.duration.value * 1e6 / kLayers;

@@ -1,4 +1,4 @@
-// What all plans of an Evaluator have in common.
+// What all plans that are looked at together have in common.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,41 @@
+#include "job/mesh.h"
+
+#include "base/check.h"
+
+namespace foretrain {
+
+Group Mesh::group(GroupKind kind) const {
+  CHECK_THAT(tp >= 1 && cp >= 1 && dp >= 1 && pp >= 1 && ep >= 1 && stage_ranks() % ep == 0);
+  CHECK_THAT(shard >= 0 && data_ranks() % shards() == 0);
+  switch (kind) {
+    case GroupKind::kTensor:
+      return {.size = tp};
+    case GroupKind::kContext:
+      return {.size = cp, .stride = tp};
+    case GroupKind::kData:
+      return {.size = data_ranks(), .stride = tp};
+    case GroupKind::kPipeline:
+      return {.size = pp > 1 ? 2 : 1, .stride = stage_ranks(), .pairs = true};
+    case GroupKind::kEmbedding:
+      return {.size = pp > 1 ? 2 : 1, .stride = stage_ranks() * (pp - 1), .pairs = true};
+    case GroupKind::kModel:
+      return {.size = tp, .times = pp, .apart = stage_ranks()};
+    case GroupKind::kExpert:
+      // Experts are tensor parallel as everything else is, where tp leaves room for ep groups beside it.
+      return {.size = ep, .stride = data_ranks() % ep == 0 ? tp : 1};
+    case GroupKind::kShard:
+      return {.size = shards(), .stride = tp};
+    case GroupKind::kReplica:
+      return {.size = replicas(), .stride = tp * shards()};
+  }
+  CHECK_THAT(false);
+  return {};
+}
+
+Mesh mesh_of(const Plan& plan) {
+  Mesh mesh{.tp = plan.tp, .cp = plan.cp, .dp = plan.dp, .pp = plan.pp, .ep = plan.ep, .shard = plan.shard};
+  if (mesh.shard == mesh.data_ranks()) mesh.shard = 0;
+  return mesh;
+}
+
+}  // namespace foretrain
