@@ -1,0 +1,23 @@
+# foretrain_precompiled(TARGET [TESTS]): compile TARGET with the headers below read once for all targets, those of
+# tests too with TESTS. It saves a quarter of a build. A file still includes what it uses: the asan tree has no
+# precompiled headers and would not build otherwise.
+set(headers <algorithm> <array> <cmath> <cstdint> <limits> <map> <memory> <optional> <set> <span> <string>
+  <string_view> <unordered_map> <utility> <vector> <fmt/format.h> <tl/expected.hpp>)
+
+add_library(foretrain_headers OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
+target_link_libraries(foretrain_headers PRIVATE foretrain_options)
+target_precompile_headers(foretrain_headers PRIVATE ${headers})
+
+if(FORETRAIN_TESTS)
+  add_library(foretrain_test_headers OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
+  target_link_libraries(foretrain_test_headers PRIVATE foretrain_options)
+  target_precompile_headers(foretrain_test_headers PRIVATE ${headers} <doctest/doctest.h>)
+endif()
+
+function(foretrain_precompiled target)
+  if("TESTS" IN_LIST ARGN)
+    target_precompile_headers(${target} REUSE_FROM foretrain_test_headers)
+  else()
+    target_precompile_headers(${target} REUSE_FROM foretrain_headers)
+  endif()
+endfunction()
