@@ -1,4 +1,4 @@
-"""What a document shows of an output, brought up to date with the output as it is now.
+"""What a document shows of an output, brought up to date with the output as it is now: lines, and figures in prose.
 
 A line `...` stands for one or more lines that are not shown. Every other shown line is laid over the line of
 the output that it resembles most, in order, by the usual dynamic programme for the least sum of costs: 0 for an
@@ -74,3 +74,20 @@ def updated(shown, actual, varies=None):
         elif here == (i, j + 1) and (i == len(shown) or shown[i] is not MORE):
             lines.append(actual[j])
     return lines
+
+
+FIGURE = r"[-+]?[0-9][0-9,]*(?:\.[0-9]+)?"
+
+
+def with_figures(text, phrase):
+    """`text` with the figures of `phrase`, in the one place where it has the same words; None where it has not just
+    one such place. Line breaks are as good as blanks."""
+    words = [r"\s+".join(re.escape(word) for word in part.split(" ")) for part in re.split(FIGURE, phrase)]
+    places = list(re.finditer(f"({FIGURE})".join(words), text))
+    if len(places) != 1:
+        return None
+    place, figures = places[0], re.findall(FIGURE, phrase)
+    for group in range(len(figures), 0, -1):
+        begin, end = place.span(group)
+        text = text[:begin] + figures[group - 1] + text[end:]
+    return text
