@@ -24,7 +24,6 @@ target_compile_options(foretrain_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wold-style-cast
   -Wfloat-conversion  # a double cut to an int or float; -Wconversion also flags every count * seconds
   -Wno-restrict       # g++ 12 sees overlaps inside std::string that are not there (PR105329)
-  -Wno-array-bounds   # ... and ends where there are none, with precompiled headers (PR105651)
   -Wno-missing-field-initializers  # a designated initializer that leaves out defaults is the point
   -ffp-contract=off)  # the same digits on a machine with fused multiply-add as on one without
 if(FORETRAIN_WERROR)
