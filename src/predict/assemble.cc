@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "predict/traffic.h"
 #include "predict/uncertainty.h"
 
 namespace foretrain {
@@ -23,6 +24,7 @@ void add_breakdown(const Evaluation& e, Prediction& p) {
   const AtClock optimizer(*busiest.optimizer, busiest.stretch);
   for (std::size_t i = 0; i < kOperatorKindCount; ++i) p.operators[i] += optimizer.by_operator(i);
   for (std::size_t i = 0; i < kOriginCount; ++i) p.origin_shares[i] += optimizer.by_origin(i).value;
+  const RankTraffic traffic = traffic_of(e, e.busiest);
   cause(StepCause::kPipelineSend) = t.sending;
   cause(StepCause::kBubble) = t.pipeline_end - t.compute - t.sending;
   cause(StepCause::kGradientReduce) = t.reduce_end - t.pipeline_end;
@@ -32,12 +34,10 @@ void add_breakdown(const Evaluation& e, Prediction& p) {
   Seconds known;
   for (Seconds& s : p.breakdown) known += s = std::max(Seconds(0), s);  // differences round below zero
   cause(StepCause::kStageWait) = std::max(Seconds(0), e.step - known);
+  for (const NetworkTime& time : traffic.all())
+    for (std::size_t i = 0; i < kOriginCount; ++i) p.origin_shares[i] += time.by_origin[i].value;
   double origin_sum = 0;
   for (const double share : p.origin_shares) origin_sum += share;
-  const auto origin_add = [&](Seconds s) {
-    p.origin_shares[static_cast<std::size_t>(Origin::kAnalytic)] += s.value, origin_sum += s.value;
-  };
-  origin_add(t.sending + cause(StepCause::kGradientReduce) + cause(StepCause::kParameterGather));
   for (double& share : p.origin_shares) share /= origin_sum > 0 ? origin_sum : 1;
 }
 

@@ -8,7 +8,7 @@ void Evaluation::start(const Plan& of, std::int64_t global_batch) {
   micro_batches = global_batch / (of.dp * of.micro_batch);
   per_chunk = runs_both_ways(placement.kind) ? micro_batches / 2 : micro_batches;
   step = Seconds(0);
-  spread = send_spread = reduce_spread = 0;
+  spread = 0;
   busiest = worst_stage = 0;
   has_times = false;
   pipeline = PipelineWork{};

@@ -9,6 +9,7 @@
 #include "memory/counters.h"
 #include "memory/memory.h"
 #include "predict/chunk_memo.h"
+#include "predict/network_time.h"
 #include "segment/segment.h"
 #include "spec/plan.h"
 #include "timeline/timeline.h"
@@ -19,6 +20,13 @@ struct ChunkParts {  // of a node, see timeline/schedule.h
   ChunkCost* cost = nullptr;
   std::size_t first_bucket = 0;
   std::size_t bucket_count = 0;
+};
+
+// What a node sends, were nothing beside it: its messages of one micro-batch that keep its rank busy, and its
+// gradients' reduction.
+struct ChunkTraffic {
+  NetworkTime messages;
+  NetworkTime reduction;
 };
 
 struct StageParts {    // of a rank: all its chunks
@@ -36,8 +44,6 @@ struct Evaluation {
   std::int64_t per_chunk = 0;  // micro-batches through each chunk
   Seconds step;
   double spread = 0;
-  double send_spread = 0;
-  double reduce_spread = 0;
   std::size_t busiest = 0;
   std::size_t worst_stage = 0;
   bool has_times = false;
@@ -48,7 +54,10 @@ struct Evaluation {
   std::vector<StageParts> stages;
   std::vector<ChunkLoad> loads;  // by chunk
   std::vector<Bucket> buckets;
-  std::vector<StageUpdate> updates;  // by rank
+  std::vector<StageUpdate> updates;   // by rank
+  std::vector<ChunkTraffic> traffic;  // by chunk
+  std::vector<NetworkTime> gathers;   // of updated weights, by rank
+  NetworkTime exchange;               // of the tied embedding's gradients
 
   // Of another plan; nothing is known of its step.
   void start(const Plan& of, std::int64_t global_batch);

@@ -17,27 +17,24 @@ Messages::Messages(const Setting& setting, const Plan& plan, const Choices& choi
                        ? static_cast<double>(setting.seq * setting.seq) * bytes_of(plan.precision)
                        : 0.0);
   if (stack.pipeline.scatter_gather && !choices.sp && plan.tp > 1)
-    gather_ = network.cost({CollectiveKind::kAllGather, GroupKind::kTensor, Bytes(activation)}).seconds;
+    gather_ = NetworkTime(network.cost({CollectiveKind::kAllGather, GroupKind::kTensor, Bytes(activation)}));
   down_.bytes = message + mask;
   up_.bytes = message;
 }
 
-// Of the slowest boundary, for which the others wait.
-double Messages::spread() const {
-  return network_.cost({CollectiveKind::kSendReceive, GroupKind::kPipeline, up_.bytes}).spread;
-}
-
-Seconds Messages::send(std::int64_t from, std::int64_t to, Sends& known) const {
+NetworkTime Messages::send(std::int64_t from, std::int64_t to, Sends& known) const {
   const std::int64_t a = placement_.rank(from), b = placement_.rank(to);
-  if (a == b) return Seconds(0);
-  if (std::abs(a - b) != 1) {
-    if (!known.round)
-      known.round = network_.cost({CollectiveKind::kSendReceive, GroupKind::kEmbedding, known.bytes}).seconds;
-    return *known.round + gather_;
+  if (a == b) return {};
+  const std::int64_t boundary = std::min(a, b);
+  const bool round = std::abs(a - b) != 1;
+  auto& message = round ? known.round : network_.crosses(boundary) ? known.across : known.inside;
+  if (!message) {
+    message =
+        NetworkTime(round ? network_.cost({CollectiveKind::kSendReceive, GroupKind::kEmbedding, known.bytes})
+                          : network_.send(boundary, known.bytes));
+    *message += gather_;
   }
-  auto& seconds = network_.crosses(std::min(a, b)) ? known.across : known.inside;
-  if (!seconds) seconds = network_.send(std::min(a, b), known.bytes).seconds;
-  return *seconds + gather_;
+  return *message;
 }
 
 }  // namespace foretrain

@@ -6,6 +6,7 @@
 
 #include "job/setting.h"
 #include "network/network.h"
+#include "predict/network_time.h"
 #include "spec/plan.h"
 #include "timeline/schedule.h"
 #include "workload/workload.h"
@@ -18,22 +19,22 @@ class Messages {
   Messages(const Setting& setting, const Plan& plan, const Choices& choices, const Placement& placement,
            const Network& network);
 
-  Seconds down(std::int64_t node) { return send(node, node + 1, down_); }
-  Seconds up(std::int64_t node) { return send(node, node - 1, up_); }
-  double spread() const;
+  // With the gather of what ranks of a tensor-parallel group got in parts. Inside a rank: nothing.
+  NetworkTime down(std::int64_t node) { return send(node, node + 1, down_); }
+  NetworkTime up(std::int64_t node) { return send(node, node - 1, up_); }
 
  private:
   // From a node's rank to that of the next or the one before; interleaved chunks go round from the last rank
   // to the first. Boundaries inside a domain are alike, and so are those that cross one.
   struct Sends {
     Bytes bytes;
-    std::optional<Seconds> inside, across, round;
+    std::optional<NetworkTime> inside, across, round;
   };
-  Seconds send(std::int64_t from, std::int64_t to, Sends& known) const;
+  NetworkTime send(std::int64_t from, std::int64_t to, Sends& known) const;
 
   const Placement& placement_;
   const Network& network_;
-  Seconds gather_;  // of what ranks of a tensor-parallel group got in parts
+  NetworkTime gather_;
   Sends down_, up_;
 };
 

@@ -71,7 +71,7 @@ struct Uncertainty {
   Seconds collectives;  // inside passes
   Seconds launches;
   Seconds sends;
-  Seconds reductions;      // of gradients, and gathers of weights
+  Seconds reductions;      // of gradients (tied embeddings' too), and gathers of weights
   double composition = 0;  // of the step: what the parts do not say
 };
 

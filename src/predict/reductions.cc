@@ -7,8 +7,8 @@
 
 namespace foretrain {
 
-void add_buckets(const Setting& setting, const Plan& plan, const ChunkCost& cost, double stretch,
-                 const Network& network, Bytes grad_bytes, std::vector<Bucket>& buckets) {
+NetworkTime add_buckets(const Setting& setting, const Plan& plan, const ChunkCost& cost, double stretch,
+                        const Network& network, Bytes grad_bytes, std::vector<Bucket>& buckets) {
   const bool overlap = plan.overlap_grad_reduce.value_or(setting.stack.data_parallel.overlap);
   const bool reduce_scatter =
       plan.zero >= 1 && plan.shards() > 1 && setting.stack.data_parallel.zero_reduce_scatter;
@@ -29,29 +29,26 @@ void add_buckets(const Setting& setting, const Plan& plan, const ChunkCost& cost
       std::clamp<std::int64_t>(count, 1, std::max<std::int64_t>(1, static_cast<std::int64_t>(ready.size())));
   if (in_passes) count = 1;
   const Bytes share = grad_bytes / static_cast<double>(count);
-  Seconds seconds;
-  if (reduce_scatter && !in_passes)  // to shards, which copies of the model then sum
-    seconds = network.cost({CollectiveKind::kReduceScatter, GroupKind::kShard, share, true}).seconds +
-              network
-                  .cost({CollectiveKind::kAllReduce, GroupKind::kReplica,
-                         share / static_cast<double>(plan.shards()), true})
-                  .seconds;
-  else if (!in_passes)
-    seconds = network.cost({CollectiveKind::kAllReduce, GroupKind::kData, share, true}).seconds;
+  NetworkTime bucket;
+  const auto add = [&](const Collective& collective) { bucket += NetworkTime(network.cost(collective)); };
+  if (reduce_scatter && !in_passes) {  // to shards, which copies of the model then sum
+    add({CollectiveKind::kReduceScatter, GroupKind::kShard, share, true});
+    add({CollectiveKind::kAllReduce, GroupKind::kReplica, share / static_cast<double>(plan.shards()), true});
+  } else if (!in_passes) {
+    add({CollectiveKind::kAllReduce, GroupKind::kData, share, true});
+  }
   // Dualpipe's two copies of a chunk, on mirrored ranks, are summed too: shard by shard, in pairs like first
   // and last rank's.
   if (runs_both_ways(plan.effective_schedule()))
-    seconds += network
-                   .cost({CollectiveKind::kAllReduce, GroupKind::kEmbedding,
-                          share / static_cast<double>(plan.dp * plan.cp)})
-                   .seconds;
+    add({CollectiveKind::kAllReduce, GroupKind::kEmbedding, share / static_cast<double>(plan.dp * plan.cp)});
+  const Seconds seconds = bucket.seconds;
   if (count == 1) {
     buckets.push_back({Seconds(0), seconds});
-    return;
+    return bucket;
   }
-  const auto ready_at = [&](std::int64_t bucket) {
+  const auto ready_at = [&](std::int64_t i) {
     const auto layers = static_cast<std::int64_t>(ready.size());
-    return ready[static_cast<std::size_t>((bucket + 1) * layers / count) - 1] * longer;
+    return ready[static_cast<std::size_t>((i + 1) * layers / count) - 1] * longer;
   };
   // All buckets but the last run beside what is left of the backward: each takes longer, and the backward
   // ends later, after which the last is reduced.
@@ -60,19 +57,19 @@ void add_buckets(const Setting& setting, const Plan& plan, const ChunkCost& cost
   const Seconds each = seconds + collective_delay(queue, run.both) / static_cast<double>(count - 1);
   for (std::int64_t i = 0; i + 1 < count; ++i) buckets.push_back({ready_at(i), each});
   buckets.push_back({Seconds(0), seconds + run.compute - ready_at(0)});
+  return bucket * static_cast<double>(count);
 }
 
-Seconds parameter_gather(const Setting& setting, const Evaluation& e, const Network& network,
-                         std::size_t rank) {
+NetworkTime parameter_gather(const Setting& setting, const Evaluation& e, const Network& network,
+                             std::size_t rank) {
   const Plan& plan = *e.plan;
   const double elements = static_cast<double>(e.stages[rank].share.elements);
-  const Seconds whole = network
-                            .cost({CollectiveKind::kAllGather, GroupKind::kShard,
-                                   Bytes(elements * bytes_of(plan.precision)), true})
-                            .seconds;
+  const NetworkTime gather(network.cost(
+      {CollectiveKind::kAllGather, GroupKind::kShard, Bytes(elements * bytes_of(plan.precision)), true}));
+  const Seconds whole = gather.seconds;
   if (!plan.overlap_param_gather.value_or(setting.stack.data_parallel.overlap_param_gather) ||
       setting.stack.data_parallel.bucket_elements == 0)
-    return whole;
+    return gather;
   Seconds forward;
   double units = 0;
   for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
@@ -85,7 +82,8 @@ Seconds parameter_gather(const Setting& setting, const Evaluation& e, const Netw
                  std::max(units, 1.0));
   const Seconds rest = whole * (1 - 1 / buckets), window = forward * (1 - 1 / buckets);
   const Beside run = beside(window, rest);
-  return whole - rest + std::max(run.compute, rest + collective_delay(rest, run.both)) - window;
+  return gather.waited_for(whole - rest + std::max(run.compute, rest + collective_delay(rest, run.both)) -
+                           window);
 }
 
 }  // namespace foretrain

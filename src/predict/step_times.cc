@@ -35,19 +35,22 @@ void add_reductions(const Setting& setting, const Network& network, const Choice
   const Dtype reduce_dtype = reduction_dtype(plan, setting.stack);
   const bool reduces = (plan.dp * plan.cp > 1 && !choices.units.scatters) || runs_both_ways(e.placement.kind);
   e.buckets.clear();
+  e.traffic.assign(e.chunks.size(), ChunkTraffic{});
   for (std::size_t n = 0; n < e.chunks.size(); ++n) {
     ChunkParts& part = e.chunks[n];
     const double stretch = e.stretch_of(n);
     for (std::size_t before = n; before-- > 0 && n - before < kNearChunks;)
       if (e.chunks[before].cost == part.cost && e.stretch_of(before) == stretch) {
         part = e.chunks[before];
+        e.traffic[n].reduction = e.traffic[before].reduction;
         break;
       }
     if (part.bucket_count > 0) continue;
     part.first_bucket = e.buckets.size();
     if (reduces)
-      add_buckets(setting, plan, *part.cost, stretch, network,
-                  Bytes(static_cast<double>(part.cost->share.elements) * bytes_of(reduce_dtype)), e.buckets);
+      e.traffic[n].reduction = add_buckets(
+          setting, plan, *part.cost, stretch, network,
+          Bytes(static_cast<double>(part.cost->share.elements) * bytes_of(reduce_dtype)), e.buckets);
     part.bucket_count = e.buckets.size() - part.first_bucket;
   }
 }
@@ -56,7 +59,6 @@ void add_reductions(const Setting& setting, const Network& network, const Choice
 void add_loads(const Setting& setting, const Network& network, const Choices& choices, Evaluation& e) {
   const Placement& placement = e.placement;
   Messages messages(setting, *e.plan, choices, placement, network);
-  e.send_spread = messages.spread();
   for (std::size_t n = 0; n < e.chunks.size(); ++n) {
     const ChunkParts& part = e.chunks[n];
     const ChunkCost& cost = *part.cost;
@@ -67,8 +69,13 @@ void add_loads(const Setting& setting, const Network& network, const Choices& ch
     load.backward = AtClock(cost.backward, stretch).duration();
     load.input = AtClock(cost.input, stretch).duration();
     load.weight = AtClock(cost.weight, stretch).duration();
-    if (!placement.last(node)) load.send_forward = messages.down(node);
-    if (!placement.first(node)) load.send_backward = messages.up(node);
+    const auto send = [&](const NetworkTime& message, std::size_t to) {
+      e.traffic[n].messages += message;
+      if (e.pipeline.blocking_receives) e.traffic[to].messages += message;
+      return message.seconds;
+    };
+    if (!placement.last(node)) load.send_forward = send(messages.down(node), n + 1);
+    if (!placement.first(node)) load.send_backward = send(messages.up(node), n - 1);
     load.buckets = {e.buckets.data() + part.first_bucket, part.bucket_count};
   }
 }
@@ -79,36 +86,34 @@ void add_updates(const Setting& setting, const Network& network, Evaluation& e) 
       is_sharded(plan) &&
       (plan.zero == 1 || (plan.zero == 2 && setting.stack.data_parallel.zero2_gather == Zero2Gather::kStep));
   e.updates.assign(e.stages.size(), StageUpdate{});
+  e.gathers.assign(e.stages.size(), NetworkTime{});
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
     const StageParts& part = e.stages[r];
     if (r > 0 && part.share == e.stages[r - 1].share && part.stretch == e.stages[r - 1].stretch) {
       e.updates[r] = e.updates[r - 1];
+      e.gathers[r] = e.gathers[r - 1];
       continue;
     }
     e.updates[r].optimizer = AtClock(*part.optimizer, part.stretch).duration();
-    if (gathers_by_step) e.updates[r].gather = parameter_gather(setting, e, network, r);
+    if (gathers_by_step) e.gathers[r] = parameter_gather(setting, e, network, r);
+    e.updates[r].gather = e.gathers[r].seconds;
   }
   e.pipeline.updates = e.updates;
 }
 
-// What all ranks of the model do together, and how sure reductions are.
+// What all ranks of the model do together.
 void add_exchanges(const Setting& setting, const Network& network, Evaluation& e) {
   const Plan& plan = *e.plan;
   const ParameterShare& first = e.stages.front().share;
   const double reduced_bytes = bytes_of(reduction_dtype(plan, setting.stack));
+  e.exchange = {};
   if (first.embedding_elements > 0)
-    e.pipeline.embedding_exchange =
-        network
-            .cost({CollectiveKind::kAllReduce, GroupKind::kEmbedding,
-                   Bytes(static_cast<double>(first.embedding_elements) * reduced_bytes)})
-            .seconds;
+    e.exchange =
+        NetworkTime(network.cost({CollectiveKind::kAllReduce, GroupKind::kEmbedding,
+                                  Bytes(static_cast<double>(first.embedding_elements) * reduced_bytes)}));
+  e.pipeline.embedding_exchange = e.exchange.seconds;
   // The gradient norm (and, with fp16, whether it overflowed): one number over all ranks of a model.
   e.pipeline.meet = network.cost({CollectiveKind::kAllReduce, GroupKind::kModel, Bytes(8)}).seconds;
-  if (plan.dp * plan.cp > 1)
-    e.reduce_spread = network
-                          .cost({CollectiveKind::kAllReduce, GroupKind::kData,
-                                 Bytes(static_cast<double>(first.elements) * reduced_bytes)})
-                          .spread;
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include "predict/uncertainty.h"
 
 #include "predict/evaluation.h"
+#include "predict/traffic.h"
 
 namespace foretrain {
 
 Uncertainty uncertainty(const Evaluation& e) {
   const StageParts& part = e.stages[e.busiest];
+  const RankTraffic traffic = traffic_of(e, e.busiest);
   const StageTimes& times = e.timeline.stages()[e.busiest];
   // The bubble is made of the same passes: it is as uncertain as they are.
   const double stretch =
@@ -23,8 +25,8 @@ Uncertainty uncertainty(const Evaluation& e) {
     u.operators[k] = u.operators[k] * stretch + optimizer.uncertain(k);
   u.collectives *= stretch;
   u.launches *= stretch * kLaunchSpread;
-  u.sends = times.sending * e.send_spread;
-  u.reductions = (times.reduce_end - times.pipeline_end + e.updates[e.busiest].gather) * e.reduce_spread;
+  u.sends = traffic.messages.uncertain;
+  u.reductions = traffic.reduction.uncertain + traffic.gather.uncertain + traffic.exchange.uncertain;
   return u;
 }
 

@@ -1,0 +1,21 @@
+// What a rank waits for the network between its passes, by purpose. (Collectives inside passes are part of
+// their segments.)
+#pragma once
+
+#include "predict/evaluation.h"
+
+namespace foretrain {
+
+struct RankTraffic {
+  NetworkTime messages;
+  NetworkTime reduction;  // of gradients, what no pass hides
+  NetworkTime gather;     // of updated weights
+  NetworkTime exchange;   // of the tied embedding's gradients
+
+  std::array<NetworkTime, 4> all() const { return {messages, reduction, gather, exchange}; }
+};
+
+// Of a step that has been simulated.
+RankTraffic traffic_of(const Evaluation& e, std::size_t rank);
+
+}  // namespace foretrain
