@@ -68,22 +68,26 @@ struct Evaluation {
   double stretch_of(std::size_t node) const {
     return stages[static_cast<std::size_t>(placement.rank(static_cast<std::int64_t>(node)))].stretch;
   }
-  // Every segment that runs on a rank, at its clock, with how often it does in a step: visit(AtClock, times).
-  // Of a step that has been simulated.
+  // Every pass that runs on a rank, at the reference clock, with how often it does in a step: visit(Segment,
+  // times).
   template <class Visit>
-  void for_each_segment(std::size_t rank, Visit visit) const {
+  void for_each_pass(std::size_t rank, Visit visit) const {
     for (std::int64_t c = 0; c < placement.chunks; ++c) {
       const std::size_t n = node(rank, c);
       const ChunkCost& cost = *chunks[n].cost;
       const ChunkCounts& counts = timeline.chunks()[n];
-      const auto at_clock = [&](const Segment& segment, auto times) {
-        visit(AtClock(segment, stages[rank].stretch), static_cast<double>(times));
-      };
-      at_clock(cost.forward, per_chunk);
-      if (counts.whole > 0) at_clock(cost.backward, counts.whole);
-      if (counts.split > 0) at_clock(cost.input, counts.split);
-      if (counts.split > 0) at_clock(cost.weight, counts.split);
+      visit(cost.forward, static_cast<double>(per_chunk));
+      if (counts.whole > 0) visit(cost.backward, static_cast<double>(counts.whole));
+      if (counts.split > 0) visit(cost.input, static_cast<double>(counts.split));
+      if (counts.split > 0) visit(cost.weight, static_cast<double>(counts.split));
     }
+  }
+  // Likewise at the rank's clock: visit(AtClock, times).
+  template <class Visit>
+  void for_each_segment(std::size_t rank, Visit visit) const {
+    for_each_pass(rank, [&](const Segment& segment, double times) {
+      visit(AtClock(segment, stages[rank].stretch), times);
+    });
   }
 };
 

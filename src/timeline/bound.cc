@@ -92,7 +92,12 @@ Seconds Timeline::least(const PipelineWork& work) {
   const auto m = static_cast<double>(work.micro_batches_per_chunk());
   const bool whole = !splits_backward(work.schedule);
   const bool turns = work.schedule == ScheduleKind::k1f1b;
-  for (ChunkCounts& counts : counts_) counts.whole = work.micro_batches_per_chunk();
+  if (!whole && follow_orders(work)) {
+    hold(work);
+    count_by_orders();
+  } else {
+    count_whole(work);
+  }
 
   // Each rank by itself. Where receives block they are among its own: the message can be taken before them.
   double down = 0, longest_down = 0, all_down = 0;
@@ -162,7 +167,7 @@ Seconds Timeline::most(const PipelineWork& work) {
   }
   const double end = (m * static_cast<double>(placement.chunks) + static_cast<double>(placement.ranks - 1)) *
                      (forward + backward);
-  for (ChunkCounts& counts : counts_) counts.whole = work.micro_batches_per_chunk();
+  count_whole(work);
   for (std::int64_t r = 0; r < placement.ranks; ++r) {
     stages_[static_cast<std::size_t>(r)].pipeline_end = Seconds(end);
     end_chunks(work, r, end);

@@ -240,8 +240,10 @@ void Timeline::measure(const PipelineWork& work) {
   if (follow_orders(work)) {
     hold(work);
     stages_ = measured_stages_;
+    count_by_orders();
   } else {
     for (std::int64_t s = 0; s < work.ranks(); ++s) weigh_slots(work, s);
+    count_whole(work);
   }
 }
 
@@ -269,6 +271,7 @@ std::optional<std::string> Timeline::simulate(const PipelineWork& work, const Or
 
 void Timeline::run_slots(const PipelineWork& work, std::vector<Event>* events) {
   load(work);
+  count_whole(work);
   if (events) {
     work.blocking_sends ? run_passes<true, true>(work, events) : run_passes<false, true>(work, events);
   } else {
@@ -280,7 +283,6 @@ void Timeline::run_slots(const PipelineWork& work, std::vector<Event>* events) {
     const Cursor& cursor = cursors_[i + 1];
     stages_[i].pipeline_end = Seconds(cursor.free);
     weigh_slots(work, s);
-    counts_[i].whole = work.micro_batches;
     last_[i] = {cursor.backward_start, cursor.backward_start + cursor.backward};
   }
 }
@@ -312,12 +314,21 @@ void Timeline::take_footprint() {
   }
 }
 
+void Timeline::count_by_orders() {
+  const auto backwards = executor_.footprint().backwards();
+  counts_.assign(backwards.begin(), backwards.end());
+}
+
+void Timeline::count_whole(const PipelineWork& work) {
+  for (ChunkCounts& counts : counts_) counts.whole = work.micro_batches_per_chunk();
+}
+
 void Timeline::take_ends(const PipelineWork& work) {
   const Footprint& footprint = executor_.footprint();
   for (std::size_t r = 0; r < stages_.size(); ++r) stages_[r].pipeline_end = executor_.rank_end(r);
   take_footprint();
+  count_by_orders();
   for (std::size_t n = 0; n < work.chunks.size(); ++n) {
-    counts_[n] = footprint.backwards()[n];
     held_at_peak_[n] = footprint.held_at_peak()[n];
     waiting_at_peak_[n] = footprint.waiting_at_peak()[n];
     last_[n] = {executor_.last_start(n).value, executor_.last_end(n).value};

@@ -39,7 +39,8 @@ class Timeline {
                                       std::vector<Event>* events = nullptr);
 
   // Each rank's peak of bytes and micro-batches in flight, whatever the times are: the only figures of
-  // `stages` that it sets, and those that a simulation would.
+  // `stages` that it sets, and those that a simulation would. Likewise `chunks`, which is the same however a
+  // step is worked out.
   void measure(const PipelineWork& work);
 
   // Bounds of that length, in a few operations a chunk (bound.cc): least <= simulate <= most. Infinite where
@@ -88,6 +89,8 @@ class Timeline {
   void weigh_slots(const PipelineWork& work, std::int64_t stage);
   void take_footprint();
   void hold(const PipelineWork& work);
+  void count_by_orders();
+  void count_whole(const PipelineWork& work);
   bool follow_orders(const PipelineWork& work);
   void end_chunks(const PipelineWork& work, std::int64_t rank, double end);
   Seconds finish(const PipelineWork& work, std::vector<Event>* events);

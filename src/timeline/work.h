@@ -112,6 +112,8 @@ struct StageTimes {
 struct ChunkCounts {
   std::int64_t whole = 0;
   std::int64_t split = 0;
+
+  bool operator==(const ChunkCounts&) const = default;
 };
 
 }  // namespace foretrain

@@ -1,0 +1,91 @@
+// Energy of steps made by hand, in which halves of a backward are not what the whole is.
+#include "predict/energy.h"
+
+#include <doctest/doctest.h>
+
+namespace foretrain {
+namespace {
+
+Segment pass_of(double seconds, double watts) {
+  Segment segment;
+  segment.duration = Seconds(seconds);
+  segment.by_cause[static_cast<std::size_t>(Cause::kForward)] = segment.duration;
+  segment.clocked.fixed_joules = seconds * watts;
+  return segment;
+}
+
+// Two ranks, with forwards of 1 s at 100 W, whole backwards of 3 s at 200 W, their halves 1 s each at 300 W,
+// and an update of 1 s at 100 W.
+struct TwoRanks {
+  ChunkCost cost;
+  Segment optimizer = pass_of(1, 100);
+  Plan plan;
+  Evaluation e;
+
+  explicit TwoRanks(ScheduleKind schedule, std::int64_t micro_batches) {
+    cost.forward = pass_of(1, 100);
+    cost.backward = pass_of(3, 200);
+    cost.input = pass_of(1, 300);
+    cost.weight = pass_of(1, 300);
+    plan.pp = 2;
+    plan.dp = plan.micro_batch = 1;
+    plan.schedule = schedule;
+    e.start(plan, micro_batches);
+    const auto nodes = static_cast<std::size_t>(e.placement.nodes());
+    e.chunks.assign(nodes, {.cost = &cost});
+    e.stages.assign(2, {});
+    for (StageParts& stage : e.stages) stage.optimizer = &optimizer;
+    ChunkLoad load;
+    load.forward = cost.forward.duration;
+    load.backward = cost.backward.duration;
+    load.input = cost.input.duration;
+    load.weight = cost.weight.duration;
+    e.loads.assign(nodes, load);
+    e.updates.assign(2, {optimizer.duration, Seconds(0)});
+    e.pipeline.chunks = e.loads;
+    e.pipeline.updates = e.updates;
+    e.pipeline.chunks_per_rank = e.placement.chunks;
+    e.pipeline.micro_batches = micro_batches;
+    e.pipeline.schedule = schedule;
+    e.has_times = true;
+  }
+};
+
+Gpu gpu() {
+  Gpu gpu;
+  gpu.power_cap_w = 500;  // and 150 W while it waits
+  return gpu;
+}
+
+TEST_CASE("a whole backward draws what it draws, and waiting its share of the cap") {
+  TwoRanks two(ScheduleKind::k1f1b, 4);
+  two.e.step = two.e.timeline.simulate(two.e.pipeline);
+  // (m + p - 1)(f + b) and the update; each rank is busy for m (f + b) and the update.
+  REQUIRE(two.e.step == Seconds(21));
+  CHECK(joules(gpu(), nullptr, two.e) == doctest::Approx(2 * (4 * (100 + 600) + 100 + (21 - 17) * 150.0)));
+}
+
+TEST_CASE("where a schedule splits the backward, its halves are counted and not the whole") {
+  TwoRanks two(ScheduleKind::kZbH1, 4);
+  two.e.step = two.e.timeline.simulate(two.e.pipeline);
+  const double waiting = (two.e.step.value - (4 * 3 + 1)) * 150;
+  CHECK(joules(gpu(), nullptr, two.e) == doctest::Approx(2 * (4 * (100 + 300 + 300) + 100 + waiting)));
+}
+
+TEST_CASE("the energy of a bound is of the same passes, and no more than that of the step") {
+  for (const ScheduleKind schedule :
+       {ScheduleKind::k1f1b, ScheduleKind::kZbH1, ScheduleKind::kZbv, ScheduleKind::kDualpipe}) {
+    CAPTURE(name(schedule));
+    TwoRanks two(schedule, 8);
+    two.e.step = two.e.timeline.least(two.e.pipeline);
+    const double bound = joules(gpu(), nullptr, two.e);
+    const Seconds least = two.e.step;
+    two.e.step = two.e.timeline.simulate(two.e.pipeline);
+    const double all = joules(gpu(), nullptr, two.e);
+    CHECK(bound <= all);
+    CHECK(bound >= all - 2 * (two.e.step - least).value * 150 - 1e-6);
+  }
+}
+
+}  // namespace
+}  // namespace foretrain
