@@ -3,48 +3,44 @@
 #include <algorithm>
 
 namespace foretrain {
+namespace {
+
+// Inner ranks of equal chunks do the same as those before them.
+bool does_as_the_rank_before(const Evaluation& e, std::size_t rank) {
+  if (rank == 0 || e.stages[rank].optimizer != e.stages[rank - 1].optimizer) return false;
+  for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
+    const std::size_t n = e.node(rank, c), before = e.node(rank - 1, c);
+    if (e.chunks[n].cost != e.chunks[before].cost || e.timeline.chunks()[n] != e.timeline.chunks()[before])
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 void settle_clocks(const Gpu& gpu, const PowerModel* power, Evaluation& e) {
   if (power == nullptr) return;
   const double highest = std::min(gpu.clock_max_mhz / power->reference_mhz, 1.0);
-  const Placement& placement = e.placement;
-  const bool split = splits_backward(placement.kind);
-  const auto micro_batch_of = [&](std::size_t rank) {
+  const auto passes_of = [&](std::size_t rank) {
     Seconds sum;
-    for (std::int64_t c = 0; c < placement.chunks; ++c) {
-      const auto n = e.node(rank, c);
-      sum += e.chunks[n].cost->forward.duration + e.chunks[n].cost->backward.duration;
-    }
+    e.for_each_pass(rank, [&](const Segment& pass, double times) { sum += pass.duration * times; });
     return sum;
   };
   Seconds slowest;
-  for (std::size_t r = 0; r < e.stages.size(); ++r) slowest = std::max(slowest, micro_batch_of(r));
-  const double pipeline = static_cast<double>(e.micro_batches) +
-                          static_cast<double>(e.stages.size() - 1) / static_cast<double>(placement.chunks);
+  for (std::size_t r = 0; r < e.stages.size(); ++r) slowest = std::max(slowest, passes_of(r));
+  // To fill and drain the pipeline takes as long as one micro-batch's passes of a chunk on all other ranks.
+  const double filling = static_cast<double>(e.stages.size() - 1) /
+                         static_cast<double>(e.placement.chunks * e.micro_batches);
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
     StageParts& part = e.stages[r];
-    PowerLoad load;
-    bool as_before = r > 0 && part.optimizer == e.stages[r - 1].optimizer;
-    for (std::int64_t c = 0; c < placement.chunks; ++c) {
-      const auto n = e.node(r, c);
-      const ChunkCost& cost = *e.chunks[n].cost;
-      const double times = static_cast<double>(e.per_chunk);
-      add(load, cost.forward, times);
-      if (split) {
-        add(load, cost.input, times);
-        add(load, cost.weight, times);
-      } else {
-        add(load, cost.backward, times);
-      }
-      if (r > 0) as_before = as_before && e.chunks[e.node(r - 1, c)].cost == &cost;
-    }
-    if (as_before) {  // inner ranks of equal chunks
+    if (does_as_the_rank_before(e, r)) {
       part.stretch = e.stages[r - 1].stretch;
       continue;
     }
+    PowerLoad load;
+    e.for_each_pass(r, [&](const Segment& pass, double times) { add(load, pass, times); });
     add(load, *part.optimizer, 1);
-    load.idle +=
-        std::max(slowest * pipeline - micro_batch_of(r) * static_cast<double>(e.micro_batches), Seconds(0));
+    load.idle += std::max(slowest * (1 + filling) - passes_of(r), Seconds(0));
     part.stretch = 1 / settled_clock(load, *power, gpu.power_cap_w, highest);
   }
 }

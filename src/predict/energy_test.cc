@@ -1,7 +1,9 @@
-// Energy of steps made by hand, in which halves of a backward are not what the whole is.
+// Energy and clocks of steps made by hand, in which halves of a backward are not what the whole is.
 #include "predict/energy.h"
 
 #include <doctest/doctest.h>
+
+#include "predict/clocks.h"
 
 namespace foretrain {
 namespace {
@@ -10,7 +12,8 @@ Segment pass_of(double seconds, double watts) {
   Segment segment;
   segment.duration = Seconds(seconds);
   segment.by_cause[static_cast<std::size_t>(Cause::kForward)] = segment.duration;
-  segment.clocked.fixed_joules = seconds * watts;
+  segment.clocked.by_cause = segment.by_cause;  // all of it follows the clock
+  segment.clocked.clocked_joules = seconds * watts;
   return segment;
 }
 
@@ -85,6 +88,24 @@ TEST_CASE("the energy of a bound is of the same passes, and no more than that of
     CHECK(bound <= all);
     CHECK(bound >= all - 2 * (two.e.step - least).value * 150 - 1e-6);
   }
+}
+
+// At the clock x a rank's P s of passes, its update of 1 s and waiting, a share (p - 1)/m of its passes, take
+// (P + 1) / x + P / 8. Its 8 (100 + 600) + 100 J become x times that. A cap of what it draws at x = 1/2
+// settles it there. Halves draw as much in less time.
+TEST_CASE("clocks are settled by the passes that run, whole or in halves") {
+  const PowerModel power{.exponent = 1, .reference_mhz = 1000};
+  const auto settles_at_half = [&](ScheduleKind schedule, double passes) {
+    TwoRanks two(schedule, 8);
+    Gpu capped = gpu();
+    capped.clock_max_mhz = 1000;
+    capped.power_cap_w = 0.5 * 5700 / (2 * (passes + 1) + passes / 8);
+    two.e.timeline.measure(two.e.pipeline);
+    settle_clocks(capped, &power, two.e);
+    for (const StageParts& stage : two.e.stages) CHECK(stage.stretch == doctest::Approx(2));
+  };
+  settles_at_half(ScheduleKind::k1f1b, 8 * (1 + 3));
+  settles_at_half(ScheduleKind::kZbH1, 8 * (1 + 1 + 1));
 }
 
 }  // namespace
