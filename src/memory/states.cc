@@ -5,7 +5,6 @@
 namespace foretrain {
 namespace {
 
-constexpr double kScaleBlock = 256;  // elements that share one fp32 scale of eight-bit moments
 // X, X X' and its polynomial while Newton-Schulz iterates on a matrix in bf16 (Jordan et al. 2024).
 constexpr double kIterates = 3;
 
@@ -25,28 +24,16 @@ bool keeps_master(const StateChoices& choices, const Stack& stack) {
   return choices.master_weights && choices.precision != Dtype::kFp32 && !stack.states.fp32_weights;
 }
 
-double moment_bytes(OptimizerKind optimizer, const Stack& stack) {
-  switch (optimizer) {
-    case OptimizerKind::kAdamw:
-    case OptimizerKind::kMuon:
-      return 2 * bytes_of(stack.states.moments);
-    case OptimizerKind::kAdamwBf16:
-      return 2 * bytes_of(Dtype::kBf16);
-    case OptimizerKind::kAdamw8bit:
-      return 2 * (1 + 4 / kScaleBlock);
-  }
-  return 0;
-}
-
 StateBytes state_bytes(const ParameterShare& share, const Stack& stack, const StateChoices& c) {
   const double n = static_cast<double>(share.elements);
   const auto divided_from = [&](int level, double bytes) {
     return Bytes(c.zero >= level ? bytes / static_cast<double>(c.shards) : bytes);
   };
   const bool has_master = keeps_master(c, stack);
-  double moments = n * moment_bytes(c.optimizer, stack);
-  if (c.optimizer == OptimizerKind::kMuon)
-    moments -= static_cast<double>(share.matrix_elements) * moment_bytes(c.optimizer, stack) / 2;
+  // Two moments an element; of the blocks' matrices Muon keeps one.
+  const double moment = moment_bytes(moment_width(c.optimizer, stack));
+  double moments = 2 * n * moment;
+  if (c.optimizer == OptimizerKind::kMuon) moments -= static_cast<double>(share.matrix_elements) * moment;
 
   StateBytes states;
   if (stack.states.fp32_weights) {

@@ -48,7 +48,6 @@ struct StateChoices {
 };
 StateChoices state_choices(const Plan& plan, const Stack& stack);
 bool keeps_master(const StateChoices& choices, const Stack& stack);  // an fp32 copy beside the weights
-double moment_bytes(OptimizerKind optimizer, const Stack& stack);    // an element, of AdamW's two together
 
 StateBytes state_bytes(const ParameterShare& share, const Stack& stack, const StateChoices& choices);
 

@@ -129,7 +129,7 @@ double optimizer_bytes(const Operator& op) {
   const auto& s = op.sizes;
   const double kept = static_cast<double>(s[2]);
   const double weight = static_cast<double>(s[3]);
-  const double moment = static_cast<double>(s[4]);
+  const double moment = moment_bytes(s[4]);
   const double master = static_cast<double>(s[5]);
   const double grad = master > 0 ? 4 : kept;  // next to a master copy the update works on fp32 gradients
   switch (op.kind) {

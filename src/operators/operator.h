@@ -51,6 +51,12 @@ constexpr bool is_product(OperatorKind kind) {
          kind == OperatorKind::kAttention || kind == OperatorKind::kGroupedProduct;
 }
 
+// Bytes of one of an optimizer's moments that is kept in `width` of them: eight bits need a scale, one of
+// fp32 for 256 moments.
+constexpr double moment_bytes(std::int64_t width) {
+  return static_cast<double>(width) + (width == 1 ? 4.0 / 256 : 0.0);
+}
+
 // Kernels that it takes where neither a stack nor a sample says: those of PyTorch.
 std::int32_t usual_launches(const Operator& op);
 

@@ -83,7 +83,7 @@ std::size_t ChunkMemo::ShapeKeyHash::operator()(const ShapeKey& key) const noexc
 std::size_t ChunkMemo::OptimizerKeyHash::operator()(const OptimizerKey& key) const noexcept {
   const UpdateFormat& f = key.format;
   std::uint64_t h = static_cast<std::uint64_t>(f.precision) << 8 | static_cast<std::uint64_t>(f.grad_dtype) |
-                    static_cast<std::uint64_t>(f.moment_bytes) << 16 |
+                    static_cast<std::uint64_t>(f.moment_width) << 16 |
                     static_cast<std::uint64_t>(f.master) << 24;
   mix(h, key.elements);
   mix(h, key.owned);

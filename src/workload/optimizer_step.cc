@@ -1,4 +1,5 @@
 // The optimizer's step as a pass.
+#include <algorithm>
 #include <utility>
 
 #include "workload/host_work.h"
@@ -6,13 +7,24 @@
 
 namespace foretrain {
 
+std::int64_t moment_width(OptimizerKind optimizer, const Stack& stack) {
+  switch (optimizer) {
+    case OptimizerKind::kAdamw:
+    case OptimizerKind::kMuon:
+      return std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes_of(stack.states.moments)));
+    case OptimizerKind::kAdamwBf16:
+      return 2;
+    case OptimizerKind::kAdamw8bit:
+      return 1;
+  }
+  return 0;
+}
+
 UpdateFormat update_format(const Plan& plan, const Stack& stack) {
   UpdateFormat format;
   format.precision = plan.precision;
   format.grad_dtype = accumulation_dtype(plan, stack);
-  format.moment_bytes = static_cast<std::int64_t>(bytes_of(stack.states.moments));
-  if (plan.optimizer == OptimizerKind::kAdamwBf16) format.moment_bytes = 2;
-  if (plan.optimizer == OptimizerKind::kAdamw8bit) format.moment_bytes = 1;
+  format.moment_width = moment_width(plan.optimizer, stack);
   format.master = plan.precision != Dtype::kFp32 &&
                   (plan.master_weights.value_or(stack.states.master_weights) || stack.states.fp32_weights);
   return format;
@@ -36,7 +48,7 @@ Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_
                      tensors,
                      size(format.grad_dtype),
                      size(format.precision),
-                     format.moment_bytes,
+                     format.moment_width,
                      format.master ? 4 : 0};
     task.times = entry.times;
     repeat.tasks.push_back(task);

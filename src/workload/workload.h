@@ -104,11 +104,12 @@ ParameterShare parameter_share(const Model& model, const Stack& stack, std::int6
 struct UpdateFormat {
   Dtype precision = Dtype::kBf16;
   Dtype grad_dtype = Dtype::kFp32;
-  std::int64_t moment_bytes = 4;  // each
+  std::int64_t moment_width = 4;  // see moment_bytes(), operator.h
   bool master = true;             // an fp32 copy of the weights, or weights that are kept in fp32
 
   bool operator==(const UpdateFormat&) const = default;
 };
+std::int64_t moment_width(OptimizerKind optimizer, const Stack& stack);
 UpdateFormat update_format(const Plan& plan, const Stack& stack);
 Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_t elements,
                      std::int64_t owned, std::int64_t tensors);

@@ -344,6 +344,17 @@ TEST_CASE("The optimizer's step moves every state once") {
   CHECK(cast == 1000 * 6);
 }
 
+TEST_CASE("Moments of eight bits are moved with their scales") {
+  // Two of them read and written, of 1 byte and a 256th of an fp32 scale each: 4 (1 + 4/256) instead of the
+  // 16 bytes of fp32, beside the gradient's 4 and 8 of the master copy.
+  Plan plan;
+  plan.optimizer = OptimizerKind::kAdamw8bit;
+  const Stack megatron = stack("megatron");
+  const Pass pass = build_optimizer(megatron, update_format(plan, megatron), 1024, 1024, 10);
+  for (const Task& task : pass.repeats.front().tasks)
+    if (task.op.kind == OperatorKind::kAdamw) CHECK(bytes(task.op).value == 1024 * (4 + 4 + 8) + 4 * 16);
+}
+
 TEST_CASE("ZeRO 1 updates its shard and zeroes every gradient") {
   const Pass pass = build_optimizer(stack("megatron"), {}, 1000, 125, 10);
   for (const Task& task : pass.repeats.front().tasks)
