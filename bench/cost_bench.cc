@@ -3,17 +3,15 @@
 
 #include "cost/memo.h"
 #include "cost/profile_store.h"
+#include "operators/product.h"
 #include "spec/catalog.h"
 
 namespace foretrain {
 namespace {
 
 Operator shape(std::int64_t i) {
-  Operator op;
-  op.kind = OperatorKind::kLinear;
-  op.dtype = Dtype::kFp16;
-  op.sizes = {1024 + i % 9973, 512 + 8 * (i % 1009), 768 + 8 * (i % 2003)};
-  return op;
+  return linear({.m = 1024 + i % 9973, .k = 512 + 8 * (i % 1009), .n = 768 + 8 * (i % 2003)},
+                {.dtype = Dtype::kFp16});
 }
 
 std::shared_ptr<const CostSource> costs() {

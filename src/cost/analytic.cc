@@ -102,7 +102,7 @@ Seconds AnalyticCost::product_time(double batch, double m, double k, double n, D
 
 // One kernel has the tiles of all experts to fill its waves with, a loop those of one at a time.
 Seconds AnalyticCost::grouped_time(const Operator& op) const {
-  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  const auto size = [&](int i) { return static_cast<double>(op.flat()[static_cast<std::size_t>(i)]); };
   const bool loop = op.impl == Impl::kEager;
   const double experts = size(0), rows = size(1) / experts, k = size(2), n = size(3);
   const double batch = loop ? 1 : experts, repeats = loop ? experts : 1;
@@ -116,7 +116,7 @@ Seconds AnalyticCost::grouped_time(const Operator& op) const {
 }
 
 Seconds AnalyticCost::compute_time(const Operator& op) const {
-  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  const auto size = [&](int i) { return static_cast<double>(op.flat()[static_cast<std::size_t>(i)]); };
   const bool forward = op.pass == PassKind::kForward;
   switch (op.kind) {
     case OperatorKind::kLinear: {

@@ -2,6 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include "operators/attention.h"
+#include "operators/experts.h"
+#include "operators/pointwise.h"
+#include "operators/product.h"
+
 using namespace foretrain;
 
 namespace {
@@ -20,11 +25,7 @@ Cluster h200() {
 }
 
 Operator linear(std::int64_t m, std::int64_t k, std::int64_t n, PassKind pass = PassKind::kForward) {
-  Operator op;
-  op.kind = OperatorKind::kLinear;
-  op.pass = pass;
-  op.sizes = {m, k, n};
-  return op;
+  return foretrain::linear({.m = m, .k = k, .n = n}, {.pass = pass});
 }
 
 }  // namespace
@@ -38,9 +39,8 @@ TEST_CASE("A large product on an H200 takes what steady load measured, within a 
 
 TEST_CASE("Attention in Triton takes 1.4 times as long as FlashAttention 2 forward, twice backward") {
   const AnalyticCost costs(h200());
-  Operator op;
-  op.kind = OperatorKind::kAttention;
-  op.sizes = {4, 32, 32, 16384, 128, 1};  // long enough for launches not to count
+  // Long enough for launches not to count.
+  Operator op = attention({.batch = 4, .heads = 32, .kv_heads = 32, .seq = 16384, .head_dim = 128});
   for (const auto& [pass, ratio] :
        {std::pair(PassKind::kForward, 1.4), std::pair(PassKind::kBackward, 2.0)}) {
     op.pass = pass;
@@ -80,9 +80,7 @@ TEST_CASE("More tokens are never faster") {
 
 TEST_CASE("A pointwise operator is bound by memory and draws less than the cap") {
   const AnalyticCost costs(h200());
-  Operator add;
-  add.kind = OperatorKind::kAdd;
-  add.sizes = {8192, 4096};
+  const Operator add = pointwise(OperatorKind::kAdd, {.tokens = 8192, .width = 4096});
   const OperatorCost cost = costs.cost(add);
   CHECK(cost.clocked_share == 0);
   CHECK(cost.watts < 700);
@@ -99,11 +97,7 @@ TEST_CASE("Kernels that load one element at a time are bound by instructions") {
   // an fp32 scale 490 and 1955.
   const AnalyticCost costs(h200());
   const auto us = [&](OperatorKind kind, Impl impl, PassKind pass, std::int64_t width) {
-    Operator op;
-    op.kind = kind;
-    op.impl = impl;
-    op.pass = pass;
-    op.sizes = {16384, width};
+    const Operator op = pointwise(kind, {.tokens = 16384, .width = width}, {.impl = impl, .pass = pass});
     return costs.cost(op).gpu.value * 1e6;
   };
   const auto near = [](double measured) { return doctest::Approx(measured).epsilon(0.1); };
@@ -119,11 +113,8 @@ TEST_CASE("Kernels that load one element at a time are bound by instructions") {
 
 TEST_CASE("A chain of eager kernels costs its launches on the host") {
   const AnalyticCost costs(h200());
-  Operator norm;
-  norm.kind = OperatorKind::kRmsnorm;
-  norm.impl = Impl::kEager;
-  norm.launches = 6;
-  norm.sizes = {16, 64};
+  const Operator norm =
+      pointwise(OperatorKind::kRmsnorm, {.tokens = 16, .width = 64}, {.impl = Impl::kEager, .launches = 6});
   CHECK(costs.cost(norm).host.value == doctest::Approx(36e-6));
   CHECK(costs.cost(norm).gpu >= microseconds(9));
 }
@@ -131,9 +122,7 @@ TEST_CASE("A chain of eager kernels costs its launches on the host") {
 TEST_CASE(
     "A grouped product is as slow as its tiles, a loop over experts as its partial waves and launches") {
   const AnalyticCost costs(h200());
-  Operator op;
-  op.kind = OperatorKind::kGroupedProduct;
-  op.sizes = {8, 16384, 4096, 14336};
+  Operator op = grouped_product({.experts = 8, .m = 16384, .k = 4096, .n = 14336});
   const Seconds together = costs.cost(op).gpu;
   // As the product of all rows, and at most the half tile more that each expert's rows take: 0.5 of 16.
   const Seconds plain = costs.cost(linear(16384, 4096, 14336)).gpu;
@@ -141,7 +130,7 @@ TEST_CASE(
   CHECK(together / plain < 1.05);
   CHECK(costs.cost(op).clocked_share > 0.9);
   // 64 experts with 256 rows each: 2.5 x 4 tiles of 128 x 256 fill a thirteenth of the SMs, one at a time.
-  op.sizes = {64, 16384, 512, 1024};
+  op = grouped_product({.experts = 64, .m = 16384, .k = 512, .n = 1024});
   const Seconds kernel = costs.cost(op).gpu;
   op.impl = Impl::kEager;
   op.launches = usual_launches(op);
@@ -159,8 +148,7 @@ TEST_CASE(
   op.launches = 2;
   CHECK(costs.cost(op).gpu.value == doctest::Approx((input + weight).value));
   // One row an expert: the weights have to be read all the same.
-  op = {OperatorKind::kGroupedProduct, Impl::kAten, PassKind::kForward, Dtype::kBf16, 1,
-        {64, 64, 4096, 4096}};
+  op = grouped_product({.experts = 64, .m = 64, .k = 4096, .n = 4096});
   CHECK(costs.cost(op).gpu.value > 64 * 4096.0 * 4096 * 2 / 4.8e12);
   CHECK(costs.cost(op).clocked_share == 0);
 }
@@ -169,11 +157,10 @@ TEST_CASE("Rows sent to experts are bound by memory, eager chains more so than o
   const AnalyticCost costs(h200());
   for (const OperatorKind kind : {OperatorKind::kPermute, OperatorKind::kUnpermute, OperatorKind::kRoute})
     for (const PassKind pass : {PassKind::kForward, PassKind::kBackward}) {
-      Operator op;
-      op.kind = kind;
-      op.pass = pass;
-      op.sizes = {16384, kind == OperatorKind::kRoute ? 64 : 4096, 4};
-      op.impl = Impl::kFused;
+      const Variant fused_way = {.impl = Impl::kFused, .pass = pass};
+      Operator op = kind == OperatorKind::kRoute
+                        ? route({.tokens = 16384, .experts = 64, .top_k = 4}, fused_way)
+                        : Operator(kind, SentSizes{.tokens = 16384, .width = 4096, .top_k = 4}, fused_way);
       op.launches = usual_launches(op);
       const OperatorCost fused = costs.cost(op);
       CHECK(fused.gpu > bytes(op) / h200().gpu.hbm);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operators/attention.h"
+
 namespace foretrain {
 
 double base_seconds(const std::array<double, kMaxTerms>& coefficients, const Terms& terms) {
@@ -24,8 +26,8 @@ OperatorCost evaluate(const OperatorModelView& model, const Operator& op, const 
   if (!model.power.empty()) cost.energy = std::exp(model.power.predict(features.view()));
   // How far outside the sampled ranges, in doublings: the base still carries the trend, less surely.
   double outside = 0;
-  for (std::size_t i = 0; i < op.sizes.size(); ++i) {
-    const double size = static_cast<double>(op.sizes[i]);
+  for (std::size_t i = 0; i < kMaxSizes; ++i) {
+    const double size = static_cast<double>(op.flat()[i]);
     const double low = model.facts.size_low[i], high = model.facts.size_high[i];
     if (size > high) outside = std::max(outside, std::log2(size / std::max(high, 1.0)) + 0.1);
     if (size < low) outside = std::max(outside, std::log2(low / std::max(size, 1.0)) + 0.1);

@@ -9,6 +9,7 @@
 #include "cost/cost.h"
 #include "cost/forest.h"
 #include "cost/smooth.h"
+#include "operators/optimizer.h"
 #include "operators/terms.h"
 
 namespace foretrain {
@@ -65,11 +66,6 @@ struct OperatorModelView {
 
 // Seconds, spread and origin of `op`, whose key is the model's; host seconds are 0 where none were sampled.
 OperatorCost evaluate(const OperatorModelView& model, const Operator& op, const Gpu& gpu);
-
-// Query heads that share one head of keys and values.
-inline double query_groups(const Operator& attention) {
-  return static_cast<double>(attention.sizes[1]) / static_cast<double>(attention.sizes[2]);
-}
 
 // The base alone.
 double base_seconds(const std::array<double, kMaxTerms>& coefficients, const Terms& terms);

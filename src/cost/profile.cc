@@ -98,7 +98,7 @@ std::int32_t feature_count(const ModelKey& key) {
   op.impl = key.impl;
   op.pass = key.pass;
   op.dtype = key.dtype;
-  op.sizes.fill(1);
+  op.set_flat({1, 1, 1, 1, 1, 1});
   Gpu any;
   any.sms = 1;
   return static_cast<std::int32_t>(residual_features(op, any).count);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
+
+#include "operators/attention.h"
+#include "operators/product.h"
 
 namespace foretrain {
 namespace {
@@ -48,6 +50,11 @@ constexpr Relative kRelatives[] = {
     {OperatorKind::kAttention, Impl::kTriton, OperatorKind::kAttention, Impl::kFlash},
 };
 
+// Whether it saw attention that skips what lies above the diagonal.
+bool samples_causal(const OperatorModelView& attention) {
+  return attention.facts.size_high[kCausalSize] != 0;
+}
+
 // mma.sync kernels are the best there are up to Ampere: later parts state fp8 rates.
 bool before_hopper(const Gpu& gpu) { return gpu.rate(Dtype::kFp8).value == 0; }
 
@@ -86,16 +93,19 @@ const OperatorModelView* ProfileCost::model_of(const Operator& op) const {
 std::optional<OperatorCost> ProfileCost::own(const Operator& op) const {
   const OperatorModelView* model = model_of(op);
   if (model == nullptr) return std::nullopt;
-  const bool squares_only = op.kind == OperatorKind::kAttention && model->facts.size_high[5] == 0;
-  return squares_only && op.sizes[5] != 0 ? causal(*model, op) : evaluate(*model, op, gpu_);
+  if (op.kind != OperatorKind::kAttention || op.as<AttentionSizes>().causal == 0)
+    return evaluate(*model, op, gpu_);
+  return samples_causal(*model) ? evaluate(*model, op, gpu_) : causal(*model, op);
 }
 
 OperatorCost ProfileCost::causal(const OperatorModelView& squares, const Operator& op) const {
+  AttentionSizes sizes = op.as<AttentionSizes>();
+  sizes.causal = 0;
   Operator square = op;
-  square.sizes[5] = 0;
+  square.set(sizes);
   // Of n x n blocks of 128 queries and keys, n (n + 1) / 2 lie on or below the diagonal. Launch and memory
   // cost what they did: only what halves with the work in the base is compute.
-  const double n = std::ceil(static_cast<double>(op.sizes[3]) / 128);
+  const double n = std::ceil(static_cast<double>(sizes.seq) / 128);
   const double whole = base_seconds(squares.coefficients, physical_terms(square, gpu_));
   const double compute = 2 * (whole - base_seconds(squares.coefficients, physical_terms(op, gpu_)));
   const double left = whole - compute * (1 - (n + 1) / (2 * n));
@@ -134,13 +144,13 @@ std::optional<OperatorCost> ProfileCost::backward_of_products(const Operator& op
     if (to_input && to_weight) return sum_of(*to_input, *to_weight);
   }
   if (grouped) return std::nullopt;
-  const auto [m, k, n] = std::tuple(op.sizes[0], op.sizes[1], op.sizes[2]);
+  const auto [m, k, n] = op.as<LinearSizes>();
   // A product or its transpose: the longer side goes where samples have their tokens.
   const auto product = [&](std::int64_t rows, std::int64_t depth, std::int64_t columns) {
     Operator forward = op;
     forward.pass = PassKind::kForward;
     forward.launches = 1;
-    forward.sizes = {std::max(rows, columns), depth, std::min(rows, columns)};
+    forward.set(LinearSizes{.m = std::max(rows, columns), .k = depth, .n = std::min(rows, columns)});
     return own(forward);
   };
   const auto input = product(m, n, k), weight = product(k, m, n);
@@ -157,7 +167,11 @@ std::optional<OperatorCost> ProfileCost::of_relative(const Operator& op) const {
     Operator relative = op;
     relative.kind = r.of_kind;
     relative.impl = r.of_impl;
-    if (r.impl == Impl::kFusedBf16) relative.sizes = {op.sizes[0], op.sizes[1], 4, 2, 4, 4};
+    if (r.impl == Impl::kFusedBf16) {
+      auto sizes = op.as<StateSizes>();
+      sizes.widths = kMixedStates;
+      relative.set(sizes);
+    }
     if (const auto cost = own(relative))
       return derived(*cost, analytic_.cost(op).gpu / analytic_.cost(relative).gpu, kTransferSpread);
   }
@@ -166,12 +180,13 @@ std::optional<OperatorCost> ProfileCost::of_relative(const Operator& op) const {
 
 std::optional<OperatorCost> ProfileCost::of_linears(const Operator& op) const {
   if (op.kind != OperatorKind::kGroupedProduct) return std::nullopt;
-  const auto [experts, m, k, n] = std::tuple(op.sizes[0], op.sizes[1], op.sizes[2], op.sizes[3]);
+  const auto [experts, m, k, n] = op.as<GroupedSizes>();
   const bool loop = op.impl == Impl::kEager;
   Operator linear = op;
   linear.kind = OperatorKind::kLinear;
   linear.impl = Impl::kAten;
-  linear.sizes = {loop ? std::max<std::int64_t>((m + experts / 2) / experts, 1) : m, k, n};
+  const std::int64_t rows = loop ? std::max<std::int64_t>((m + experts / 2) / experts, 1) : m;
+  linear.set(LinearSizes{.m = rows, .k = k, .n = n});
   linear.launches = usual_launches(linear);
   auto cost = fitted(linear);
   if (!cost) return std::nullopt;

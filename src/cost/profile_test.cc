@@ -7,6 +7,10 @@
 #include "cost/memo.h"
 #include "cost/profile_cost.h"
 #include "cost/profile_store.h"
+#include "operators/attention.h"
+#include "operators/optimizer.h"
+#include "operators/pointwise.h"
+#include "operators/product.h"
 #include "spec/catalog.h"
 
 using namespace foretrain;
@@ -17,8 +21,7 @@ namespace {
 Forest step_forest() {
   Forest forest;
   forest.depth = 1;
-  Operator product;
-  product.sizes = {1, 1, 1};
+  const Operator product = foretrain::linear({.m = 1, .k = 1, .n = 1});
   forest.features =
       static_cast<std::int32_t>(residual_features(product, Catalog().gpu("h200-141gb-sxm").value()).count);
   forest.split_feature = {0};
@@ -49,12 +52,7 @@ Cluster a100() {
 }
 
 Operator linear(std::int64_t m, PassKind pass, Dtype dtype = Dtype::kFp16) {
-  Operator op;
-  op.kind = OperatorKind::kLinear;
-  op.pass = pass;
-  op.dtype = dtype;
-  op.sizes = {m, 4096, 4096};
-  return op;
+  return foretrain::linear({.m = m, .k = 4096, .n = 4096}, {.pass = pass, .dtype = dtype});
 }
 
 }  // namespace
@@ -147,11 +145,8 @@ TEST_CASE("an implementation without samples takes its relative's efficiency") {
   model.facts.size_high = {100000, 100000};
   const ProfileCost costs(ModelFile::open(to_bytes({model}), "m").value(), a100());
   const AnalyticCost physics(a100());
-  Operator op;
-  op.kind = OperatorKind::kRmsnorm;
-  op.impl = Impl::kFp32Scale;
-  op.dtype = Dtype::kFp16;
-  op.sizes = {8192, 4096};
+  Operator op = pointwise(OperatorKind::kRmsnorm, {.tokens = 8192, .width = 4096},
+                          {.impl = Impl::kFp32Scale, .dtype = Dtype::kFp16});
   const Operator sampled = op;
   op.impl = Impl::kAten;
   CHECK(costs.cost(op).gpu / costs.cost(sampled).gpu ==
@@ -162,13 +157,10 @@ TEST_CASE("an implementation without samples takes its relative's efficiency") {
 }
 
 TEST_CASE("an update without a master copy has a model of its own") {
-  Operator op;
-  op.kind = OperatorKind::kAdamw;
-  op.impl = Impl::kFused;
-  op.pass = PassKind::kStep;
-  op.sizes = {1000, 1, 4, 2, 4, 4};
+  Operator op = optimizer(OperatorKind::kAdamw, {1000, 1, kMixedStates},
+                          {.impl = Impl::kFused, .pass = PassKind::kStep});
   CHECK(key_of(op).impl == Impl::kFused);
-  op.sizes = {1000, 1, 2, 2, 2, 0};
+  op.set(StateSizes{1000, 1, kNarrowStates});
   CHECK(key_of(op).impl == Impl::kFusedBf16);
 }
 
@@ -184,9 +176,7 @@ TEST_CASE(
   const double ratio = costs.cost(op).gpu / parent->cost(op).gpu;
   CHECK(ratio == doctest::Approx(2).epsilon(0.02));
   CHECK(costs.cost(op).origin == Origin::kDerived);
-  Operator add;
-  add.kind = OperatorKind::kAdd;
-  add.sizes = {4096, 4096};
+  const Operator add = pointwise(OperatorKind::kAdd, {.tokens = 4096, .width = 4096});
   CHECK(costs.cost(add).origin == Origin::kAnalytic);
 }
 
@@ -218,8 +208,7 @@ TEST_CASE("a pooled model prices every pass of a grouped product, apart from tha
   pooled.facts.size_low = {1, 1, 1, 1, 0, 0};
   pooled.facts.size_high = {100, 100000, 10000, 10000, 0, 0};
   const ProfileCost costs(ModelFile::open(to_bytes({linears, pooled}), "m").value(), a100());
-  Operator op = {OperatorKind::kGroupedProduct, Impl::kAten, PassKind::kForward, Dtype::kFp16, 1,
-                 {8, 32768, 4096, 4096}};
+  Operator op = grouped_product({.experts = 8, .m = 32768, .k = 4096, .n = 4096}, {.dtype = Dtype::kFp16});
   const double even = flops(op).value / 312e12;
   for (const Impl impl : {Impl::kAten, Impl::kFused})
     for (const PassKind pass : {PassKind::kForward, PassKind::kInput, PassKind::kWeight}) {
@@ -243,8 +232,8 @@ TEST_CASE("a grouped product without samples comes from linears") {
   linears.facts.seconds_per_launch_host = 5e-6;
   const ProfileCost costs(ModelFile::open(to_bytes({linears}), "m").value(), a100());
   const AnalyticCost physics(a100());
-  Operator op = {OperatorKind::kGroupedProduct, Impl::kEager, PassKind::kForward, Dtype::kFp16, 8,
-                 {8, 32768, 4096, 4096}};
+  Operator op = grouped_product({.experts = 8, .m = 32768, .k = 4096, .n = 4096},
+                                {.impl = Impl::kEager, .dtype = Dtype::kFp16, .launches = 8});
   // A loop: eight linears of 4096 rows, on the GPU and on the host.
   const OperatorCost loop = costs.cost(op), one = costs.cost(linear(4096, PassKind::kForward));
   CHECK(loop.gpu.value == doctest::Approx(8 * one.gpu.value));
@@ -309,13 +298,11 @@ TEST_CASE("causal attention costs the blocks on and below the diagonal of a samp
   model.coefficients[1] = 2;
   model.facts.size_high = {100, 100, 100, 100000, 256, 0};
   const ProfileCost costs(ModelFile::open(to_bytes({model}), "m").value(), a100());
-  Operator op;
-  op.kind = OperatorKind::kAttention;
-  op.impl = Impl::kFlash;
-  op.dtype = Dtype::kFp16;
-  op.sizes = {1, 16, 16, 1024, 128, 0};
+  AttentionSizes sizes = {.batch = 1, .heads = 16, .kv_heads = 16, .seq = 1024, .head_dim = 128, .causal = 0};
+  Operator op = attention(sizes, {.impl = Impl::kFlash, .dtype = Dtype::kFp16});
   const Seconds square = costs.cost(op).gpu;
-  op.sizes[5] = 1;
+  sizes.causal = 1;
+  op.set(sizes);
   // 8 x 8 blocks of 128: 36 of 64.
   CHECK(costs.cost(op).gpu / square == doctest::Approx(36.0 / 64));
   CHECK(costs.cost(op).origin == Origin::kDerived);
@@ -359,7 +346,7 @@ TEST_CASE("a memo answers as its source does and asks once a shape") {
     OperatorCost cost(const Operator& op) const override {
       ++asked;
       OperatorCost c;
-      c.gpu = Seconds(static_cast<double>(op.sizes[0]));
+      c.gpu = Seconds(static_cast<double>(op.as<LinearSizes>().m));
       return c;
     }
     mutable int asked = 0;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "fit/least_squares.h"
+#include "operators/attention.h"
 
 namespace foretrain {
 namespace {
@@ -140,8 +141,8 @@ Result<FittedOperator> fit_model(std::span<const Sample* const> samples, const G
   fitted.facts.clocked_share = clocked_share;
   fitted.facts.size_low.fill(HUGE_VAL);
   for (const Sample* sample : samples)
-    for (std::size_t i = 0; i < sample->op.sizes.size(); ++i) {
-      const double size = static_cast<double>(sample->op.sizes[i]);
+    for (std::size_t i = 0; i < kMaxSizes; ++i) {
+      const double size = static_cast<double>(sample->op.flat()[i]);
       fitted.facts.size_low[i] = std::min(fitted.facts.size_low[i], size);
       fitted.facts.size_high[i] = std::max(fitted.facts.size_high[i], size);
     }

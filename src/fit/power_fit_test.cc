@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "operators/product.h"
 #include "spec/catalog.h"
 
 using namespace foretrain;
@@ -17,7 +18,7 @@ std::vector<Sample> loops(const Gpu& gpu, const PowerModel& truth) {
   std::vector<Sample> samples;
   for (int i = 0; i < 60; ++i) {
     Sample sample;
-    sample.op.sizes = {1024 * (1 + i % 7), 512 << (i % 4), 1024 * (1 + i % 5)};
+    sample.op = linear({.m = 1024 * (1 + i % 7), .k = 512 << (i % 4), .n = 1024 * (1 + i % 5)});
     sample.limit_w = 700;
     sample.product_share = i % 3 == 0 ? 1.0 : i % 3 == 1 ? 0.6 : 0.3;
     const double reference =

@@ -8,6 +8,9 @@
 
 #include "base/file.h"
 #include "cost/profile_store.h"
+#include "operators/optimizer.h"
+#include "operators/pointwise.h"
+#include "operators/product.h"
 #include "spec/catalog.h"
 
 using namespace foretrain;
@@ -26,9 +29,9 @@ std::vector<Sample> gelus(double off = 1) {
   std::vector<Sample> samples;
   for (int i = 0; i < 60; ++i) {
     Sample sample;
-    sample.op = {OperatorKind::kGelu,  Impl::kFused, PassKind::kForward, Dtype::kBf16, 1,
-                 {512 + 512 * i, 4096}};
-    sample.us = 3 + 4.0 * static_cast<double>(sample.op.sizes[0] * 4096) / 2.4e6;
+    const TokenSizes sizes = {.tokens = 512 + 512 * i, .width = 4096};
+    sample.op = pointwise(OperatorKind::kGelu, sizes, {.impl = Impl::kFused});
+    sample.us = 3 + 4.0 * static_cast<double>(sizes.tokens * sizes.width) / 2.4e6;
     if (i % 5 == 0) sample.us *= off;
     samples.push_back(sample);
   }
@@ -102,20 +105,17 @@ TEST_CASE(
   // A GPU that multiplies at 0.6 of its rate, loses half a tile of 128 rows an expert and needs 5 us; the
   // gradient of weights, whose tiles are whole, 8 % longer.
   const auto us_of = [](const Operator& op) {
-    const double experts = static_cast<double>(op.sizes[0]), m = static_cast<double>(op.sizes[1]);
-    const double lost = op.pass == PassKind::kWeight ? 1.08 : (m / experts + 64) / (m / experts);
+    const auto sizes = op.as<GroupedSizes>();
+    const double rows = static_cast<double>(sizes.m) / static_cast<double>(sizes.experts);
+    const double lost = op.pass == PassKind::kWeight ? 1.08 : (rows + 64) / rows;
     return 5 + lost * flops(op).value / (0.6 * 989e6);
   };
   std::vector<Sample> samples;
   const auto add = [&](std::int64_t experts, std::int64_t m, std::int64_t k, std::int64_t n, int i) {
     for (const PassKind pass : {PassKind::kForward, PassKind::kInput, PassKind::kWeight}) {
       Sample sample;
-      sample.op = {OperatorKind::kGroupedProduct,
-                   i % 4 == 0 ? Impl::kFused : Impl::kAten,
-                   pass,
-                   Dtype::kBf16,
-                   1,
-                   {experts, m, k, n}};
+      sample.op = grouped_product({.experts = experts, .m = m, .k = k, .n = n},
+                                  {.impl = i % 4 == 0 ? Impl::kFused : Impl::kAten, .pass = pass});
       sample.us = us_of(sample.op);
       samples.push_back(sample);
     }
@@ -128,11 +128,10 @@ TEST_CASE(
         ++i;
       }
   std::vector<Sample> all = samples;
-  for (Sample linear : gelus()) {  // another kind beside it does not come in
-    linear.op = {OperatorKind::kLinear, Impl::kAten, PassKind::kForward,
-                 Dtype::kBf16,          1,           {linear.op.sizes[0], 4096, 4096}};
-    linear.us = 5 + flops(linear.op).value / (0.7 * 989e6);
-    all.push_back(linear);
+  for (Sample sample : gelus()) {  // another kind beside it does not come in
+    sample.op = linear({.m = sample.op.as<TokenSizes>().tokens, .k = 4096, .n = 4096});
+    sample.us = 5 + flops(sample.op).value / (0.7 * 989e6);
+    all.push_back(sample);
   }
   const FittedProfile profile = fitted(all);
   REQUIRE(profile.models.size() == 2);  // the linear's forward stays alone: its backwards are not there
@@ -151,8 +150,8 @@ TEST_CASE(
   REQUIRE_MESSAGE(choice.has_value(), (choice ? "" : choice.error().text()));
   for (const Impl impl : {Impl::kAten, Impl::kFused})
     for (const PassKind pass : {PassKind::kForward, PassKind::kInput, PassKind::kWeight}) {
-      const Operator unseen = {OperatorKind::kGroupedProduct, impl, pass, Dtype::kBf16, 1,
-                               {32, 24576, 3072, 3584}};
+      const Operator unseen =
+          grouped_product({.experts = 32, .m = 24576, .k = 3072, .n = 3584}, {.impl = impl, .pass = pass});
       const OperatorCost cost = choice->costs->cost(unseen);
       CHECK(cost.gpu.value * 1e6 == doctest::Approx(us_of(unseen)).epsilon(0.05));
       CHECK(cost.origin == Origin::kInterpolated);
@@ -164,7 +163,7 @@ TEST_CASE("clocks that do not follow power leave it out, and times as they were 
   std::vector<Sample> samples;
   for (int i = 0; i < 40; ++i) {
     Sample sample;
-    sample.op.sizes = {128 << (i % 8), 512 << (i / 8), 1024 + 512 * (i % 5)};
+    sample.op = linear({.m = 128 << (i % 8), .k = 512 << (i / 8), .n = 1024 + 512 * (i % 5)});
     sample.us = 5 + flops(sample.op).value / (0.5 * 989e6);
     sample.clock_mhz = 1200;
     sample.limit_w = 700;
@@ -185,6 +184,6 @@ TEST_CASE("clocks that do not follow power leave it out, and times as they were 
 
 TEST_CASE("which shapes judge a fit does not change when the vocabulary grows") {
   // Otherwise a profile fitted again from the same samples would be another one.
-  Operator op = {OperatorKind::kZeroGrads, Impl::kAten, PassKind::kStep, Dtype::kBf16, 1, {1000, 10}};
+  const Operator op = optimizer(OperatorKind::kZeroGrads, {.parameters = 1000, .tensors = 10, .widths = {}});
   CHECK(shape_hash(op, 1) == 15835080653985430202u);
 }

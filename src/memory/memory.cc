@@ -7,7 +7,7 @@ namespace {
 
 // The largest tensor that an operator makes.
 Bytes made_bytes(const Operator& op) {
-  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  const auto size = [&](int i) { return static_cast<double>(op.flat()[static_cast<std::size_t>(i)]); };
   const double a = bytes_of(op.dtype);
   switch (op.kind) {
     case OperatorKind::kLinear:
@@ -34,7 +34,7 @@ Bytes made_bytes(const Operator& op) {
 // What an operator needs beside saved tensors while it runs: what it makes and, backward, the gradient that
 // comes in.
 Bytes working_bytes(const Operator& op) {
-  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  const auto size = [&](int i) { return static_cast<double>(op.flat()[static_cast<std::size_t>(i)]); };
   const double a = bytes_of(op.dtype);
   const bool forward = op.pass == PassKind::kForward;
   const bool eager = op.impl == Impl::kEager && op.kind != OperatorKind::kCopy;

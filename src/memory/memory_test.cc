@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "operators/experts.h"
+#include "operators/product.h"
 #include "spec/catalog.h"
 
 using namespace foretrain;
@@ -51,8 +53,8 @@ TEST_CASE("A backward peaks where the sum is largest, not where its largest oper
   // Head: a product that needs 1000 bytes; four layers that hold 600 each, make 500 again and need 100.
   const auto product = [](double bytes, PassKind pass) {
     Task task;
-    task.op.pass = pass;
-    task.op.sizes = {static_cast<std::int64_t>(bytes / 2) / 2, 1, 1};  // backward: input and output
+    // Backward: input and output.
+    task.op = linear({.m = static_cast<std::int64_t>(bytes / 2) / 2, .k = 1, .n = 1}, {.pass = pass});
     return task;
   };
   ChunkWork work;
@@ -123,9 +125,9 @@ TEST_CASE("A block that is run again and the loss are not there at once") {
 
 TEST_CASE("Operators of experts need room for every row that they send") {
   // 10 tokens of 6 elements, 3 rows each: 120 bytes a tensor of tokens, 360 one of rows.
-  const auto room = [](OperatorKind kind, Impl impl, PassKind pass, std::array<std::int64_t, 6> sizes) {
+  const auto room = [](OperatorKind kind, Impl impl, PassKind pass, const auto& sizes) {
     Task task;
-    task.op = {kind, impl, pass, Dtype::kBf16, 1, sizes};
+    task.op = Operator(kind, sizes, {.impl = impl, .pass = pass});
     ChunkWork work;
     const bool forward = pass == PassKind::kForward;
     (forward ? work.forward : work.backward).repeats = {{.tasks = {task}}};
@@ -134,17 +136,19 @@ TEST_CASE("Operators of experts need room for every row that they send") {
   };
   using K = OperatorKind;
   using P = PassKind;
-  const std::array<std::int64_t, 6> sent = {10, 6, 3};
+  const SentSizes sent = {.tokens = 10, .width = 6, .top_k = 3};
+  const RouteSizes routed = {.tokens = 10, .experts = 8, .top_k = 2};
   CHECK(room(K::kPermute, Impl::kFused, P::kForward, sent) == 360);
   CHECK(room(K::kPermute, Impl::kEager, P::kBackward, sent) == 360 + 120);
   CHECK(room(K::kUnpermute, Impl::kFused, P::kForward, sent) == 120);
   CHECK(room(K::kUnpermute, Impl::kEager, P::kForward, sent) == 360 + 120);
   CHECK(room(K::kUnpermute, Impl::kFused, P::kBackward, sent) == 120 + 360);
   CHECK(room(K::kUnpermute, Impl::kEager, P::kBackward, sent) == 120 + 3 * 360);
-  CHECK(room(K::kRoute, Impl::kEager, P::kForward, {10, 8, 2}) == 2 * 10 * 8 * 4);
-  CHECK(room(K::kRoute, Impl::kFused, P::kForward, {10, 8, 2}) == 10 * 8 * 4);
+  CHECK(room(K::kRoute, Impl::kEager, P::kForward, routed) == 2 * 10 * 8 * 4);
+  CHECK(room(K::kRoute, Impl::kFused, P::kForward, routed) == 10 * 8 * 4);
   // 100 rows of 30 through 4 matrices of 30 x 50.
-  CHECK(room(K::kGroupedProduct, Impl::kAten, P::kForward, {4, 100, 30, 50}) == 2 * 100 * 50);
-  CHECK(room(K::kGroupedProduct, Impl::kAten, P::kInput, {4, 100, 30, 50}) == 2 * (100 * 50 + 100 * 30));
-  CHECK(room(K::kGroupedProduct, Impl::kAten, P::kWeight, {4, 100, 30, 50}) == 2 * (100 * 50 + 4 * 30 * 50));
+  const GroupedSizes grouped = {.experts = 4, .m = 100, .k = 30, .n = 50};
+  CHECK(room(K::kGroupedProduct, Impl::kAten, P::kForward, grouped) == 2 * 100 * 50);
+  CHECK(room(K::kGroupedProduct, Impl::kAten, P::kInput, grouped) == 2 * (100 * 50 + 100 * 30));
+  CHECK(room(K::kGroupedProduct, Impl::kAten, P::kWeight, grouped) == 2 * (100 * 50 + 4 * 30 * 50));
 }

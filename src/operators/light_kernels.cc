@@ -29,8 +29,8 @@ double ListKernels::seconds(double waiting, double stream) const {
 
 ListKernels list_kernels(const Operator& op, double sms) {
   constexpr double kChunk = 65536, kBlocks = 320, kStep = 2048;
-  const double tensors = static_cast<double>(std::max<std::int64_t>(op.sizes[1], 1));
-  const double size = static_cast<double>(op.sizes[0]) / tensors, chunks = std::ceil(size / kChunk);
+  const double tensors = static_cast<double>(std::max<std::int64_t>(op.flat()[1], 1));
+  const double size = static_cast<double>(op.flat()[0]) / tensors, chunks = std::ceil(size / kChunk);
   const bool fused_adamw = op.kind == OperatorKind::kAdamw && op.impl != Impl::kEager;
   const double slots = (fused_adamw ? 2 : 4) * sms;
   ListKernels list;
@@ -96,7 +96,7 @@ SoftmaxRow softmax_row(double columns, double element_bytes, bool forward) {
 
 NormRows norm_rows(const Operator& op, double sms) {
   constexpr double kBlocks = 16, kStep = 512, kCache = 256 * 1024, kForRows = 0.6 * kCache;
-  const double rows = static_cast<double>(op.sizes[0]), width = static_cast<double>(op.sizes[1]);
+  const double rows = static_cast<double>(op.flat()[0]), width = static_cast<double>(op.flat()[1]);
   const double tensors = op.pass == PassKind::kForward ? 1 : 2;
   NormRows norm;
   norm.steps = std::ceil(rows / (kBlocks * sms)) * std::ceil(width / kStep);
@@ -107,8 +107,8 @@ NormRows norm_rows(const Operator& op, double sms) {
 
 double gather_blocks(const Operator& op) {
   constexpr double kBytes = 256 * 16;
-  const double row = static_cast<double>(op.sizes[1]) * bytes_of(op.dtype);
-  return static_cast<double>(op.sizes[0]) * std::ceil(row / kBytes);
+  const double row = static_cast<double>(op.flat()[1]) * bytes_of(op.dtype);
+  return static_cast<double>(op.flat()[0]) * std::ceil(row / kBytes);
 }
 
 }  // namespace foretrain

@@ -2,23 +2,23 @@
 
 #include <doctest/doctest.h>
 
+#include "operators/embedding.h"
+#include "operators/optimizer.h"
+#include "operators/pointwise.h"
+
 using namespace foretrain;
 
 namespace {
 
-Operator of(OperatorKind kind, PassKind pass, std::int64_t first, std::int64_t second) {
-  Operator op;
-  op.kind = kind;
-  op.pass = pass;
-  op.sizes = {first, second};
-  return op;
+Operator embedded(std::int64_t tokens, std::int64_t width) {
+  return embedding({.tokens = tokens, .width = width});
 }
 
 }  // namespace
 
 TEST_CASE("a list of tensors takes a kernel for every 320 chunks, and for as many tensors as fit one") {
   const auto zero = [](std::int64_t parameters, std::int64_t tensors) {
-    return list_kernels(of(OperatorKind::kZeroGrads, PassKind::kStep, parameters, tensors), 132);
+    return list_kernels(optimizer(OperatorKind::kZeroGrads, {parameters, tensors, {}}), 132);
   };
   const std::int64_t chunk = 65536;
   CHECK(zero(320 * chunk, 1).kernels == 1);
@@ -33,15 +33,16 @@ TEST_CASE("a list of tensors takes a kernel for every 320 chunks, and for as man
 }
 
 TEST_CASE("blocks of the fused AdamW fill an SM by two, so a full kernel is a wave and a rest") {
-  Operator adamw = of(OperatorKind::kAdamw, PassKind::kStep, 400 * 65536, 1);
-  adamw.impl = Impl::kFused;
+  Operator adamw = optimizer(OperatorKind::kAdamw, {.parameters = 400 * 65536, .tensors = 1, .widths = {}},
+                             {.impl = Impl::kFused, .pass = PassKind::kStep});
   const ListKernels list = list_kernels(adamw, 132);
   CHECK(list.kernels == 2);
   CHECK(list.waves == 3);  // 264, 56 and 80 blocks
   CHECK(list.seconds(1, 0) == doctest::Approx(3));
   CHECK(list.seconds(0, 4) == doctest::Approx(4));
   CHECK(list.seconds(1, 4) == doctest::Approx(4 * 264 / 400.0 + 2));
-  adamw.sizes = {37 * 2048, 37};  // four lists at once leave room for 36 tensors
+  adamw.set(StateSizes{
+      .parameters = 37 * 2048, .tensors = 37, .widths = {}});  // four lists at once leave room for 36 tensors
   CHECK(list_kernels(adamw, 132).kernels == 2);
 }
 
@@ -80,7 +81,7 @@ TEST_CASE("a row of softmax is held by a warp, by registers, by shared memory, o
 
 TEST_CASE("rows of a norm go in waves, and are read again where an SM's cache cannot hold them") {
   const auto norm = [](PassKind pass, std::int64_t rows, std::int64_t width) {
-    return norm_rows(of(OperatorKind::kRmsnorm, pass, rows, width), 132);
+    return norm_rows(pointwise(OperatorKind::kRmsnorm, {rows, width}, {.pass = pass}), 132);
   };
   CHECK(norm(PassKind::kForward, 2112, 4096).steps == 8);
   CHECK(norm(PassKind::kForward, 2113, 4096).steps == 16);
@@ -92,6 +93,6 @@ TEST_CASE("rows of a norm go in waves, and are read again where an SM's cache ca
   CHECK(norm(PassKind::kForward, 2112, 4224).sum_steps == 0);
   CHECK(norm(PassKind::kBackward, 2112, 4224).sum_steps == 9);
   CHECK(norm(PassKind::kBackward, 2112, 4225).sum_steps == 18);
-  CHECK(gather_blocks(of(OperatorKind::kEmbedding, PassKind::kForward, 10, 2048)) == 10);
-  CHECK(gather_blocks(of(OperatorKind::kEmbedding, PassKind::kForward, 10, 2049)) == 20);
+  CHECK(gather_blocks(embedded(10, 2048)) == 10);
+  CHECK(gather_blocks(embedded(10, 2049)) == 20);
 }

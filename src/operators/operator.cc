@@ -102,7 +102,7 @@ Traffic pointwise_traffic(OperatorKind kind, Impl impl, double a) {
 // One kernel each: permute reads a row once, writes it k times, and back; unpermute reads k rows and writes
 // one, and back reads the gradient and, for those of the weights, the rows again.
 double sent_rows(const Operator& op) {
-  const double k = static_cast<double>(op.sizes[2]);
+  const double k = static_cast<double>(op.flat()[2]);
   const bool forward = op.pass == PassKind::kForward, eager = op.impl == Impl::kEager;
   if (op.kind == OperatorKind::kPermute) return eager && !forward ? 3 + k : 1 + k;
   if (eager) return forward ? 3 + 3 * k : 1 + 7 * k;
@@ -119,14 +119,14 @@ double sent_rows(const Operator& op) {
 // Fused: logits in, softmax kept, weights, numbers and order out; back softmax and gradient in, logits out.
 double route_bytes(const Operator& op, double a) {
   const bool forward = op.pass == PassKind::kForward;
-  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  const auto size = [&](int i) { return static_cast<double>(op.flat()[static_cast<std::size_t>(i)]); };
   const double logits = size(0) * size(1), choices = size(0) * size(2);
   if (op.impl != Impl::kEager) return (a + 4) * logits + (forward ? 28 : 12) * choices;
   return forward ? (a + 16) * logits + 304 * choices : (a + 20) * logits + 56 * choices;
 }
 
 double optimizer_bytes(const Operator& op) {
-  const auto& s = op.sizes;
+  const auto& s = op.flat();
   const double kept = static_cast<double>(s[2]);
   const double weight = static_cast<double>(s[3]);
   const double moment = moment_bytes(s[4]);
@@ -159,7 +159,7 @@ std::size_t hash_of(const Operator& op) {
   std::uint64_t h = static_cast<std::uint64_t>(op.kind) | static_cast<std::uint64_t>(op.impl) << 8 |
                     static_cast<std::uint64_t>(op.pass) << 16 | static_cast<std::uint64_t>(op.dtype) << 24 |
                     static_cast<std::uint64_t>(static_cast<std::uint32_t>(op.launches)) << 32;
-  for (const std::int64_t size : op.sizes) {
+  for (const std::int64_t size : op.flat()) {
     h = (h ^ static_cast<std::uint64_t>(size)) * 0x9e3779b97f4a7c15ull;
     h ^= h >> 29;
   }
@@ -175,7 +175,7 @@ std::int32_t usual_launches(const Operator& op) {
       return whole ? 2 : 1;
     // Of experts, as PyTorch 2.11's profiler counts them on an H200; fused ones are assumed.
     case OperatorKind::kGroupedProduct:  // in one kernel: before it, one that finds where experts begin
-      return static_cast<std::int32_t>((whole ? 2 : 1) * (eager                    ? op.sizes[0]
+      return static_cast<std::int32_t>((whole ? 2 : 1) * (eager                    ? op.flat()[0]
                                                           : op.impl == Impl::kAten ? 2
                                                                                    : 1));
     case OperatorKind::kPermute:
@@ -214,7 +214,7 @@ std::int32_t usual_launches(const Operator& op) {
 }
 
 Flops flops(const Operator& op) {
-  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  const auto size = [&](int i) { return static_cast<double>(op.flat()[static_cast<std::size_t>(i)]); };
   const bool forward = op.pass == PassKind::kForward;
   switch (op.kind) {
     case OperatorKind::kLinear:
@@ -225,7 +225,7 @@ Flops flops(const Operator& op) {
       return Flops((forward ? 2 : 4) * size(0) * size(1) * size(2) * size(3));
     case OperatorKind::kAttention: {
       // Two products forward; backward five, one of them the scores again (Dao 2023, arXiv 2307.08691).
-      const double half = op.sizes[5] ? 0.5 : 1.0;
+      const double half = op.flat()[5] ? 0.5 : 1.0;
       return Flops((forward ? 4 : 10) * half * size(0) * size(1) * size(3) * size(3) * size(4));
     }
     default:
@@ -235,7 +235,7 @@ Flops flops(const Operator& op) {
 
 Bytes bytes(const Operator& op) {
   const double a = bytes_of(op.dtype);
-  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  const auto size = [&](int i) { return static_cast<double>(op.flat()[static_cast<std::size_t>(i)]); };
   const bool forward = op.pass == PassKind::kForward;
   if (is_optimizer(op.kind)) return Bytes(size(0) * optimizer_bytes(op));
   switch (op.kind) {
@@ -278,18 +278,18 @@ int row_loads(std::int64_t elements) { return elements % 2 != 0 ? 0 : elements %
 int row_loads(const Operator& op) {
   switch (op.kind) {
     case OperatorKind::kLinear:
-      return std::min(row_loads(op.sizes[1]), row_loads(op.sizes[2]));
+      return std::min(row_loads(op.flat()[1]), row_loads(op.flat()[2]));
     case OperatorKind::kBatchedProduct:
     case OperatorKind::kGroupedProduct:
-      return std::min(row_loads(op.sizes[2]), row_loads(op.sizes[3]));
+      return std::min(row_loads(op.flat()[2]), row_loads(op.flat()[3]));
     case OperatorKind::kAttention:
-      return row_loads(op.sizes[4]);
+      return row_loads(op.flat()[4]);
     default:
       break;
   }
-  if (!is_optimizer(op.kind)) return row_loads(op.sizes[1]);
-  const std::int64_t tensors = std::max<std::int64_t>(op.sizes[1], 1);
-  return op.sizes[0] % tensors != 0 ? 2 : row_loads(op.sizes[0] / tensors);
+  if (!is_optimizer(op.kind)) return row_loads(op.flat()[1]);
+  const std::int64_t tensors = std::max<std::int64_t>(op.flat()[1], 1);
+  return op.flat()[0] % tensors != 0 ? 2 : row_loads(op.flat()[0] / tensors);
 }
 
 double scalar_elements(const Operator& op) {
@@ -306,16 +306,16 @@ double scalar_elements(const Operator& op) {
       case OperatorKind::kBias:  // a row is added to all; backward it is summed
         return aten && forward ? 1 : 0;
       case OperatorKind::kPermute:  // each of a token's rows
-        return op.impl == Impl::kEager && !forward ? static_cast<double>(op.sizes[2]) : 0;
+        return op.impl == Impl::kEager && !forward ? static_cast<double>(op.flat()[2]) : 0;
       case OperatorKind::kUnpermute:
-        return op.impl == Impl::kEager ? (forward ? 2.0 : 1.0) * static_cast<double>(op.sizes[2]) : 0;
+        return op.impl == Impl::kEager ? (forward ? 2.0 : 1.0) * static_cast<double>(op.flat()[2]) : 0;
       case OperatorKind::kCopy:  // an eager one joins pieces
         return op.impl == Impl::kEager && forward ? 1.5 : 0;
       default:
         return 0;
     }
   }();
-  return passes * static_cast<double>(op.sizes[0]) * static_cast<double>(op.sizes[1]);
+  return passes * static_cast<double>(op.flat()[0]) * static_cast<double>(op.flat()[1]);
 }
 
 }  // namespace foretrain

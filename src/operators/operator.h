@@ -1,31 +1,42 @@
 // One operator as it is launched: kind, implementation, direction, number format and sizes. It is a small
 // value that compares and hashes, so that costs are memoised by shape.
 //
-// Sizes by kind (unused ones are 0):
-//   linear           m, k, n             y[m,n] = x[m,k] w[k,n]
-//   batched_product  batch, m, k, n
-//   attention        batch, heads, kv_heads, seq, head_dim, causal
-//   softmax          rows, columns
-//   embedding        tokens, width, vocab
-//   cross_entropy    tokens, vocab
-//   grouped_product  experts, m, k, n    y[i] = x[i] w[e(i)], i of m rows, e(i) drawn at random, alike
-//   permute          tokens, width, top_k
-//   unpermute        tokens, width, top_k
-//   route            tokens, experts, top_k
-//   accumulate       k, n, bytes of the accumulated gradient
-//   optimizer kinds  elements, tensors, bytes of: gradient, weight, moment, master (0: none)
-//   all others       tokens, width
+// Its sizes are six whole numbers in a row, unused ones 0, whose names each family knows:
+//   product.h     linear, batched_product, grouped_product
+//   attention.h   attention
+//   norm.h        layernorm, rmsnorm
+//   softmax.h     softmax, cross_entropy
+//   pointwise.h   rope, gelu and its like, add, bias, dropout, copy, masked_fill: tokens x width
+//   embedding.h   embedding
+//   experts.h     permute, unpermute, route
+//   optimizer.h   accumulate, and what runs once a step
+//
+// Example: linear({.m = 8192, .k = 4096, .n = 11008}, {.pass = PassKind::kInput}).as<LinearSizes>().n
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/units.h"
 #include "spec/dtype.h"
 #include "spec/operator_kind.h"
 
 namespace foretrain {
+
+inline constexpr std::size_t kMaxSizes = 6;
+using FlatSizes = std::array<std::int64_t, kMaxSizes>;
+
+// How an operator is run, whatever its sizes.
+struct Variant {
+  Impl impl = Impl::kAten;
+  PassKind pass = PassKind::kForward;
+  Dtype dtype = Dtype::kBf16;
+  std::int32_t launches = 1;  // kernels
+};
 
 struct Operator {
   OperatorKind kind = OperatorKind::kLinear;
@@ -33,18 +44,41 @@ struct Operator {
   PassKind pass = PassKind::kForward;
   Dtype dtype = Dtype::kBf16;
   std::int32_t launches = 1;  // kernels
-  std::array<std::int64_t, 6> sizes{};
+
+  Operator() = default;
+  template <class Sizes>
+  Operator(OperatorKind of, const Sizes& named, const Variant& way)
+      : kind(of), impl(way.impl), pass(way.pass), dtype(way.dtype), launches(way.launches) {
+    set(named);
+  }
+
+  // The sizes by name. REQUIRES: Sizes::of(kind).
+  template <class Sizes>
+  Sizes as() const {
+    CHECK_THAT(Sizes::of(kind));
+    std::array<std::int64_t, sizeof(Sizes) / sizeof(std::int64_t)> first;
+    std::copy_n(sizes_.begin(), first.size(), first.begin());
+    return std::bit_cast<Sizes>(first);
+  }
+  template <class Sizes>
+  void set(const Sizes& named) {
+    CHECK_THAT(Sizes::of(kind));
+    const auto first = std::bit_cast<std::array<std::int64_t, sizeof(Sizes) / sizeof(std::int64_t)>>(named);
+    sizes_ = {};
+    std::copy(first.begin(), first.end(), sizes_.begin());
+  }
+
+  // All of them alike, for what goes through sizes without asking what they mean.
+  const FlatSizes& flat() const { return sizes_; }
+  void set_flat(const FlatSizes& sizes) { sizes_ = sizes; }
 
   bool operator==(const Operator&) const = default;
+
+ private:
+  FlatSizes sizes_{};
 };
 
 std::size_t hash_of(const Operator& op);
-
-// The implementation that a model stands for: an update without a master copy is fused-bf16.
-constexpr Impl impl_of(const Operator& op) {
-  const bool all_bf16 = op.kind == OperatorKind::kAdamw && op.impl == Impl::kFused && op.sizes[5] == 0;
-  return all_bf16 ? Impl::kFusedBf16 : op.impl;
-}
 
 constexpr bool is_product(OperatorKind kind) {
   return kind == OperatorKind::kLinear || kind == OperatorKind::kBatchedProduct ||

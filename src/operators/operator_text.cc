@@ -6,6 +6,13 @@
 #include <array>
 
 #include "base/text.h"
+#include "operators/attention.h"
+#include "operators/embedding.h"
+#include "operators/experts.h"
+#include "operators/optimizer.h"
+#include "operators/pointwise.h"
+#include "operators/product.h"
+#include "operators/softmax.h"
 #include "spec/choice.h"
 
 namespace foretrain {
@@ -14,11 +21,11 @@ namespace {
 constexpr std::int64_t kMaxSize = 1'000'000'000'000'000;
 constexpr std::int64_t kMaxExperts = 100'000;  // of one GPU; a loop launches a kernel for each
 
-// The bytes of gradient, weight, moment and master copy.
 void set_state_bytes(Operator& op, bool all_bf16) {
-  constexpr std::int64_t mixed[] = {4, 2, 4, 4}, narrow[] = {2, 2, 2, 0};
-  std::copy_n(all_bf16 ? narrow : mixed, 4, op.sizes.begin() + 2);
-  if (op.kind == OperatorKind::kCastGrads) op.sizes[2] = 2;  // kept in half precision, or nothing is cast
+  StateSizes sizes{.parameters = 0, .tensors = 0, .widths = all_bf16 ? kNarrowStates : kMixedStates};
+  if (op.kind == OperatorKind::kCastGrads)
+    sizes.widths.grad = 2;  // kept in half precision, or nothing is cast
+  op.set(sizes);
 }
 
 constexpr std::string_view kGeluTanh = "gelu_tanh";
@@ -55,24 +62,34 @@ Result<void> parse_pass(Operator& op, std::string_view word, const Position& at)
 }
 
 // What may be left out: attention is causal, and has as many heads of keys as of queries.
-void set_defaults(Operator& op, std::array<bool, 6>& given) {
+void set_defaults(Operator& op, std::array<bool, kMaxSizes>& given) {
   if (op.kind != OperatorKind::kAttention) return;
-  if (!given[2]) op.sizes[2] = op.sizes[1];
-  if (!given[5]) op.sizes[5] = 1;
-  given[2] = given[5] = true;
+  constexpr std::size_t kKvHeads = 2;
+  auto sizes = op.as<AttentionSizes>();
+  if (!given[kKvHeads]) sizes.kv_heads = sizes.heads;
+  if (!given[kCausalSize]) sizes.causal = 1;
+  op.set(sizes);
+  given[kKvHeads] = given[kCausalSize] = true;
 }
 
 Result<void> check_sizes(const Operator& op, const Position& at) {
-  if (op.kind == OperatorKind::kAttention && op.sizes[1] % op.sizes[2] != 0)
-    return fail(fmt::format("found heads={} kv_heads={}, expected kv_heads to divide heads", op.sizes[1],
-                            op.sizes[2]),
+  if (op.kind == OperatorKind::kAttention) {
+    const auto sizes = op.as<AttentionSizes>();
+    if (sizes.heads % sizes.kv_heads == 0) return {};
+    return fail(fmt::format("found heads={} kv_heads={}, expected kv_heads to divide heads", sizes.heads,
+                            sizes.kv_heads),
                 at);
-  if (op.kind == OperatorKind::kRoute && op.sizes[2] > op.sizes[1])
-    return fail(fmt::format("found experts={} top_k={}, expected top_k to be at most experts", op.sizes[1],
-                            op.sizes[2]),
+  }
+  if (op.kind == OperatorKind::kRoute) {
+    const auto sizes = op.as<RouteSizes>();
+    if (sizes.top_k <= sizes.experts) return {};
+    return fail(fmt::format("found experts={} top_k={}, expected top_k to be at most experts", sizes.experts,
+                            sizes.top_k),
                 at);
-  if (op.kind == OperatorKind::kGroupedProduct && op.sizes[0] > kMaxExperts)
-    return fail(fmt::format("found experts={}, expected at most {}", op.sizes[0], kMaxExperts), at);
+  }
+  if (op.kind == OperatorKind::kGroupedProduct && op.as<GroupedSizes>().experts > kMaxExperts)
+    return fail(
+        fmt::format("found experts={}, expected at most {}", op.as<GroupedSizes>().experts, kMaxExperts), at);
   return {};
 }
 
@@ -81,7 +98,8 @@ Position moved(const Position& at, std::string_view whole, std::string_view part
   return {at.file, at.line, at.column + static_cast<int>(part.data() - whole.data())};
 }
 
-Result<void> read_size(Operator& op, std::string_view item, std::array<bool, 6>& given, const Position& at) {
+Result<void> read_size(Operator& op, std::string_view item, std::array<bool, kMaxSizes>& given,
+                       const Position& at) {
   const auto names = size_names(op.kind);
   const std::size_t equals = item.find('=');
   if (equals == std::string_view::npos)
@@ -100,7 +118,9 @@ Result<void> read_size(Operator& op, std::string_view item, std::array<bool, 6>&
     return fail(fmt::format("found {}={}, expected {}", word, printable(value),
                             flag ? "0 or 1" : "a whole number from 1 to 10^15"),
                 at);
-  op.sizes[i] = *number;
+  FlatSizes sizes = op.flat();
+  sizes[i] = *number;
+  op.set_flat(sizes);
   given[i] = true;
   return {};
 }
@@ -108,43 +128,31 @@ Result<void> read_size(Operator& op, std::string_view item, std::array<bool, 6>&
 }  // namespace
 
 std::span<const std::string_view> size_names(OperatorKind kind) {
-  static constexpr std::string_view product[] = {"m", "k", "n"};
-  static constexpr std::string_view batched[] = {"batch", "m", "k", "n"};
-  static constexpr std::string_view attention[] = {"batch", "heads", "kv_heads", "seq", "head_dim", "causal"};
-  static constexpr std::string_view rows[] = {"rows", "columns"};
-  static constexpr std::string_view table[] = {"tokens", "width", "vocab"};
-  static constexpr std::string_view logits[] = {"tokens", "vocab"};
-  static constexpr std::string_view grouped[] = {"experts", "m", "k", "n"};
-  static constexpr std::string_view sent[] = {"tokens", "width", "top_k"};
-  static constexpr std::string_view routed[] = {"tokens", "experts", "top_k"};
-  static constexpr std::string_view gradient[] = {"k", "n", "grad_bytes"};
-  static constexpr std::string_view states[] = {"parameters", "tensors"};
-  static constexpr std::string_view pointwise[] = {"tokens", "width"};
-  if (is_optimizer(kind)) return states;
+  if (is_optimizer(kind)) return StateSizes::kNames;
   switch (kind) {
     case OperatorKind::kLinear:
-      return product;
+      return LinearSizes::kNames;
     case OperatorKind::kBatchedProduct:
-      return batched;
+      return BatchedSizes::kNames;
     case OperatorKind::kAttention:
-      return attention;
+      return AttentionSizes::kNames;
     case OperatorKind::kSoftmax:
-      return rows;
+      return RowSizes::kNames;
     case OperatorKind::kEmbedding:
-      return table;
+      return EmbeddingSizes::kNames;
     case OperatorKind::kCrossEntropy:
-      return logits;
+      return LogitSizes::kNames;
     case OperatorKind::kGroupedProduct:
-      return grouped;
+      return GroupedSizes::kNames;
     case OperatorKind::kPermute:
     case OperatorKind::kUnpermute:
-      return sent;
+      return SentSizes::kNames;
     case OperatorKind::kRoute:
-      return routed;
+      return RouteSizes::kNames;
     case OperatorKind::kAccumulate:
-      return gradient;
+      return GradientSizes::kNames;
     default:
-      return pointwise;
+      return TokenSizes::kNames;
   }
 }
 
@@ -152,14 +160,14 @@ std::string sizes_text(const Operator& op) {
   std::string text;
   const auto names = size_names(op.kind);
   for (std::size_t i = 0; i < names.size(); ++i)
-    text += fmt::format("{}{}={}", i == 0 ? "" : " ", names[i], op.sizes[i]);
+    text += fmt::format("{}{}={}", i == 0 ? "" : " ", names[i], op.flat()[i]);
   return text;
 }
 
 std::string_view impl_text(const Operator& op) { return name(impl_of(op)); }
 
 Result<void> read_sizes(Operator& op, std::string_view text, const Position& at) {
-  std::array<bool, 6> given{};
+  std::array<bool, kMaxSizes> given{};
   for (const std::string_view item : split(text, ' ')) {
     if (item.empty()) continue;
     TRY(read_size(op, item, given, moved(at, text, item)));

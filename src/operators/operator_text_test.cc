@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "base/text.h"
+#include "operators/optimizer.h"
+#include "operators/product.h"
 
 using namespace foretrain;
 
@@ -21,7 +23,7 @@ TEST_CASE("sizes are read in any order and written in their own") {
   REQUIRE(op);
   CHECK(op->kind == OperatorKind::kLinear);
   CHECK(op->pass == PassKind::kInput);
-  CHECK(op->sizes == std::array<std::int64_t, 6>{1, 2, 3, 0, 0, 0});
+  CHECK(op->as<LinearSizes>() == LinearSizes{.m = 1, .k = 2, .n = 3});
   CHECK(sizes_text(*op) == "m=1 k=2 n=3");
 }
 
@@ -66,11 +68,11 @@ TEST_CASE("words that name more than one thing") {
   // states, 2 + 4 x 2 + 2 x 2 where all are bf16.
   const auto mixed = parse_operator("adamw", "fused", "step", "bf16", "parameters=10 tensors=2");
   REQUIRE(mixed);
-  CHECK(mixed->sizes == std::array<std::int64_t, 6>{10, 2, 4, 2, 4, 4});
+  CHECK(mixed->as<StateSizes>() == StateSizes{10, 2, kMixedStates});
   CHECK(bytes(*mixed).value == 10 * 28);
   const auto narrow = parse_operator("adamw", "fused-bf16", "step", "bf16", "parameters=10 tensors=2");
   REQUIRE(narrow);
-  CHECK(narrow->sizes == std::array<std::int64_t, 6>{10, 2, 2, 2, 2, 0});
+  CHECK(narrow->as<StateSizes>() == StateSizes{10, 2, kNarrowStates});
   CHECK(bytes(*narrow).value == 10 * 14);
   // Gradients that are cast are kept in half precision: 2 bytes read, 4 written.
   const auto cast = parse_operator("cast_grads", "aten", "step", "bf16", "parameters=10 tensors=2");

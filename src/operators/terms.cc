@@ -24,7 +24,7 @@ struct Products {
 };
 
 Products products_of(const Operator& op) {
-  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  const auto size = [&](int i) { return static_cast<double>(op.flat()[static_cast<std::size_t>(i)]); };
   Products p;
   const auto add = [&](double batch, double m, double k, double n) { p.list[p.count++] = {batch, m, k, n}; };
   const bool whole = op.pass == PassKind::kBackward;
@@ -71,8 +71,8 @@ double alignment(std::int64_t size) {
 // Work of the block of 128 queries that sees all keys: where blocks are few, the SM that has it ends last.
 double longest_block(const Operator& op) {
   const double products = op.pass == PassKind::kForward ? 4 : 10;
-  return products * 128 * static_cast<double>(op.sizes[3]) *
-         static_cast<double>(padded_head_dim(op.sizes[4]));
+  return products * 128 * static_cast<double>(op.flat()[3]) *
+         static_cast<double>(padded_head_dim(op.flat()[4]));
 }
 
 // Lists of tensors: the optimizer's operators.
@@ -108,7 +108,7 @@ bool sums_columns(const Operator& op) {
 
 // Where the shape of the kernels (operators/light_kernels.h) decides, and not their bytes alone.
 void add_kernel_terms(Terms& t, const Operator& op, const Gpu& gpu) {
-  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  const auto size = [&](int i) { return static_cast<double>(op.flat()[static_cast<std::size_t>(i)]); };
   const double stream = (bytes(op) / gpu.hbm).value, sms = static_cast<double>(gpu.sms);
   if (takes_lists(op)) {
     const ListKernels list = list_kernels(op, sms);
@@ -180,7 +180,7 @@ Seconds roofline(const Operator& op, const Gpu& gpu) {
 }
 
 Terms physical_terms(const Operator& op, const Gpu& gpu) {
-  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  const auto size = [&](int i) { return static_cast<double>(op.flat()[static_cast<std::size_t>(i)]); };
   const double rate = gpu.rate(op.dtype).value, sms = static_cast<double>(gpu.sms);
   Terms t;
   t.add(1e-6 * op.launches);
@@ -211,7 +211,7 @@ Terms physical_terms(const Operator& op, const Gpu& gpu) {
     return t;
   }
   if (op.kind == OperatorKind::kAttention) {
-    const double pad = static_cast<double>(padded_head_dim(op.sizes[4])) / size(4);
+    const double pad = static_cast<double>(padded_head_dim(op.flat()[4])) / size(4);
     const double padded = flops(op).value * pad / rate;
     const double blocks = size(0) * size(1) * std::ceil(size(3) / 128);
     t.add(padded);
@@ -223,7 +223,7 @@ Terms physical_terms(const Operator& op, const Gpu& gpu) {
     t.add(padded * (n + 1) / n);  // blocks on the diagonal are worked off whole
     t.add(blocks * 128 * 1e-9);   // rows
     t.add(longest_block(op) * sms / rate);
-    t.add(op.sizes[4] > 128 ? padded : 0);  // wide heads: other kernels, or smaller blocks
+    t.add(op.flat()[4] > 128 ? padded : 0);  // wide heads: other kernels, or smaller blocks
     // Gradients of shared keys and values are made for each head of queries, and summed.
     const double queries = size(0) * size(1) * size(3) * size(4) * bytes_of(op.dtype);
     t.add(op.pass != PassKind::kForward && size(1) > size(2) ? queries / gpu.hbm.value : 0);
@@ -256,9 +256,9 @@ void add_product_features(Features& f, const Operator& op, const Gpu& gpu, const
     }
     f.add(log2_of(std::ceil(tiles(products.list[i], kTileShapes[0]) / sms)));
   }
-  f.add(alignment(op.sizes[last - 2]));
-  f.add(alignment(op.sizes[last - 1]), 0.12);
-  f.add(alignment(op.sizes[last]), 0.12);
+  f.add(alignment(op.flat()[last - 2]));
+  f.add(alignment(op.flat()[last - 1]), 0.12);
+  f.add(alignment(op.flat()[last]), 0.12);
   // Of the first product, its output as PyTorch lays it out (dw is n x k): how much more than its work each
   // tiling multiplies.
   Product p = products.list[0];
@@ -270,8 +270,8 @@ void add_product_features(Features& f, const Operator& op, const Gpu& gpu, const
   f.add(std::log2(tiled_work(p.batch, p.m, p.k, p.n, sms, p.deviation).value / (2 * output * p.k)), 0.4);
   for (const PassKind pass : {PassKind::kForward, PassKind::kInput, PassKind::kWeight})
     f.add(op.pass == pass, 0.15);
-  f.add(row_loads(op.sizes[last - 1]), 0.3);
-  f.add(row_loads(op.sizes[last]), 0.3);
+  f.add(row_loads(op.flat()[last - 1]), 0.3);
+  f.add(row_loads(op.flat()[last]), 0.3);
   f.add(row_loads(op), 1.0);
   f.add(op.impl == Impl::kFused, 0.15);
   f.add(std::log2(finely_tiled_work(p.batch, p.m, p.k, p.n, sms, p.deviation).value / (2 * output * p.k)),
@@ -280,7 +280,7 @@ void add_product_features(Features& f, const Operator& op, const Gpu& gpu, const
 
 // Light operators change their kernel from one shape to the next; shapes of one kernel are alike.
 void add_kernel_features(Features& f, const Operator& op, const Gpu& gpu) {
-  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  const auto size = [&](int i) { return static_cast<double>(op.flat()[static_cast<std::size_t>(i)]); };
   if (takes_lists(op)) {
     const ListKernels list = list_kernels(op, static_cast<double>(gpu.sms));
     f.add(log2_of(list.waves), 0.25);
@@ -325,27 +325,27 @@ Features residual_features(const Operator& op, const Gpu& gpu) {
   for (std::size_t i = 0; i < sizes; ++i) {
     const bool is_batch = batched && i == 0;
     const double scale = attention ? kOfAttention[i] : is_batch ? 0.15 : product ? 0 : 0.25;
-    f.add(log2_of(static_cast<double>(op.sizes[i])), scale);
+    f.add(log2_of(static_cast<double>(op.flat()[i])), scale);
   }
   if (product) {
     add_product_features(f, op, gpu, products);
   } else if (attention) {
-    const double blocks = static_cast<double>(op.sizes[0]) * static_cast<double>(op.sizes[1]) *
-                          std::ceil(static_cast<double>(op.sizes[3]) / 128);
-    f.add(static_cast<double>(op.sizes[4]) / static_cast<double>(padded_head_dim(op.sizes[4])), 1);
-    f.add(static_cast<double>(padded_head_dim(op.sizes[4])), 1.0 / 64);
+    const double blocks = static_cast<double>(op.flat()[0]) * static_cast<double>(op.flat()[1]) *
+                          std::ceil(static_cast<double>(op.flat()[3]) / 128);
+    f.add(static_cast<double>(op.flat()[4]) / static_cast<double>(padded_head_dim(op.flat()[4])), 1);
+    f.add(static_cast<double>(padded_head_dim(op.flat()[4])), 1.0 / 64);
     f.add(blocks / sms / std::ceil(blocks / sms), 0.3);
-    f.add(alignment(op.sizes[4]), 0.15);
-    f.add(alignment(op.sizes[3]), 0.03);
-    const double heads = static_cast<double>(op.sizes[1]), kv_heads = static_cast<double>(op.sizes[2]);
-    f.add(log2_of(static_cast<double>(op.sizes[0]) * heads), 0.15);
+    f.add(alignment(op.flat()[4]), 0.15);
+    f.add(alignment(op.flat()[3]), 0.03);
+    const double heads = static_cast<double>(op.flat()[1]), kv_heads = static_cast<double>(op.flat()[2]);
+    f.add(log2_of(static_cast<double>(op.flat()[0]) * heads), 0.15);
     f.add(log2_of(heads / kv_heads), 0.1);
     f.add(heads > kv_heads, 0.2);
     f.add(std::min(log2_of(blocks / sms), 6.0), 0.15);
     f.add(std::log2(1 + longest_block(op) * sms / work), 0.5);
   } else {
-    f.add(log2_of(static_cast<double>(op.sizes[0]) * static_cast<double>(op.sizes[1])));
-    f.add(alignment(op.sizes[1]), 0.08);
+    f.add(log2_of(static_cast<double>(op.flat()[0]) * static_cast<double>(op.flat()[1])));
+    f.add(alignment(op.flat()[1]), 0.08);
     f.add(row_loads(op) < 2, 0.5);
     add_kernel_features(f, op, gpu);
   }

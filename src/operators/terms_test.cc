@@ -4,6 +4,9 @@
 
 #include <cmath>
 
+#include "operators/attention.h"
+#include "operators/product.h"
+
 using namespace foretrain;
 
 namespace {
@@ -17,11 +20,7 @@ Gpu gpu() {
 }
 
 Operator linear(std::int64_t m, std::int64_t k, std::int64_t n, PassKind pass) {
-  Operator op;
-  op.kind = OperatorKind::kLinear;
-  op.pass = pass;
-  op.sizes = {m, k, n};
-  return op;
+  return foretrain::linear({.m = m, .k = k, .n = n}, {.pass = pass});
 }
 
 }  // namespace
@@ -53,20 +52,18 @@ TEST_CASE("Attention pays for the head_dim that kernels are built for") {
 TEST_CASE("One block of queries sees all keys, on one SM") {
   // Two heads of 128 queries: half of the work of all, but a hundred times as long on one SM as on all of
   // them.
-  Operator op;
-  op.kind = OperatorKind::kAttention;
-  op.sizes = {1, 2, 2, 128, 128, 0};
+  const Operator op =
+      attention({.batch = 1, .heads = 2, .kv_heads = 2, .seq = 128, .head_dim = 128, .causal = 0});
   const Terms t = physical_terms(op, gpu());
   CHECK(t.seconds[8] == doctest::Approx(flops(op).value / 2 / (100e12 / 100)));
 }
 
 TEST_CASE("Gradients of shared keys are made for each head of queries") {
-  Operator op;
-  op.kind = OperatorKind::kAttention;
-  op.pass = PassKind::kBackward;
-  op.sizes = {1, 8, 8, 1000, 64, 1};
+  AttentionSizes sizes = {.batch = 1, .heads = 8, .kv_heads = 8, .seq = 1000, .head_dim = 64};
+  Operator op = attention(sizes, {.pass = PassKind::kBackward});
   CHECK(physical_terms(op, gpu()).seconds[10] == 0);
-  op.sizes[2] = 2;
+  sizes.kv_heads = 2;
+  op.set(sizes);
   CHECK(physical_terms(op, gpu()).seconds[10] == doctest::Approx(8 * 1000 * 64 * 2 / 1e12));
   op.pass = PassKind::kForward;
   CHECK(physical_terms(op, gpu()).seconds[10] == 0);
@@ -85,7 +82,7 @@ TEST_CASE("Terms and features have one count a kind and pass, and none is negati
         if (!has_impl(op.kind, op.impl)) continue;
         std::size_t terms = 0, features = 0;
         for (const std::int64_t size : {1, 7, 128, 100000}) {
-          op.sizes = {size, size, size, size, size, of_optimizer ? 4 : 0};
+          op.set_flat({size, size, size, size, size, of_optimizer ? 4 : 0});
           const Terms t = physical_terms(op, gpu());
           const Features f = residual_features(op, gpu());
           REQUIRE(t.count <= kMaxTerms);
@@ -102,9 +99,7 @@ TEST_CASE("Terms and features have one count a kind and pass, and none is negati
 TEST_CASE("A grouped product is a batch of products, and of one expert a linear") {
   for (const PassKind pass : {PassKind::kForward, PassKind::kInput, PassKind::kWeight, PassKind::kBackward}) {
     const Operator plain = linear(3000, 704, 5000, pass);
-    Operator one = plain;
-    one.kind = OperatorKind::kGroupedProduct;
-    one.sizes = {1, 3000, 704, 5000};
+    Operator one = grouped_product({.experts = 1, .m = 3000, .k = 704, .n = 5000}, {.pass = pass});
     const Terms expected = physical_terms(plain, gpu()), found = physical_terms(one, gpu());
     REQUIRE(found.count == expected.count);
     for (std::size_t i = 0; i < found.count; ++i) CHECK(found.seconds[i] == expected.seconds[i]);
@@ -113,32 +108,25 @@ TEST_CASE("A grouped product is a batch of products, and of one expert a linear"
       CHECK(physical_terms(one, gpu()).seconds[i] == expected.seconds[i]);
   }
   // Weight gradients of 4 experts: 5 x 5 tiles of 128 each are a wave of 100 SMs together, and a loop four.
-  Operator op = linear(0, 0, 0, PassKind::kWeight);
-  op.kind = OperatorKind::kGroupedProduct;
-  op.sizes = {4, 4000, 640, 640};
+  Operator op = grouped_product({.experts = 4, .m = 4000, .k = 640, .n = 640}, {.pass = PassKind::kWeight});
   const double wave = 100 * 2.0 * 128 * 128 * 1000 / 100e12;
   CHECK(physical_terms(op, gpu()).seconds[3] == doctest::Approx(wave));
   op.impl = Impl::kEager;
   CHECK(physical_terms(op, gpu()).seconds[3] == doctest::Approx(4 * wave));
   // Forward, rows of 640 in the mean are 5.5 tiles: a second wave.
-  op = linear(0, 0, 0, PassKind::kForward);
-  op.kind = OperatorKind::kGroupedProduct;
-  op.sizes = {4, 2560, 1000, 640};
+  op = grouped_product({.experts = 4, .m = 2560, .k = 1000, .n = 640});
   CHECK(physical_terms(op, gpu()).seconds[3] == doctest::Approx(2 * wave));
 }
 
 TEST_CASE("Features of a grouped product tell its experts, its rows an expert and both sides' alignment") {
-  const auto features = [](std::array<std::int64_t, 6> sizes) {
-    Operator op;
-    op.kind = OperatorKind::kGroupedProduct;
-    op.sizes = sizes;
-    return residual_features(op, gpu());
+  const auto features = [](const GroupedSizes& sizes) {
+    return residual_features(grouped_product(sizes), gpu());
   };
-  const Features base = features({8, 8192, 1024, 1024});
-  for (const std::array<std::int64_t, 6> other : {std::array<std::int64_t, 6>{16, 8192, 1024, 1024},
-                                                  {8, 16384, 1024, 1024},
-                                                  {8, 8192, 1026, 1024},
-                                                  {8, 8192, 1024, 1026}}) {
+  const Features base = features({.experts = 8, .m = 8192, .k = 1024, .n = 1024});
+  for (const GroupedSizes& other : {GroupedSizes{.experts = 16, .m = 8192, .k = 1024, .n = 1024},
+                                    {.experts = 8, .m = 16384, .k = 1024, .n = 1024},
+                                    {.experts = 8, .m = 8192, .k = 1026, .n = 1024},
+                                    {.experts = 8, .m = 8192, .k = 1024, .n = 1026}}) {
     const Features changed = features(other);
     double distance = 0;  // as a smooth residual sees it
     for (std::size_t i = 0; i < base.count; ++i)

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "operators/product.h"
+
 using namespace foretrain;
 
 namespace {
@@ -15,7 +17,7 @@ CostReport example() {
   report.gpu.hbm = gigabytes_per_second(1000);
   report.profile = "analytic";
   CostRow row;
-  row.op = {OperatorKind::kLinear, Impl::kAten, PassKind::kForward, Dtype::kBf16, 1, {1000, 1000, 1000}};
+  row.op = linear({.m = 1000, .k = 1000, .n = 1000});
   row.cost.gpu = microseconds(400);
   row.cost.host = microseconds(6);
   report.rows = {row};

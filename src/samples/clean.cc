@@ -66,7 +66,7 @@ using Rows = std::vector<Row*>;
 // Operands once each, however many kernels share the work.
 double least_bytes(Operator op) {
   const double a = bytes_of(op.dtype);
-  const auto size = [&](int i) { return static_cast<double>(op.sizes[static_cast<std::size_t>(i)]); };
+  const auto size = [&](int i) { return static_cast<double>(op.flat()[static_cast<std::size_t>(i)]); };
   const bool forward = op.pass == PassKind::kForward;
   switch (op.kind) {
     case OperatorKind::kLinear:
@@ -104,7 +104,7 @@ Row make_row(const Sample& sample, const Gpu& gpu) {
   const double beyond_cache = std::max(0.0, least - gpu.l2.value) / gpu.hbm.value;
   if (row.seconds < (1 - kMargin) * std::max(compute, beyond_cache)) row.reason = Reason::kImpossible;
   for (std::size_t i = 0; i < row.place.size(); ++i)
-    row.place[i] = std::log2(static_cast<double>(std::max<std::int64_t>(sample.op.sizes[i], 1)));
+    row.place[i] = std::log2(static_cast<double>(std::max<std::int64_t>(sample.op.flat()[i], 1)));
   return row;
 }
 
@@ -253,7 +253,9 @@ std::optional<double> growth_along(std::span<Row* const> rows, std::size_t size)
   std::unordered_map<Operator, std::vector<const Row*>> lines;
   for (const Row* row : rows) {
     Operator op = row->sample->op;
-    op.sizes[size] = 0;
+    FlatSizes others = op.flat();
+    others[size] = 0;
+    op.set_flat(others);
     lines[op].push_back(row);
   }
   std::vector<double> slopes;

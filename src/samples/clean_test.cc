@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operators/experts.h"
+#include "operators/pointwise.h"
+#include "operators/product.h"
+
 using namespace foretrain;
 
 namespace {
@@ -28,7 +32,8 @@ double gelu_us(std::int64_t tokens, std::int64_t width, PassKind pass = PassKind
 
 Sample gelu(std::int64_t tokens, std::int64_t width, double us, PassKind pass = PassKind::kForward) {
   Sample sample;
-  sample.op = {OperatorKind::kGelu, Impl::kFused, pass, Dtype::kBf16, 1, {tokens, width}};
+  sample.op = pointwise(OperatorKind::kGelu, {.tokens = tokens, .width = width},
+                        {.impl = Impl::kFused, .pass = pass});
   sample.us = us;
   return sample;
 }
@@ -83,7 +88,7 @@ TEST_CASE("faster than the roofline is impossible, unless the cache holds the op
 
 TEST_CASE("a product is held to its FLOPs") {
   Sample sample;
-  sample.op = {OperatorKind::kLinear, Impl::kAten, PassKind::kBackward, Dtype::kBf16, 1, {4096, 4096, 4096}};
+  sample.op = linear({.m = 4096, .k = 4096, .n = 4096}, {.pass = PassKind::kBackward});
   sample.us = 2700;  // 4 x 4096^3 FLOPs at 100 TFLOP/s take 2749 us
   CHECK(clean({sample}, test_gpu()).kept.size() == 1);
   sample.us = 2400;
@@ -97,26 +102,24 @@ TEST_CASE("operators of experts are held to what no kernel does without") {
     sample.us = us;
     return clean({sample}, test_gpu()).kept.size() == 1;
   };
-  const auto op = [](OperatorKind kind, std::array<std::int64_t, 6> sizes,
-                     PassKind pass = PassKind::kForward) {
-    return Operator{kind, Impl::kEager, pass, Dtype::kBf16, 1, sizes};
-  };
+  const Variant eager = {.impl = Impl::kEager};
   // 2 x 4096^3 FLOPs at 100 TFLOP/s: 1374 us.
-  const Operator dense = op(OperatorKind::kGroupedProduct, {8, 4096, 4096, 4096});
+  const Operator dense = grouped_product({.experts = 8, .m = 4096, .k = 4096, .n = 4096}, eager);
   CHECK(kept(dense, 1300));
   CHECK_FALSE(kept(dense, 1200));
   // 64 rows over 64 experts reach 1 - 1/e of them: 0.63 x 64 matrices of 33.5 MB, 1357 us, not all of 2147.
-  const Operator sparse = op(OperatorKind::kGroupedProduct, {64, 64, 4096, 4096});
+  const Operator sparse = grouped_product({.experts = 64, .m = 64, .k = 4096, .n = 4096}, eager);
   CHECK(kept(sparse, 1300));
   CHECK_FALSE(kept(sparse, 1150));
   // A permutation reads 16384 x 1024 and writes four times as much: 167.8 us. Eager, it moves more.
-  const Operator permute = op(OperatorKind::kPermute, {16384, 1024, 4}, PassKind::kBackward);
-  CHECK(kept(permute, 160));
-  CHECK_FALSE(kept(permute, 140));
+  const Operator sent = permute({.tokens = 16384, .width = 1024, .top_k = 4},
+                                {.impl = Impl::kEager, .pass = PassKind::kBackward});
+  CHECK(kept(sent, 160));
+  CHECK_FALSE(kept(sent, 140));
   // A route reads its logits: 2^20 x 64 of them take 134 us, whatever it keeps for its backward.
-  const Operator route = op(OperatorKind::kRoute, {1 << 20, 64, 2});
-  CHECK(kept(route, 130));
-  CHECK_FALSE(kept(route, 110));
+  const Operator routed = route({.tokens = 1 << 20, .experts = 64, .top_k = 2}, eager);
+  CHECK(kept(routed, 130));
+  CHECK_FALSE(kept(routed, 110));
 }
 
 TEST_CASE("backward times that equal the forward's are copies, a few by chance are not") {
@@ -136,7 +139,7 @@ TEST_CASE("backward times that equal the forward's are copies, a few by chance a
 TEST_CASE("times that do not grow with one of the sizes reject the group") {
   // By width only: what is far above the roofline for few tokens, and below it for many, says nothing.
   auto samples = sound_group();
-  for (Sample& s : samples) s.us = 0.11 * static_cast<double>(s.op.sizes[1]);
+  for (Sample& s : samples) s.us = 0.11 * static_cast<double>(s.op.as<TokenSizes>().width);
   const CleanResult result = clean(samples, test_gpu());
   CHECK(result.kept.empty());
   CHECK(count(result, "flat") > samples.size() / 2);
@@ -145,12 +148,16 @@ TEST_CASE("times that do not grow with one of the sizes reject the group") {
 TEST_CASE("rows of a kernel that counts half of its work are flat, those below them sound") {
   auto samples = sound_group();
   const std::int64_t split = 1 << 27;
+  const auto elements = [](const Operator& op) {
+    const auto sizes = op.as<TokenSizes>();
+    return sizes.tokens * sizes.width;
+  };
   std::size_t halved = 0;
   for (Sample& s : samples)
-    if (s.op.sizes[0] * s.op.sizes[1] > split) s.us *= 0.5, ++halved;
+    if (elements(s.op) > split) s.us *= 0.5, ++halved;
   REQUIRE(halved > 10);
   const CleanResult result = clean(samples, test_gpu());
-  for (const Sample& s : result.kept) CHECK(s.op.sizes[0] * s.op.sizes[1] <= split);
+  for (const Sample& s : result.kept) CHECK(elements(s.op) <= split);
   CHECK(result.rejected.size() == halved);
 }
 

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "operators/optimizer.h"
+
 namespace foretrain {
 namespace {
 
@@ -17,9 +19,9 @@ constexpr double kFasterThanMemory = 1.1;
 
 using Line = std::array<double, 3>;  // us: always, a byte, a tensor
 
-Line columns(const Sample& sample) {
-  return {1.0, bytes(sample.op).value, static_cast<double>(sample.op.sizes[1])};
-}
+double tensors(const Sample& sample) { return static_cast<double>(sample.op.as<StateSizes>().tensors); }
+
+Line columns(const Sample& sample) { return {1.0, bytes(sample.op).value, tensors(sample)}; }
 
 double on_line(const Line& line, const Sample& sample) {
   const Line x = columns(sample);
@@ -67,9 +69,8 @@ double take_off_host_share(std::span<Sample* const> samples, const Gpu& gpu) {
     return 0;
   const auto [few, most] =
       std::minmax_element(samples.begin(), samples.end(),
-                          [](const Sample* a, const Sample* b) { return a->op.sizes[1] < b->op.sizes[1]; });
-  if (static_cast<double>((*most)->op.sizes[1]) < kLeastRange * static_cast<double>((*few)->op.sizes[1]))
-    return 0;
+                          [](const Sample* a, const Sample* b) { return tensors(*a) < tensors(*b); });
+  if (tensors(**most) < kLeastRange * tensors(**few)) return 0;
   const std::optional<Line> line = fit_line(samples);
   if (!line || (*line)[2] < kMostOnGpu) return 0;
   if ((*line)[1] * 1e-6 * gpu.hbm.value * kFasterThanMemory < 1) return 0;
@@ -83,7 +84,7 @@ double take_off_host_share(std::span<Sample* const> samples, const Gpu& gpu) {
   for (Sample* sample : samples) {
     // A row below the line keeps what the line gives its bytes at least in part, so that cleaning can judge
     // it.
-    const double host = (*line)[2] * static_cast<double>(sample->op.sizes[1]);
+    const double host = (*line)[2] * tensors(*sample);
     sample->us = std::max(sample->us - host, 0.01 * sample->us);
   }
   return (*line)[2];

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "operators/optimizer.h"
 #include "samples/clean.h"
 
 using namespace foretrain;
@@ -21,11 +22,8 @@ std::vector<Sample> spans(double host, double share = 0.8) {
   for (std::int64_t tensors = 24; tensors <= 144; tensors += 12)
     for (std::int64_t millions = 20; millions <= 1280; millions *= 2) {
       Sample sample;
-      sample.op.kind = OperatorKind::kAdamw;
-      sample.op.impl = Impl::kFused;
-      sample.op.pass = PassKind::kStep;
-      sample.op.dtype = Dtype::kFp16;
-      sample.op.sizes = {millions * 1'000'000, tensors, 4, 2, 4, 4};
+      sample.op = optimizer(OperatorKind::kAdamw, {millions * 1'000'000, tensors, kMixedStates},
+                            {.impl = Impl::kFused, .pass = PassKind::kStep, .dtype = Dtype::kFp16});
       sample.us = 10 + bytes(sample.op).value / (share * 1e6) + host * static_cast<double>(tensors);
       samples.push_back(sample);
     }
@@ -60,7 +58,8 @@ TEST_CASE("samples stay as they are where the line is no host's") {
   few.resize(39);
   stay(few);
   std::vector<Sample> equal = spans(40);
-  for (Sample& sample : equal) sample.op.sizes[1] = 24;
+  for (Sample& sample : equal)
+    sample.op.set(StateSizes{sample.op.as<StateSizes>().parameters, 24, kMixedStates});
   stay(equal);
   std::vector<Sample> apart = spans(40);
   apart.front().host_us = 900;

@@ -10,7 +10,9 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "operators/attention.h"
 #include "operators/operator_text.h"
+#include "operators/optimizer.h"
 #include "spec/choice.h"
 
 namespace foretrain {
@@ -185,15 +187,18 @@ std::optional<Operator> make_operator(const Table& table, Dtype dtype, const Sha
   op.kind = table.kind;
   op.impl = table.impl;
   op.dtype = dtype;
-  if (op.kind == OperatorKind::kAdamw) op.sizes = {0, 0, 4, 2, 4, 4};
+  if (op.kind == OperatorKind::kAdamw)
+    op.set(StateSizes{.parameters = 0, .tensors = 0, .widths = kMixedStates});
+  FlatSizes whole = op.flat();
   const bool by_heads = table.columns == kScores || table.columns == kRows;
   if (by_heads && shape.heads() != std::floor(shape.heads())) return std::nullopt;
-  const Sizes sizes = table.sizes(shape);
+  const Sizes found = table.sizes(shape);
   for (std::size_t i = 0; i < size_names(op.kind).size(); ++i) {
-    const bool flag = op.kind == OperatorKind::kAttention && i == 5;
-    if (sizes[i] != std::floor(sizes[i]) || sizes[i] > 1e15 || (sizes[i] < 1 && !flag)) return std::nullopt;
-    op.sizes[i] = static_cast<std::int64_t>(sizes[i]);
+    const bool flag = op.kind == OperatorKind::kAttention && i == kCausalSize;
+    if (found[i] != std::floor(found[i]) || found[i] > 1e15 || (found[i] < 1 && !flag)) return std::nullopt;
+    whole[i] = static_cast<std::int64_t>(found[i]);
   }
+  op.set_flat(whole);
   return op;
 }
 

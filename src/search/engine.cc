@@ -318,9 +318,9 @@ class Searcher {
     };
     for (std::size_t c = rank; c < found.size(); c += ranks) {
       const Found& f = found[c];
-      const std::uint64_t sizes[] = {f.kept.size(), f.evaluated.size(), f.stopped};
+      const std::uint64_t lengths[] = {f.kept.size(), f.evaluated.size(), f.stopped};
       put(&f.counts, sizeof f.counts);
-      put(sizes, sizeof sizes);
+      put(lengths, sizeof lengths);
       put(f.kept.data(), f.kept.size() * sizeof(ScoredPlan));
       put(f.evaluated.data(), f.evaluated.size() * sizeof(ScoredPlan));
     }
@@ -336,12 +336,12 @@ class Searcher {
       };
       for (std::size_t c = r; c < found.size(); c += ranks) {
         Found& f = found[c];
-        std::uint64_t sizes[3] = {};
+        std::uint64_t lengths[3] = {};
         get(&f.counts, sizeof f.counts);
-        get(sizes, sizeof sizes);
-        f.kept.resize(sizes[0]);
-        f.evaluated.resize(sizes[1]);
-        f.stopped = sizes[2] != 0;
+        get(lengths, sizeof lengths);
+        f.kept.resize(lengths[0]);
+        f.evaluated.resize(lengths[1]);
+        f.stopped = lengths[2] != 0;
         get(f.kept.data(), f.kept.size() * sizeof(ScoredPlan));
         get(f.evaluated.data(), f.evaluated.size() * sizeof(ScoredPlan));
       }

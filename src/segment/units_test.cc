@@ -10,13 +10,13 @@ using namespace foretrain;
 
 namespace {
 
-// Prices operators by their sizes: sizes[0] us on the GPU, sizes[1] us on the host.
+// Prices operators by their first two sizes: so many us on the GPU, so many on the host.
 class Priced final : public CostSource {
  public:
   OperatorCost cost(const Operator& op) const override {
     OperatorCost cost;
-    cost.gpu = microseconds(static_cast<double>(op.sizes[0]));
-    cost.host = microseconds(static_cast<double>(op.sizes[1]));
+    cost.gpu = microseconds(static_cast<double>(op.flat().at(0)));
+    cost.host = microseconds(static_cast<double>(op.flat().at(1)));
     return cost;
   }
 };
@@ -38,7 +38,7 @@ const Network& two_ranks() {
 
 Task work(std::int64_t gpu_us, std::int64_t host_us = 0) {
   Task task;
-  task.op.sizes = {gpu_us, host_us};
+  task.op.set_flat({gpu_us, host_us});
   return task;
 }
 

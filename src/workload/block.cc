@@ -3,6 +3,11 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "operators/attention.h"
+#include "operators/embedding.h"
+#include "operators/pointwise.h"
+#include "operators/product.h"
+#include "operators/softmax.h"
 
 namespace foretrain {
 namespace {
@@ -132,15 +137,17 @@ class StepWriter {
     double stats = 8.0 * static_cast<double>(tokens);  // mean and deviation of a row, fp32
     switch (entry.kind) {
       case OperatorKind::kLinear:
-        step.op.sizes = {tokens, width(entry.in), width(entry.out)};
+        step.op.set(LinearSizes{.m = tokens, .k = width(entry.in), .n = width(entry.out)});
         // A gathered input can be dropped and gathered again: then only this rank's share is kept.
         if (entered_ && c.sp_gather_again) inputs /= static_cast<double>(c.tp);
         entered_ = false;
         break;
       case OperatorKind::kBatchedProduct: {
         const bool makes_scores = entry.out == Width::kScores;
-        step.op.sizes = {c.micro_batch * heads, c.seq, makes_scores ? block_.head_dim : c.seq,
-                         makes_scores ? c.seq : block_.head_dim};
+        step.op.set(BatchedSizes{.batch = c.micro_batch * heads,
+                                 .m = c.seq,
+                                 .k = makes_scores ? block_.head_dim : c.seq,
+                                 .n = makes_scores ? c.seq : block_.head_dim});
         const double scores = static_cast<double>(c.micro_batch * heads * c.seq * c.seq);
         const double values = static_cast<double>(tokens * width(Width::kKv));
         inputs = makes_scores ? static_cast<double>(tokens * width(Width::kQk)) : scores + values;
@@ -150,23 +157,28 @@ class StepWriter {
         break;
       }
       case OperatorKind::kAttention:
-        step.op.sizes = {c.micro_batch, heads,           entry.masked ? heads : kv_heads,
-                         c.seq,         block_.head_dim, entry.masked ? 0 : 1};
+        step.op.set(AttentionSizes{.batch = c.micro_batch,
+                                   .heads = heads,
+                                   .kv_heads = entry.masked ? heads : kv_heads,
+                                   .seq = c.seq,
+                                   .head_dim = block_.head_dim,
+                                   .causal = entry.masked ? 0 : 1});
         inputs = static_cast<double>(tokens * (entry.masked ? 3 * width(Width::kQ) : width(Width::kQkv)));
         outputs = static_cast<double>(tokens * width(Width::kQ));
         stats = 4.0 * static_cast<double>(c.micro_batch * heads * c.seq);
         break;
       case OperatorKind::kEmbedding:
-        step.op.sizes = {tokens, model_.hidden, width(Width::kVocab)};
+        step.op.set(EmbeddingSizes{.tokens = tokens, .width = model_.hidden, .vocab = width(Width::kVocab)});
         inputs = 8.0 / a * static_cast<double>(tokens);  // token numbers, int64
         break;
       case OperatorKind::kCrossEntropy:
-        step.op.sizes = {tokens, width(Width::kVocab)};
+        step.op.set(LogitSizes{.tokens = tokens, .vocab = width(Width::kVocab)});
         break;
       case OperatorKind::kRope: {
         // Rotation touches a fraction of each head of q and k.
         const double rotated = static_cast<double>(width(entry.in)) * model_.rotary_fraction;
-        step.op.sizes = {tokens, std::max<std::int64_t>(static_cast<std::int64_t>(rotated), 1)};
+        step.op.set(TokenSizes{.tokens = tokens,
+                               .width = std::max<std::int64_t>(static_cast<std::int64_t>(rotated), 1)});
         break;
       }
       default: {
@@ -177,7 +189,10 @@ class StepWriter {
           columns = block_.head_dim;
           stats = 8.0 * static_cast<double>(rows);
         }
-        step.op.sizes = {rows, columns};
+        if (entry.kind == OperatorKind::kSoftmax)
+          step.op.set(RowSizes{.rows = rows, .columns = columns});
+        else
+          step.op.set(TokenSizes{.tokens = rows, .width = columns});
         inputs = outputs = static_cast<double>(rows * columns);
         if (entry.kind == OperatorKind::kSwiglu || entry.kind == OperatorKind::kGeglu) inputs *= 2;
         break;
@@ -225,11 +240,9 @@ class StepWriter {
   // piece unless the rotation is one kernel.
   void add_rejoin(const PartOperator& rope, std::int64_t tokens) {
     Step copy;
-    copy.op.kind = OperatorKind::kCopy;
-    if (rope.impl != Impl::kFused) copy.op.impl = Impl::kEager;
-    copy.op.dtype = choices_.precision;
-    copy.op.sizes = {tokens, width(rope.in)};
-    copy.op.launches = 2;
+    const Impl impl = rope.impl == Impl::kFused ? Impl::kAten : Impl::kEager;
+    copy.op = pointwise(OperatorKind::kCopy, {.tokens = tokens, .width = width(rope.in)},
+                        {.impl = impl, .dtype = choices_.precision, .launches = 2});
     copy.launches = {2, 2, 0};
     steps_.push_back(copy);
   }

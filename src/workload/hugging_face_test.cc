@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "operators/attention.h"
+#include "operators/pointwise.h"
+#include "operators/product.h"
 #include "spec/catalog.h"
 #include "workload/block.h"
 #include "workload/workload.h"
@@ -93,12 +96,12 @@ TEST_CASE("Norms of queries and keys keep six bytes an element and have rows of 
   model.qk_norm = true;
   const double heads = 16 + 4;
   CHECK(layer_bytes(model, "hf-eager") == plain + kTokens * heads * (6 * 64 + 8));
-  std::vector<std::array<std::int64_t, 6>> sizes;
+  std::vector<TokenSizes> norms;
   for (const Operator& op : operators(work_of(model, "hf-eager", Chunk{1, false, false}).forward))
-    if (op.kind == OperatorKind::kRmsnorm) sizes.push_back(op.sizes);
-  REQUIRE(sizes.size() == 4);
-  CHECK(sizes[1] == std::array<std::int64_t, 6>{16 * kSeq, 64});
-  CHECK(sizes[2] == std::array<std::int64_t, 6>{4 * kSeq, 64});
+    if (op.kind == OperatorKind::kRmsnorm) norms.push_back(op.as<TokenSizes>());
+  REQUIRE(norms.size() == 4);
+  CHECK(norms[1] == TokenSizes{.tokens = 16 * kSeq, .width = 64});
+  CHECK(norms[2] == TokenSizes{.tokens = 4 * kSeq, .width = 64});
   const Stack stack = Catalog().stack("hf-eager").value();
   const auto share = [&] { return parameter_share(model, stack, 1, Chunk{4, true, true}, true).elements; };
   CHECK(share() == parameters(model));
@@ -138,7 +141,7 @@ TEST_CASE("Compiled products are padded to eight columns") {
     const auto all = operators(work_of(model, name, Chunk{1, false, true}).forward);
     std::int64_t most = 0;
     for (const Operator& op : all)
-      if (op.kind == OperatorKind::kLinear) most = std::max(most, op.sizes[2]);
+      if (op.kind == OperatorKind::kLinear) most = std::max(most, op.as<LinearSizes>().n);
     return most;
   };
   CHECK(columns("hf-eager") == 50257);
@@ -148,11 +151,14 @@ TEST_CASE("Compiled products are padded to eight columns") {
 TEST_CASE("A mask in memory computes whole squares for every query head") {
   const auto attention = [](const char* name) {
     for (const Operator& op : operators(work_of(llama(), name, Chunk{1, false, false}).forward))
-      if (op.kind == OperatorKind::kAttention) return op.sizes;
-    return std::array<std::int64_t, 6>{};
+      if (op.kind == OperatorKind::kAttention) return op.as<AttentionSizes>();
+    return AttentionSizes{};
   };
-  CHECK(attention("hf-eager") == std::array<std::int64_t, 6>{1, 16, 4, kSeq, 64, 1});
-  CHECK(attention("hf-compile") == std::array<std::int64_t, 6>{1, 16, 16, kSeq, 64, 0});
+  AttentionSizes sizes = {.batch = 1, .heads = 16, .kv_heads = 4, .seq = kSeq, .head_dim = 64};
+  CHECK(attention("hf-eager") == sizes);
+  sizes.kv_heads = 16;
+  sizes.causal = 0;
+  CHECK(attention("hf-compile") == sizes);
 }
 
 TEST_CASE("Recomputation that stops early leaves out the product that ends a block, and the residual") {

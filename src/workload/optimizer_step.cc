@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "operators/optimizer.h"
 #include "workload/host_work.h"
 #include "workload/workload.h"
 
@@ -38,18 +39,19 @@ Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_
     repeat.tasks.push_back(host_task(Direction::kForward, stack.host.calls_per_step, true));
   for (const PartOperator& entry : stack.parts.optimizer) {
     Task task;
-    task.op.kind = entry.kind;
-    task.op.impl = entry.impl;
-    task.op.pass = PassKind::kStep;
-    task.op.dtype = format.precision;
-    task.op.launches = static_cast<std::int32_t>(entry.launches[0]);
-    const std::int64_t touched = entry.kind == OperatorKind::kZeroGrads ? elements : owned;
-    task.op.sizes = {touched,
-                     tensors,
-                     size(format.grad_dtype),
-                     size(format.precision),
-                     format.moment_width,
-                     format.master ? 4 : 0};
+    const StateSizes sizes = {
+        .parameters = entry.kind == OperatorKind::kZeroGrads ? elements : owned,
+        .tensors = tensors,
+        .widths = {.grad = size(format.grad_dtype),
+                   .weight = size(format.precision),
+                   .moment = format.moment_width,
+                   .master = format.master ? 4 : 0},
+    };
+    task.op = optimizer(entry.kind, sizes,
+                        {.impl = entry.impl,
+                         .pass = PassKind::kStep,
+                         .dtype = format.precision,
+                         .launches = static_cast<std::int32_t>(entry.launches[0])});
     task.times = entry.times;
     repeat.tasks.push_back(task);
   }

@@ -1,5 +1,8 @@
 #include "workload/task_writer.h"
 
+#include "operators/optimizer.h"
+#include "operators/product.h"
+
 namespace foretrain {
 namespace {
 
@@ -118,16 +121,15 @@ void TaskWriter::operator_backward(const std::vector<Step>& steps, std::size_t i
 void TaskWriter::accumulate(const Step& step) {
   const bool wider = bytes_of(choices_.grad_dtype) > bytes_of(choices_.precision);
   if (fused_accumulation_ || !(wider || choices_.accumulates)) return;
-  add_accumulate(step.op.sizes[1], step.op.sizes[2], bytes_of(choices_.grad_dtype), step.times);
+  const auto weight = step.op.as<LinearSizes>();
+  add_accumulate(weight.k, weight.n, bytes_of(choices_.grad_dtype), step.times);
 }
 
 void TaskWriter::add_accumulate(std::int64_t k, std::int64_t n, double bytes, std::int64_t times) {
   Task task;
   task.direction = Direction::kWeight;
-  task.op.kind = OperatorKind::kAccumulate;
-  task.op.pass = PassKind::kWeight;
-  task.op.dtype = choices_.precision;
-  task.op.sizes = {k, n, static_cast<std::int64_t>(bytes)};
+  task.op = foretrain::accumulate({.k = k, .n = n, .grad_bytes = static_cast<std::int64_t>(bytes)},
+                                  {.pass = PassKind::kWeight, .dtype = choices_.precision});
   task.times = times;
   tasks_.push_back(task);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "operators/pointwise.h"
+
 namespace foretrain {
 
 UnitSharding unit_sharding(const Plan& plan, const Stack& stack) {
@@ -67,10 +69,8 @@ Bytes UnitWriter::weight_bytes(std::int64_t elements) const {
 void UnitWriter::copy(std::vector<Task>& tasks, std::int64_t elements) const {
   if (stack_.data_parallel.gradient_copies == 0) return;
   Task task;
-  task.op.kind = OperatorKind::kCopy;
-  task.op.pass = PassKind::kForward;
-  task.op.dtype = choices_.precision;
-  task.op.sizes = {(elements + model_.hidden - 1) / model_.hidden, model_.hidden};
+  const TokenSizes sizes = {.tokens = (elements + model_.hidden - 1) / model_.hidden, .width = model_.hidden};
+  task.op = pointwise(OperatorKind::kCopy, sizes, {.dtype = choices_.precision});
   task.times = stack_.data_parallel.gradient_copies;
   task.direction = Direction::kWeight;
   tasks.push_back(task);

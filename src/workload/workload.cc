@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "operators/product.h"
 #include "workload/block.h"
 #include "workload/host_work.h"
 #include "workload/task_writer.h"
@@ -33,10 +34,12 @@ Bytes held_for_weight(const std::vector<Step>& steps, const Choices& choices) {
     if (step.kind != Step::Kind::kOperator || step.op.kind != OperatorKind::kLinear || !step.has_backward ||
         step.launches[2] == 0)
       continue;
-    const auto size = [&](std::size_t k) { return static_cast<double>(step.op.sizes[k]); };
+    const auto sizes = step.op.as<LinearSizes>();
+    const double m = static_cast<double>(sizes.m), k = static_cast<double>(sizes.k);
+    const double n = static_cast<double>(sizes.n);
     const bool gathered = i > 0 && steps[i - 1].kind == Step::Kind::kEnter && choices.sp_gather_again;
-    const double input = size(0) * size(1) / (gathered ? static_cast<double>(choices.tp) : 1.0);
-    sum += bytes_of(step.op.dtype) * (input + size(0) * size(2) * static_cast<double>(step.times));
+    const double input = m * k / (gathered ? static_cast<double>(choices.tp) : 1.0);
+    sum += bytes_of(step.op.dtype) * (input + m * n * static_cast<double>(step.times));
   }
   return Bytes(sum);
 }

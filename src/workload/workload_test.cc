@@ -6,6 +6,8 @@
 #include <map>
 #include <numeric>
 
+#include "operators/attention.h"
+#include "operators/optimizer.h"
 #include "spec/catalog.h"
 #include "workload/block.h"
 
@@ -358,7 +360,7 @@ TEST_CASE("Moments of eight bits are moved with their scales") {
 TEST_CASE("ZeRO 1 updates its shard and zeroes every gradient") {
   const Pass pass = build_optimizer(stack("megatron"), {}, 1000, 125, 10);
   for (const Task& task : pass.repeats.front().tasks)
-    CHECK(task.op.sizes[0] == (task.op.kind == OperatorKind::kZeroGrads ? 1000 : 125));
+    CHECK(task.op.as<StateSizes>().parameters == (task.op.kind == OperatorKind::kZeroGrads ? 1000 : 125));
 }
 
 TEST_CASE("Flash attention saves no scores; grouped-query heads shrink keys and values") {
@@ -371,7 +373,8 @@ TEST_CASE("Flash attention saves no scores; grouped-query heads shrink keys and 
   for (const Task& task : work.forward.repeats.front().tasks)
     if (task.op.kind == OperatorKind::kAttention) {
       seen = true;
-      CHECK(task.op.sizes == std::array<std::int64_t, 6>{1, 16, 4, 2048, 64, 1});
+      CHECK(task.op.as<AttentionSizes>() ==
+            AttentionSizes{.batch = 1, .heads = 16, .kv_heads = 4, .seq = 2048, .head_dim = 64});
       CHECK(task.saved.value == 4.0 * 16 * 2048);  // the log-sum-exp of each row
     }
   CHECK(seen);

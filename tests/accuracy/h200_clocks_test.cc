@@ -8,6 +8,7 @@
 #include <span>
 
 #include "cost/profile_store.h"
+#include "operators/product.h"
 #include "spec/catalog.h"
 
 using namespace foretrain;
@@ -76,8 +77,7 @@ Errors errors_on(std::span<const Measured> rows) {
   std::printf("product            share   us  here  error   MHz  here  at full clock\n");
   Errors mean;
   for (const Measured& row : rows) {
-    Operator op;
-    op.sizes = {row.m, row.k, row.n};
+    const Operator op = linear({.m = row.m, .k = row.k, .n = row.n});
     const OperatorCost product = choice->costs->cost(op);
     PowerLoad load;
     add(load, product);

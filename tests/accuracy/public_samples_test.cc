@@ -8,6 +8,10 @@
 #include <set>
 #include <string>
 
+#include "operators/attention.h"
+#include "operators/pointwise.h"
+#include "operators/product.h"
+#include "operators/softmax.h"
 #include "samples/clean.h"
 #include "samples/collective_clean.h"
 #include "samples/published.h"
@@ -75,7 +79,8 @@ void check_rope(const Site& site) {
     for (const Sample& s : site.cleaned.kept) {
       if (operator_label(s.op) != "rope aten " + pass + " fp16") continue;
       CHECK(s.us > 2 * 210);
-      const double elements = static_cast<double>(s.op.sizes[0] * s.op.sizes[1]);
+      const auto sizes = s.op.as<TokenSizes>();
+      const double elements = static_cast<double>(sizes.tokens * sizes.width);
       const double slowness = s.us / elements;
       if (elements > 64e6 && elements < 96e6) small += slowness, ++n_small;
       if (elements > 128e6 && elements < 192e6) large += slowness, ++n_large;
@@ -105,9 +110,10 @@ TEST_CASE("samples are imported as what they are") {
     std::size_t narrow = 0;
     for (const Sample& s : site.imported.samples) {
       // Timed without a mask.
-      if (s.op.kind == OperatorKind::kAttention) CHECK(s.op.sizes[5] == 0);
+      if (s.op.kind == OperatorKind::kAttention) CHECK(s.op.as<AttentionSizes>().causal == 0);
       // linear2 without tensor parallelism alone (A100) is no operator of its own: the others fill the gap.
-      narrow += s.op.kind == OperatorKind::kLinear && s.op.sizes[1] < s.op.sizes[2] / 4;
+      if (s.op.kind == OperatorKind::kLinear)
+        narrow += s.op.as<LinearSizes>().k < s.op.as<LinearSizes>().n / 4;
     }
     CHECK(narrow > 1000);
     CHECK(site.all.contains("linear aten fwd fp16"));
@@ -150,11 +156,15 @@ TEST_CASE("the known faults of the GH200 samples are found, and little else") {
   std::size_t below = 0;
   for (const Sample& s : site.cleaned.kept) {
     const bool forward = s.op.pass == PassKind::kForward;
-    const auto elements = s.op.sizes[0] * s.op.sizes[1];
-    if (s.op.kind == OperatorKind::kGelu || (s.op.kind == OperatorKind::kMaskedFill && forward))
-      CHECK(elements <= 1 << 30);
+    if (s.op.kind == OperatorKind::kGelu || (s.op.kind == OperatorKind::kMaskedFill && forward)) {
+      const auto sizes = s.op.as<TokenSizes>();
+      CHECK(sizes.tokens * sizes.width <= 1 << 30);
+    }
     if (s.op.kind == OperatorKind::kMaskedFill && forward) ++below;
-    if (s.op.kind == OperatorKind::kCrossEntropy && !forward) CHECK(elements <= 11 * (1 << 27));
+    if (s.op.kind == OperatorKind::kCrossEntropy && !forward) {
+      const auto sizes = s.op.as<LogitSizes>();
+      CHECK(sizes.tokens * sizes.vocab <= 11 * (1 << 27));
+    }
   }
   CHECK(below > 3500);
   std::set<std::string> named = unusable;

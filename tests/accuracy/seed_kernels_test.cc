@@ -11,6 +11,7 @@
 #include <string>
 
 #include "cost/profile_store.h"
+#include "operators/product.h"
 #include "seed_runs.h"
 #include "workload/workload.h"
 
@@ -42,8 +43,8 @@ std::string group_of_kernel(const std::string& kernel) {
 std::string group_of(const Operator& op, const Model& model, std::int64_t tp) {
   switch (op.kind) {
     case OperatorKind::kLinear:
-      if (op.sizes[2] == 3 * model.hidden / tp) return "product qkv";
-      return op.sizes[1] == model.hidden / tp ? "product projection" : "products mlp";
+      if (op.as<LinearSizes>().n == 3 * model.hidden / tp) return "product qkv";
+      return op.as<LinearSizes>().k == model.hidden / tp ? "product projection" : "products mlp";
     case OperatorKind::kBatchedProduct:
       return "products of scores";
     case OperatorKind::kSoftmax:

@@ -1,0 +1,34 @@
+// Tiled attention: softmax(q k^T) v in one kernel.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "operators/operator.h"
+
+namespace foretrain {
+
+struct AttentionSizes {
+  std::int64_t batch = 0, heads = 0, kv_heads = 0, seq = 0, head_dim = 0;
+  std::int64_t causal = 1;  // 0: the whole square of scores
+
+  static constexpr std::array<std::string_view, 6> kNames = {"batch", "heads",    "kv_heads",
+                                                             "seq",   "head_dim", "causal"};
+  static constexpr bool of(OperatorKind kind) { return kind == OperatorKind::kAttention; }
+  bool operator==(const AttentionSizes&) const = default;
+};
+// The place of `causal` where sizes stand in a row.
+inline constexpr std::size_t kCausalSize = 5;
+static_assert(AttentionSizes::kNames[kCausalSize] == "causal");
+
+inline Operator attention(const AttentionSizes& sizes, const Variant& way = {}) {
+  return {OperatorKind::kAttention, sizes, way};
+}
+
+// Query heads that share one head of keys and values.
+inline double query_groups(const Operator& attention) {
+  const auto sizes = attention.as<AttentionSizes>();
+  return static_cast<double>(sizes.heads) / static_cast<double>(sizes.kv_heads);
+}
+
+}  // namespace foretrain
