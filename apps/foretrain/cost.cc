@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "commands.h"
 #include "cost/profile_store.h"
+#include "operators/description.h"
 #include "operators/operator_text.h"
 #include "report/cost_report.h"
 #include "samples/sample.h"
@@ -55,30 +56,6 @@ Result<Operator> read_operator(const CostOptions& options, std::string_view impl
   return op;
 }
 
-// As current frameworks run it.
-std::string_view usual_impl(OperatorKind kind) {
-  switch (kind) {
-    case OperatorKind::kAttention:
-      return "sdpa";
-    case OperatorKind::kLinear:
-    case OperatorKind::kBatchedProduct:
-    case OperatorKind::kGroupedProduct:
-    case OperatorKind::kEmbedding:
-    case OperatorKind::kAdd:
-    case OperatorKind::kBias:
-    case OperatorKind::kCopy:
-    case OperatorKind::kMaskedFill:
-    case OperatorKind::kAccumulate:
-      return "aten";
-    case OperatorKind::kPermute:
-    case OperatorKind::kUnpermute:
-    case OperatorKind::kRoute:
-      return "eager";
-    default:
-      return "fused";
-  }
-}
-
 Result<OperatorKind> kind_of(const CostOptions& options) {
   const std::string& word = options.words.front();
   if (word == "gelu_tanh") return OperatorKind::kGelu;
@@ -101,7 +78,7 @@ std::vector<std::string> impls_of(const CostOptions& options, OperatorKind kind,
         if (model.key.kind == kind && trained && std::find(impls.begin(), impls.end(), impl) == impls.end())
           impls.push_back(impl);
       }
-  if (impls.empty()) impls.emplace_back(usual_impl(kind));
+  if (impls.empty()) impls.emplace_back(name(description(kind).usual_impl));
   return impls;
 }
 

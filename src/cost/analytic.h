@@ -7,7 +7,7 @@
 //          long stream (norms and softmax pass rows through reductions, gathers are scattered). Kernels that
 //          load one element at a time take elements / (1.5 * SMs * clock) where that is longer.
 // compute: a product's tiles in waves over the SMs (operators/tiling.h), at the GPU's product efficiency.
-//          A grouped product is taken to be as efficient (assumed), over tiles of unequal experts.
+// Shares and compute times of each operator stand in its family (operators/description.h).
 //
 // Example: 8192 x 4096 x 4096 on an H200 (132 SMs): 64 * 16 = 1024 tiles, 7.76 waves, so 8; the last wave's
 // idle SMs cost 3 %.
@@ -27,8 +27,6 @@ class AnalyticCost final : public CostSource {
  private:
   Seconds compute_time(const Operator& op) const;
   Seconds memory_time(const Operator& op) const;
-  Seconds product_time(double batch, double m, double k, double n, Dtype dtype, double deviation = 0) const;
-  Seconds grouped_time(const Operator& op) const;
 
   Gpu gpu_;
   Seconds host_launch_;

@@ -9,14 +9,16 @@
 #include "cost/cost.h"
 #include "cost/forest.h"
 #include "cost/smooth.h"
+#include "operators/description.h"
 #include "operators/optimizer.h"
 #include "operators/terms.h"
 
 namespace foretrain {
 
 // What one model is for: every shape of an operator, one implementation, pass and number format. A pooled
-// model stands for all passes of a linear or of a grouped product that are one kernel, with and without a
-// bias, of one library or another (ModelFacts::pooled): its key is that of the plain forward.
+// model stands for all passes of a linear or of a grouped product (Description::pools_passes) that are one
+// kernel, with and without a bias, of one library or another (ModelFacts::pooled): its key is that of the
+// plain forward.
 struct ModelKey {
   OperatorKind kind = OperatorKind::kLinear;
   Impl impl = Impl::kAten;
@@ -28,11 +30,10 @@ struct ModelKey {
 inline ModelKey key_of(const Operator& op) { return {op.kind, impl_of(op), op.pass, op.dtype}; }
 
 // Whether samples of it go into a pooled model.
-constexpr bool is_pooled(const ModelKey& key) {
+inline bool is_pooled(const ModelKey& key) {
   const bool one =
       key.pass == PassKind::kForward || key.pass == PassKind::kInput || key.pass == PassKind::kWeight;
-  const bool pools = key.kind == OperatorKind::kLinear || key.kind == OperatorKind::kGroupedProduct;
-  return pools && one && (key.impl == Impl::kAten || key.impl == Impl::kFused);
+  return description(key.kind).pools_passes && one && (key.impl == Impl::kAten || key.impl == Impl::kFused);
 }
 constexpr ModelKey pooled_key(const ModelKey& key) {
   return {key.kind, Impl::kAten, PassKind::kForward, key.dtype};

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "operators/attention.h"
+#include "operators/description.h"
 #include "operators/product.h"
 
 namespace foretrain {
@@ -32,23 +33,6 @@ OperatorCost sum_of(OperatorCost a, const OperatorCost& b) {
   a.origin = std::max(a.origin, b.origin);
   return a;
 }
-
-// Who lends an operator without samples its efficiency: kernels of the same kind.
-struct Relative {
-  OperatorKind kind;
-  Impl impl;
-  OperatorKind of_kind;
-  Impl of_impl;
-};
-constexpr Relative kRelatives[] = {
-    {OperatorKind::kRmsnorm, Impl::kAten, OperatorKind::kRmsnorm, Impl::kFp32Scale},
-    {OperatorKind::kRmsnorm, Impl::kFused, OperatorKind::kLayernorm, Impl::kFused},
-    {OperatorKind::kBiasGelu, Impl::kFused, OperatorKind::kGelu, Impl::kFused},
-    {OperatorKind::kGelu, Impl::kTanh, OperatorKind::kGelu, Impl::kAten},
-    {OperatorKind::kAdamw, Impl::kFusedBf16, OperatorKind::kAdamw, Impl::kFused},
-    {OperatorKind::kGroupedProduct, Impl::kFused, OperatorKind::kGroupedProduct, Impl::kAten},
-    {OperatorKind::kAttention, Impl::kTriton, OperatorKind::kAttention, Impl::kFlash},
-};
 
 // Whether it saw attention that skips what lies above the diagonal.
 bool samples_causal(const OperatorModelView& attention) {
@@ -162,8 +146,8 @@ std::optional<OperatorCost> ProfileCost::backward_of_products(const Operator& op
 }
 
 std::optional<OperatorCost> ProfileCost::of_relative(const Operator& op) const {
-  for (const Relative& r : kRelatives) {
-    if (op.kind != r.kind || impl_of(op) != r.impl) continue;
+  for (const Relative& r : description(op.kind).relatives) {
+    if (impl_of(op) != r.impl) continue;
     Operator relative = op;
     relative.kind = r.of_kind;
     relative.impl = r.of_impl;

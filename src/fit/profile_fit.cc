@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "operators/description.h"
 
 namespace foretrain {
 namespace {
@@ -37,10 +38,12 @@ std::vector<SampleGroup> group_samples(const std::vector<Sample>& samples) {
     });
   };
   std::array<std::array<bool, kDtypeCount>, kOperatorKindCount> pooled{};
-  for (const OperatorKind kind : {OperatorKind::kLinear, OperatorKind::kGroupedProduct})
+  for (std::size_t k = 0; k < kOperatorKindCount; ++k) {
+    const auto kind = static_cast<OperatorKind>(k);
+    if (!description(kind).pools_passes) continue;
     for (std::size_t d = 0; d < kDtypeCount; ++d)
-      pooled[static_cast<std::size_t>(kind)][d] =
-          pools(pooled_key({.kind = kind, .dtype = static_cast<Dtype>(d)}));
+      pooled[k][d] = pools(pooled_key({.kind = kind, .dtype = static_cast<Dtype>(d)}));
+  }
   for (const Sample& sample : samples) {
     ModelKey key = key_of(sample.op);
     if (is_pooled(key) && pooled[static_cast<std::size_t>(key.kind)][static_cast<std::size_t>(key.dtype)])

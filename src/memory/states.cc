@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "operators/optimizer.h"
+
 namespace foretrain {
 namespace {
 

@@ -31,4 +31,7 @@ inline double query_groups(const Operator& attention) {
   return static_cast<double>(sizes.heads) / static_cast<double>(sizes.kv_heads);
 }
 
+// What a kernel's head_dim is padded to.
+std::int64_t padded_head_dim(std::int64_t head_dim);
+
 }  // namespace foretrain

@@ -19,4 +19,7 @@ inline Operator embedding(const EmbeddingSizes& sizes, const Variant& way = {}) 
   return {OperatorKind::kEmbedding, sizes, way};
 }
 
+// Blocks that gather its rows: of 256 threads, 16 bytes each.
+double gather_blocks(const Operator& op);
+
 }  // namespace foretrain

@@ -80,15 +80,12 @@ struct Operator {
 
 std::size_t hash_of(const Operator& op);
 
+inline bool is_forward(const Operator& op) { return op.pass == PassKind::kForward; }
+inline bool is_eager(const Operator& op) { return op.impl == Impl::kEager; }
+
 constexpr bool is_product(OperatorKind kind) {
   return kind == OperatorKind::kLinear || kind == OperatorKind::kBatchedProduct ||
          kind == OperatorKind::kAttention || kind == OperatorKind::kGroupedProduct;
-}
-
-// Bytes of one of an optimizer's moments that is kept in `width` of them: eight bits need a scale, one of
-// fp32 for 256 moments.
-constexpr double moment_bytes(std::int64_t width) {
-  return static_cast<double>(width) + (width == 1 ? 4.0 / 256 : 0.0);
 }
 
 // Kernels that it takes where neither a stack nor a sample says: those of PyTorch.
@@ -97,8 +94,15 @@ std::int32_t usual_launches(const Operator& op);
 // Multiply-adds of products count two; pointwise arithmetic is not counted (it never binds).
 Flops flops(const Operator& op);
 
+// Of those, what the model defines, whatever implements it: flash attention's backward makes the scores again
+// (four products of five count), and of unfused attention's full squares the causal mask keeps a half.
+double useful_share(const Operator& op);
+
 // Bytes that cross the memory interface, each tensor once for each kernel that reads or writes it.
 Bytes bytes(const Operator& op);
+
+// The same with each operand once, whatever the implementation: no kernel does with less.
+double least_bytes(const Operator& op);
 
 // How a kernel can load a row of so many elements: one at a time (0), two or four (1), or eight, 16 bytes
 // (2). Libraries have fast kernels for the last alone.
@@ -112,6 +116,12 @@ int row_loads(const Operator& op);
 // strided, or tensors are joined): elements, one for each such kernel that reads and writes it. They are
 // bound by instructions, not by memory.
 double scalar_elements(const Operator& op);
+
+// The largest tensor that it makes.
+Bytes made_bytes(const Operator& op);
+
+// What it needs beside saved tensors while it runs: what it makes and, backward, the gradient that comes in.
+Bytes working_bytes(const Operator& op);
 
 }  // namespace foretrain
 

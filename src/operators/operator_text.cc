@@ -6,27 +6,14 @@
 #include <array>
 
 #include "base/text.h"
-#include "operators/attention.h"
-#include "operators/embedding.h"
-#include "operators/experts.h"
+#include "operators/description.h"
 #include "operators/optimizer.h"
-#include "operators/pointwise.h"
-#include "operators/product.h"
-#include "operators/softmax.h"
 #include "spec/choice.h"
 
 namespace foretrain {
 namespace {
 
 constexpr std::int64_t kMaxSize = 1'000'000'000'000'000;
-constexpr std::int64_t kMaxExperts = 100'000;  // of one GPU; a loop launches a kernel for each
-
-void set_state_bytes(Operator& op, bool all_bf16) {
-  StateSizes sizes{.parameters = 0, .tensors = 0, .widths = all_bf16 ? kNarrowStates : kMixedStates};
-  if (op.kind == OperatorKind::kCastGrads)
-    sizes.widths.grad = 2;  // kept in half precision, or nothing is cast
-  op.set(sizes);
-}
 
 constexpr std::string_view kGeluTanh = "gelu_tanh";
 
@@ -36,16 +23,15 @@ Result<OperatorKind> parse_kind(std::string_view word, const Position& at) {
 }
 
 Result<void> parse_impl(Operator& op, std::string_view word, const Position& at) {
-  if (op.kind == OperatorKind::kCrossEntropy && word == "fp32") {
+  const Description& known = description(op.kind);
+  if (!word.empty() && word == known.eager_word) {
     op.impl = Impl::kEager;
     return {};
   }
   TRY_ASSIGN(op.impl, parse_choice<Impl>(word, kImplNames, at));
   if (!has_impl(op.kind, op.impl))
     return fail(fmt::format("{} has no implementation {}", name(op.kind), name(op.impl)), at);
-  const bool all_bf16 = op.impl == Impl::kFusedBf16;
-  if (is_optimizer(op.kind)) set_state_bytes(op, all_bf16);
-  if (all_bf16) op.impl = Impl::kFused;  // an operator says it by the bytes of its states; see impl_of()
+  if (known.set_impl != nullptr) known.set_impl(op);
   return {};
 }
 
@@ -53,43 +39,9 @@ Result<void> parse_pass(Operator& op, std::string_view word, const Position& at)
   TRY_ASSIGN(op.pass, parse_choice<PassKind>(word, kPassNames, at));
   const bool step = op.pass == PassKind::kStep;
   const bool apart = op.pass == PassKind::kInput || op.pass == PassKind::kWeight;
-  const bool weighted = op.kind == OperatorKind::kLinear || op.kind == OperatorKind::kGroupedProduct ||
-                        op.kind == OperatorKind::kAccumulate;
   const bool only_backward = op.impl == Impl::kZeroGrad && op.pass == PassKind::kForward;
-  if (step != is_optimizer(op.kind) || (apart && !weighted) || only_backward)
+  if (step != is_optimizer(op.kind) || (apart && !description(op.kind).has_weight) || only_backward)
     return fail(fmt::format("{} has no pass {}", name(op.kind), name(op.pass)), at);
-  return {};
-}
-
-// What may be left out: attention is causal, and has as many heads of keys as of queries.
-void set_defaults(Operator& op, std::array<bool, kMaxSizes>& given) {
-  if (op.kind != OperatorKind::kAttention) return;
-  constexpr std::size_t kKvHeads = 2;
-  auto sizes = op.as<AttentionSizes>();
-  if (!given[kKvHeads]) sizes.kv_heads = sizes.heads;
-  if (!given[kCausalSize]) sizes.causal = 1;
-  op.set(sizes);
-  given[kKvHeads] = given[kCausalSize] = true;
-}
-
-Result<void> check_sizes(const Operator& op, const Position& at) {
-  if (op.kind == OperatorKind::kAttention) {
-    const auto sizes = op.as<AttentionSizes>();
-    if (sizes.heads % sizes.kv_heads == 0) return {};
-    return fail(fmt::format("found heads={} kv_heads={}, expected kv_heads to divide heads", sizes.heads,
-                            sizes.kv_heads),
-                at);
-  }
-  if (op.kind == OperatorKind::kRoute) {
-    const auto sizes = op.as<RouteSizes>();
-    if (sizes.top_k <= sizes.experts) return {};
-    return fail(fmt::format("found experts={} top_k={}, expected top_k to be at most experts", sizes.experts,
-                            sizes.top_k),
-                at);
-  }
-  if (op.kind == OperatorKind::kGroupedProduct && op.as<GroupedSizes>().experts > kMaxExperts)
-    return fail(
-        fmt::format("found experts={}, expected at most {}", op.as<GroupedSizes>().experts, kMaxExperts), at);
   return {};
 }
 
@@ -127,34 +79,7 @@ Result<void> read_size(Operator& op, std::string_view item, std::array<bool, kMa
 
 }  // namespace
 
-std::span<const std::string_view> size_names(OperatorKind kind) {
-  if (is_optimizer(kind)) return StateSizes::kNames;
-  switch (kind) {
-    case OperatorKind::kLinear:
-      return LinearSizes::kNames;
-    case OperatorKind::kBatchedProduct:
-      return BatchedSizes::kNames;
-    case OperatorKind::kAttention:
-      return AttentionSizes::kNames;
-    case OperatorKind::kSoftmax:
-      return RowSizes::kNames;
-    case OperatorKind::kEmbedding:
-      return EmbeddingSizes::kNames;
-    case OperatorKind::kCrossEntropy:
-      return LogitSizes::kNames;
-    case OperatorKind::kGroupedProduct:
-      return GroupedSizes::kNames;
-    case OperatorKind::kPermute:
-    case OperatorKind::kUnpermute:
-      return SentSizes::kNames;
-    case OperatorKind::kRoute:
-      return RouteSizes::kNames;
-    case OperatorKind::kAccumulate:
-      return GradientSizes::kNames;
-    default:
-      return TokenSizes::kNames;
-  }
-}
+std::span<const std::string_view> size_names(OperatorKind kind) { return description(kind).size_names; }
 
 std::string sizes_text(const Operator& op) {
   std::string text;
@@ -172,12 +97,13 @@ Result<void> read_sizes(Operator& op, std::string_view text, const Position& at)
     if (item.empty()) continue;
     TRY(read_size(op, item, given, moved(at, text, item)));
   }
-  set_defaults(op, given);
+  if (const auto set_defaults = description(op.kind).set_defaults) set_defaults(op, given);
   const auto names = size_names(op.kind);
   for (std::size_t i = 0; i < names.size(); ++i)
     if (!given[i])
       return fail(fmt::format("{} lacks its size {}: found {}", name(op.kind), names[i], quoted(text)), at);
-  return check_sizes(op, at);
+  const auto check = description(op.kind).check_sizes;
+  return check == nullptr ? Result<void>() : check(op, at);
 }
 
 Result<Operator> parse_operator(std::string_view kind, std::string_view impl, std::string_view pass,

@@ -21,7 +21,13 @@ inline Operator accumulate(const GradientSizes& sizes, const Variant& way = {}) 
   return {OperatorKind::kAccumulate, sizes, way};
 }
 
-// Bytes an element of each state; 0: there is none.
+// Bytes of one of an optimizer's moments that is kept in `width` of them: eight bits need a scale, one of
+// fp32 for 256 moments.
+constexpr double moment_bytes(std::int64_t width) {
+  return static_cast<double>(width) + (width == 1 ? 4.0 / 256 : 0.0);
+}
+
+// Whole bytes an element of each state (of a moment without its scale); 0: there is none.
 struct StateWidths {
   std::int64_t grad = 0, weight = 0, moment = 0, master = 0;
 
@@ -48,5 +54,25 @@ inline Impl impl_of(const Operator& op) {
   if (op.kind != OperatorKind::kAdamw || op.impl != Impl::kFused) return op.impl;
   return op.as<StateSizes>().widths.master == 0 ? Impl::kFusedBf16 : op.impl;
 }
+
+// How PyTorch works off a list of tensors (MultiTensorApply.cuh of PyTorch 2), seen as steps in samples of
+// PyTorch 2.11 on our H200: in chunks of 65,536 elements, a block each; a kernel takes at most 320 blocks
+// and, as its arguments have to fit, 110 tensors of one list, 64 of two, 36 of four. A block goes through its
+// chunk 2048 elements at a time, each time waiting for memory. An SM holds four blocks, of the fused AdamW
+// two: then 320 are more than a wave, and a few of them run alone.
+struct ListKernels {
+  struct Wave {
+    double count = 0, blocks = 0;  // so many waves of so many blocks
+  };
+  double kernels = 0;  // for one pass over the list
+  double blocks = 0;
+  double steps = 0;  // of a block, one after the other
+  double waves = 0;
+  std::array<Wave, 4> each{};  // of a full kernel and of the last: full waves, and what is left
+
+  // All waves, none shorter than `waiting` or than its part of `stream`.
+  double seconds(double waiting, double stream) const;
+};
+ListKernels list_kernels(const Operator& op, double sms);
 
 }  // namespace foretrain

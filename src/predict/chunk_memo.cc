@@ -14,19 +14,14 @@ void mix(std::uint64_t& h, std::int64_t value) {
   h ^= h >> 29;
 }
 
-// Products and attention as the model defines them, whatever implements them: recomputed tasks and pointwise
-// work left out, flash attention's backward without the scores that it makes again (four products of five),
-// and of unfused attention's full squares the half that the causal mask keeps.
+// Products and attention as the model defines them (useful_share), recomputed tasks left out.
 Flops model_flops(const ChunkWork& work) {
   Flops sum;
   for (const Pass* pass : {&work.forward, &work.backward})
     for (const Repeat& repeat : pass->repeats)
       for (const Task& task : repeat.tasks) {
         if (task.kind != Task::Kind::kOperator || task.recompute) continue;
-        double useful = 1.0;
-        if (task.op.kind == OperatorKind::kBatchedProduct) useful = 0.5;
-        if (task.op.kind == OperatorKind::kAttention && task.op.pass == PassKind::kBackward) useful = 0.8;
-        sum += flops(task.op) * (useful * static_cast<double>(task.times * repeat.count));
+        sum += flops(task.op) * (useful_share(task.op) * static_cast<double>(task.times * repeat.count));
       }
   return sum;
 }

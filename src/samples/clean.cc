@@ -63,37 +63,6 @@ struct Row {
 };
 using Rows = std::vector<Row*>;
 
-// Operands once each, however many kernels share the work.
-double least_bytes(Operator op) {
-  const double a = bytes_of(op.dtype);
-  const auto size = [&](int i) { return static_cast<double>(op.flat()[static_cast<std::size_t>(i)]); };
-  const bool forward = op.pass == PassKind::kForward;
-  switch (op.kind) {
-    case OperatorKind::kLinear:
-    case OperatorKind::kBatchedProduct:
-      op.pass = PassKind::kForward;
-      break;
-    case OperatorKind::kGroupedProduct: {  // of the experts' weights those that get a row
-      const double idle = std::exp(-size(1) / size(0));
-      return a * (size(1) * (size(2) + size(3)) + (1 - idle) * size(0) * size(2) * size(3));
-    }
-    case OperatorKind::kRoute:
-      return a * size(0) * size(1);
-    case OperatorKind::kEmbedding:  // rows that come again may still be in the cache
-      return a * size(1) * (size(0) + (forward ? 0 : size(2)));
-    case OperatorKind::kLayernorm:
-    case OperatorKind::kRmsnorm:
-      return a * size(0) * size(1) * (forward ? 2 : 3);
-    case OperatorKind::kCrossEntropy:
-      return a * size(0) * size(1) * (forward ? 1 : 2);
-    case OperatorKind::kAttention:
-      break;
-    default:
-      op.impl = Impl::kFused;
-  }
-  return bytes(op).value;
-}
-
 Row make_row(const Sample& sample, const Gpu& gpu) {
   Row row{&sample, sample.us * 1e-6, 0, 0};
   const FlopsPerSecond rate = gpu.rate(sample.op.dtype);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operators/description.h"
 #include "segment/contention.h"
 
 namespace foretrain {
@@ -104,9 +105,7 @@ class Streams {
 
   // A sampled backward holds a call into autograd of its own; a pass makes one for all.
   Seconds host_of(const Operator& op, Seconds sampled) const {
-    const bool through_autograd = op.pass == PassKind::kBackward && op.kind != OperatorKind::kAdd &&
-                                  op.kind != OperatorKind::kBias && op.kind != OperatorKind::kCopy;
-    if (!through_autograd) return sampled;
+    if (op.pass != PassKind::kBackward || description(op.kind).sampled_without_autograd) return sampled;
     const Seconds launches = launch_cost_ * static_cast<double>(op.launches);
     return std::max(sampled - launch_cost_ * kAutogradLaunches, std::min(sampled, launches));
   }

@@ -104,7 +104,7 @@ ParameterShare parameter_share(const Model& model, const Stack& stack, std::int6
 struct UpdateFormat {
   Dtype precision = Dtype::kBf16;
   Dtype grad_dtype = Dtype::kFp32;
-  std::int64_t moment_width = 4;  // see moment_bytes(), operator.h
+  std::int64_t moment_width = 4;  // see moment_bytes(), operators/optimizer.h
   bool master = true;             // an fp32 copy of the weights, or weights that are kept in fp32
 
   bool operator==(const UpdateFormat&) const = default;

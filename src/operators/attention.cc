@@ -1,0 +1,180 @@
+// Terms: the work with head_dim padded to what kernels are built for, waves of blocks of 128 queries, the
+// last of which sees all keys, and heads wider than 128 apart.
+#include "operators/attention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "operators/description.h"
+#include "operators/features.h"
+
+namespace foretrain {
+namespace {
+
+constexpr double kBlock = 128;  // queries, or keys
+
+// FlashAttention 1 in Triton against FlashAttention 2 on an A100. FlashAttention 2 is twice as fast as
+// FlashAttention 1 (Dao 2023, arXiv 2307.08691); the Triton kernel's forward is faster than that one's, its
+// backward slower, both together a little slower (flash_attn_triton.py of Dao-AILab/flash-attention). The
+// split is assumed.
+constexpr double kTritonForward = 1.4;
+constexpr double kTritonBackward = 2.0;
+
+// Elements of the queries, and of the keys or the values.
+struct Operands {
+  double q, kv;
+};
+Operands operands(const Operator& op) {
+  const auto [batch, heads, kv_heads, seq, head_dim] = real_sizes<5>(op);
+  return {batch * heads * seq * head_dim, batch * kv_heads * seq * head_dim};
+}
+
+Flops attention_flops(const Operator& op) {
+  // Two products forward; backward five, one of them the scores again (Dao 2023, arXiv 2307.08691).
+  const auto [batch, heads, kv_heads, seq, head_dim, causal] = real_sizes<6>(op);
+  const double half = causal != 0 ? 0.5 : 1.0;
+  return Flops((is_forward(op) ? 4 : 10) * half * batch * heads * seq * seq * head_dim);
+}
+
+double made_once(const Operator& op) { return op.pass == PassKind::kBackward ? 0.8 : 1.0; }
+
+Bytes attention_bytes(const Operator& op) {
+  const auto [q, kv] = operands(op);
+  return Bytes(bytes_of(op.dtype) * (is_forward(op) ? 2 * q + 2 * kv : 4 * q + 4 * kv));
+}
+
+double least_attention_bytes(const Operator& op) { return attention_bytes(op).value; }
+
+// Backward: the sums of rows, the kernel, queries back to half precision.
+std::int32_t attention_launches(const Operator& op) { return is_forward(op) ? 1 : 3; }
+
+int attention_row_loads(const Operator& op) { return row_loads(op.as<AttentionSizes>().head_dim); }
+
+Bytes attention_made(const Operator& op) {
+  const auto [batch, heads, kv_heads, seq, head_dim] = real_sizes<5>(op);
+  return Bytes(bytes_of(op.dtype) * batch * heads * seq * head_dim);
+}
+
+Bytes attention_working(const Operator& op) {
+  const auto [q, kv] = operands(op);
+  return Bytes(bytes_of(op.dtype) * (is_forward(op) ? q : 2 * q + 2 * kv));
+}
+
+// As many heads of keys as of queries, and causal.
+void set_attention_defaults(Operator& op, std::span<bool> given) {
+  constexpr std::size_t kKvHeads = 2;
+  auto sizes = op.as<AttentionSizes>();
+  if (!given[kKvHeads]) sizes.kv_heads = sizes.heads;
+  if (!given[kCausalSize]) sizes.causal = 1;
+  op.set(sizes);
+  given[kKvHeads] = given[kCausalSize] = true;
+}
+
+Result<void> check_heads(const Operator& op, const Position& at) {
+  const auto sizes = op.as<AttentionSizes>();
+  if (sizes.heads % sizes.kv_heads == 0) return {};
+  return fail(fmt::format("found heads={} kv_heads={}, expected kv_heads to divide heads", sizes.heads,
+                          sizes.kv_heads),
+              at);
+}
+
+double padded(const Operator& op) {
+  return static_cast<double>(padded_head_dim(op.as<AttentionSizes>().head_dim));
+}
+
+// Work of the block of queries that sees all keys: where blocks are few, the SM that has it ends last.
+double longest_block(const Operator& op) {
+  const double products = is_forward(op) ? 4 : 10;
+  return products * kBlock * static_cast<double>(op.as<AttentionSizes>().seq) * padded(op);
+}
+
+void add_attention_terms(Terms& t, const Operator& op, const Gpu& gpu) {
+  const auto [batch, heads, kv_heads, seq, head_dim] = real_sizes<5>(op);
+  const double rate = gpu.rate(op.dtype).value, sms = static_cast<double>(gpu.sms);
+  const double pad = padded(op) / head_dim;
+  const double work = flops(op).value * pad / rate;
+  const double n = std::ceil(seq / kBlock);
+  const double blocks = batch * heads * n;
+  t.add(work);
+  t.add((bytes(op) / gpu.hbm).value);
+  t.add(work * std::ceil(blocks / sms) * sms / blocks);  // full waves only
+  t.add(work * n * kBlock / seq);                        // the last block of queries is padded
+  t.add(flops(op).value / head_dim * 64 / rate);         // the softmax: scores, whatever head_dim
+  t.add(work * (n + 1) / n);                             // blocks on the diagonal are worked off whole
+  t.add(blocks * kBlock * 1e-9);                         // rows
+  t.add(longest_block(op) * sms / rate);
+  t.add(head_dim > 128 ? work : 0);  // wide heads: other kernels, or smaller blocks
+  // Gradients of shared keys and values are made for each head of queries, and summed.
+  const double queries = batch * heads * seq * head_dim * bytes_of(op.dtype);
+  t.add(!is_forward(op) && heads > kv_heads ? queries / gpu.hbm.value : 0);
+}
+
+void add_attention_features(Features& f, const Operator& op, const Gpu& gpu) {
+  constexpr double kScales[] = {0, 0, 0, 0.2, 0};
+  const auto [batch, heads, kv_heads, seq, head_dim] = real_sizes<5>(op);
+  const double sms = static_cast<double>(gpu.sms), blocks = batch * heads * std::ceil(seq / kBlock);
+  const auto sizes = op.as<AttentionSizes>();
+  add_work_features(f, op, 0);
+  add_size_features(f, op, kScales);
+  f.add(head_dim / padded(op), 1);
+  f.add(padded(op), 1.0 / 64);
+  f.add(blocks / sms / std::ceil(blocks / sms), 0.3);
+  f.add(alignment(sizes.head_dim), 0.15);
+  f.add(alignment(sizes.seq), 0.03);
+  f.add(log2_of(batch * heads), 0.15);
+  f.add(log2_of(heads / kv_heads), 0.1);
+  f.add(heads > kv_heads, 0.2);
+  f.add(std::min(log2_of(blocks / sms), 6.0), 0.15);
+  f.add(std::log2(1 + longest_block(op) * sms / flops(op).value), 0.5);
+}
+
+// Tiled attention reaches about 0.7 of what products do forward, 0.55 backward at head_dim 128, and less for
+// narrower heads, whose softmax weighs more (Dao 2023, figures 4 to 6).
+Seconds attention_time(const Operator& op, const Gpu& gpu) {
+  const double head = std::min(1.0, 0.5 + static_cast<double>(op.as<AttentionSizes>().head_dim) / 256);
+  const double share = (is_forward(op) ? 0.70 : 0.55) * head;
+  FlopsPerSecond rate = gpu.rate(op.dtype);
+  // mma.sync issues 2048 operations a clock and SM, Ampere's rate, also on later parts (FlashAttention 2
+  // reaches 35 % of an H100: Shah et al. 2024, arXiv 2407.08608).
+  const bool mma_sync = op.impl == Impl::kFlash || op.impl == Impl::kTriton;
+  if (mma_sync)
+    rate = std::min(rate, FlopsPerSecond(2048.0 * gpu.clock_max_mhz * 1e6 * static_cast<double>(gpu.sms)));
+  const double slower = op.impl != Impl::kTriton ? 1.0 : is_forward(op) ? kTritonForward : kTritonBackward;
+  return flops(op) / (rate * gpu.product_efficiency * share) * slower;
+}
+
+constexpr Relative kRelatives[] = {{Impl::kTriton, OperatorKind::kAttention, Impl::kFlash}};
+
+constinit const Description kTable[] = {
+    {.kind = OperatorKind::kAttention,
+     .size_names = AttentionSizes::kNames,
+     .usual_impl = Impl::kSdpa,
+     .set_defaults = set_attention_defaults,
+     .check_sizes = check_heads,
+     .flops = attention_flops,
+     .useful_share = made_once,
+     .bytes = attention_bytes,
+     .usual_launches = attention_launches,
+     .row_loads = attention_row_loads,
+     .least_bytes = least_attention_bytes,
+     .made_bytes = attention_made,
+     .working_bytes = attention_working,
+     .add_terms = add_attention_terms,
+     .add_features = add_attention_features,
+     .relatives = kRelatives,
+     .compute_time = attention_time},
+};
+
+}  // namespace
+
+constinit const std::span<const Description> kAttentions = kTable;
+
+std::int64_t padded_head_dim(std::int64_t head_dim) {
+  for (const std::int64_t built : {32, 64, 96, 128, 160, 192, 224, 256})
+    if (head_dim <= built) return built;
+  return (head_dim + 63) / 64 * 64;
+}
+
+}  // namespace foretrain

@@ -1,0 +1,165 @@
+#include "operators/experts.h"
+
+#include <fmt/format.h>
+
+#include "operators/light.h"
+
+namespace foretrain {
+namespace {
+
+// What PyTorch launches to send rows to experts and back, in accesses of a row (of `width` elements) a token;
+// a token has k = top_k rows. Kernels marked * load one element at a time. Assumed from what each call
+// has to do (how many kernels it launches was counted); rows that a gather visits again are counted once
+// (they have a term of their own).
+//   permute    forward   index_select 1 + k
+//              backward  zeros 1, index_add: gradients k*, sums read and written 2
+//   unpermute  forward   rows times weights 2k*, zeros 1, index_add k* and 2
+//              backward  index_select 1 + k, times weights 2k*, gradients times rows 3k, their sum k
+// One kernel each: permute reads a row once, writes it k times, and back; unpermute reads k rows and writes
+// one, and back reads the gradient and, for those of the weights, the rows again.
+double permuted_rows(const Operator& op, double k) { return is_eager(op) && !is_forward(op) ? 3 + k : 1 + k; }
+double unpermuted_rows(const Operator& op, double k) {
+  if (is_eager(op)) return is_forward(op) ? 3 + 3 * k : 1 + 7 * k;
+  return is_forward(op) ? 1 + k : 1 + 2 * k;
+}
+
+template <double (*rows)(const Operator& op, double k)>
+Bytes sent_bytes(const Operator& op) {
+  const auto [tokens, width, top_k] = real_sizes<3>(op);
+  return Bytes(bytes_of(op.dtype) * tokens * width * rows(op, top_k));
+}
+
+// Router, in bytes of a logit and of a choice (a token has top_k of them; weights fp32, numbers int64),
+// assumed in the same way.
+//   forward   a logit: to fp32 a + 4, softmax 8, topk 4
+//             a choice: topk 12, sum 4, division 8, sort of the experts' numbers in eight passes of eight
+//             bits 8 * 32, counts 24 (least, largest, histogram)
+//   backward  a logit: zeros 4, softmax 12, to half precision 4 + a
+//             a choice: through the division and its sum 40, scatter 16
+// Fused: logits in, softmax kept, weights, numbers and order out; back softmax and gradient in, logits out.
+Bytes route_bytes(const Operator& op) {
+  const auto [tokens, experts, top_k] = real_sizes<3>(op);
+  const double a = bytes_of(op.dtype), logits = tokens * experts, choices = tokens * top_k;
+  const bool forward = is_forward(op);
+  if (!is_eager(op)) return Bytes((a + 4) * logits + (forward ? 28 : 12) * choices);
+  return Bytes(forward ? (a + 16) * logits + 304 * choices : (a + 20) * logits + 56 * choices);
+}
+
+double least_route_bytes(const Operator& op) {
+  const auto [tokens, experts] = real_sizes<2>(op);
+  return bytes_of(op.dtype) * tokens * experts;
+}
+
+// Launches as PyTorch 2.11's profiler counts them on an H200; fused ones are assumed.
+std::int32_t permute_launches(const Operator& op) { return is_eager(op) && !is_forward(op) ? 2 : 1; }
+std::int32_t unpermute_launches(const Operator& op) { return is_eager(op) ? 4 : 1; }
+std::int32_t route_launches(const Operator& op) {
+  if (is_eager(op)) return is_forward(op) ? 16 : 12;
+  return is_forward(op) ? 3 : 1;
+}
+
+// Each of a token's rows.
+double scalar_rows(const Operator& op, double passes) {
+  const auto [tokens, width, top_k] = real_sizes<3>(op);
+  return passes * top_k * tokens * width;
+}
+double permute_scalars(const Operator& op) {
+  return scalar_rows(op, is_eager(op) && !is_forward(op) ? 1 : 0);
+}
+double unpermute_scalars(const Operator& op) {
+  return scalar_rows(op, !is_eager(op) ? 0 : is_forward(op) ? 2 : 1);
+}
+
+Result<void> check_route(const Operator& op, const Position& at) {
+  const auto sizes = op.as<RouteSizes>();
+  if (sizes.top_k <= sizes.experts) return {};
+  return fail(fmt::format("found experts={} top_k={}, expected top_k to be at most experts", sizes.experts,
+                          sizes.top_k),
+              at);
+}
+
+Bytes permute_made(const Operator& op) {
+  const auto [tokens, width, top_k] = real_sizes<3>(op);
+  return Bytes(bytes_of(op.dtype) * tokens * width * top_k);
+}
+Bytes unpermute_made(const Operator& op) {  // eager, the rows times their weights
+  const auto [tokens, width, top_k] = real_sizes<3>(op);
+  return Bytes(bytes_of(op.dtype) * tokens * width * (is_eager(op) ? top_k : 1));
+}
+Bytes route_made(const Operator& op) {
+  const auto [tokens, experts] = real_sizes<2>(op);
+  return Bytes(4 * tokens * experts);
+}
+
+Bytes permute_working(const Operator& op) {
+  const auto [tokens, width, top_k] = real_sizes<3>(op);
+  return Bytes(bytes_of(op.dtype) * tokens * width * (top_k + (is_forward(op) ? 0 : 1)));
+}
+Bytes unpermute_working(const Operator& op) {
+  // Eager, the weighed rows; backward the gradient's rows, those weighed, and those times the rows.
+  const auto [tokens, width, top_k] = real_sizes<3>(op);
+  const bool forward = is_forward(op);
+  const double rows = is_eager(op) ? (forward ? 1 : 3) * top_k : forward ? 0 : top_k;
+  return Bytes(bytes_of(op.dtype) * tokens * width * (1 + rows));
+}
+Bytes route_working(const Operator& op) {
+  const auto [tokens, experts] = real_sizes<2>(op);
+  const double chain = is_eager(op) ? 2 : 1;
+  return Bytes(4 * chain * tokens * experts);
+}
+
+void add_sent_terms(Terms& t, const Operator& op, const Gpu& gpu) {
+  const auto [tokens, width, top_k] = real_sizes<3>(op);
+  add_row_terms(t, op, gpu);
+  t.add(bytes_of(op.dtype) * tokens * width * (top_k - 1) / gpu.hbm.value);  // visited again, uncached
+}
+
+void add_route_terms(Terms& t, const Operator& op, const Gpu& gpu) {
+  const auto [tokens, experts, top_k] = real_sizes<3>(op);
+  add_row_terms(t, op, gpu);
+  t.add(tokens * top_k * 1e-9);  // rows that are sorted
+}
+
+// Rows gathered and scattered whole, 0.8 of the bandwidth; this and the router's share are assumed.
+constinit const Description kTable[] = {
+    {.kind = OperatorKind::kPermute,
+     .size_names = SentSizes::kNames,
+     .usual_impl = Impl::kEager,
+     .bytes = sent_bytes<permuted_rows>,
+     .usual_launches = permute_launches,
+     .scalar_elements = permute_scalars,
+     .made_bytes = permute_made,
+     .working_bytes = permute_working,
+     .add_terms = add_sent_terms,
+     .stream_share = 0.8,
+     .analytic_spread = 0.25},
+    {.kind = OperatorKind::kUnpermute,
+     .size_names = SentSizes::kNames,
+     .usual_impl = Impl::kEager,
+     .bytes = sent_bytes<unpermuted_rows>,
+     .usual_launches = unpermute_launches,
+     .scalar_elements = unpermute_scalars,
+     .made_bytes = unpermute_made,
+     .working_bytes = unpermute_working,
+     .add_terms = add_sent_terms,
+     .stream_share = 0.8,
+     .analytic_spread = 0.25},
+    {.kind = OperatorKind::kRoute,
+     .size_names = RouteSizes::kNames,
+     .usual_impl = Impl::kEager,
+     .check_sizes = check_route,
+     .bytes = route_bytes,
+     .usual_launches = route_launches,
+     .least_bytes = least_route_bytes,
+     .made_bytes = route_made,
+     .working_bytes = route_working,
+     .add_terms = add_route_terms,
+     .stream_share = 0.65,
+     .analytic_spread = 0.40},  // sorts and counts of a few thousand rows wait more than they work
+};
+
+}  // namespace
+
+constinit const std::span<const Description> kOfExperts = kTable;
+
+}  // namespace foretrain

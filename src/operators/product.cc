@@ -1,0 +1,340 @@
+// Terms of a product m x k x n on a GPU with s SMs and rate R:
+//   flops / R; bytes / bandwidth; and for tiles of a x b the time of ceil(tiles / s) waves,
+//   s * waves * 2 a b k / R: a last wave that is not full costs as much as a full one; the best tilings
+//   (tiling.h); and what a product takes longer whose rows are no multiple of 8 elements (k and n, the sides
+//   along which memory runs): libraries then fall back to kernels that load one, two or four at a time.
+// A grouped product is a batch of one product an expert, of unequal rows (tiles_along); a loop of them fills
+// its waves expert by expert.
+#include "operators/product.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "operators/description.h"
+#include "operators/features.h"
+#include "operators/tiling.h"
+
+namespace foretrain {
+namespace {
+
+constexpr std::int64_t kMaxExperts = 100'000;  // of one GPU; a loop launches a kernel for each
+
+bool is_whole_backward(const Operator& op) { return op.pass == PassKind::kBackward; }
+
+struct Product {
+  double batch, m, k, n;
+  double repeats = 1;    // one after the other, each over all SMs
+  double deviation = 0;  // of m over the batch
+};
+
+// The products an operator consists of: one, or the two of a whole backward.
+struct Products {
+  std::size_t count = 0;
+  std::array<Product, 2> list{};
+
+  std::span<const Product> view() const { return {list.data(), count}; }
+};
+
+// y = x w: forward, dx = dy w^T and dw = x^T dy, as the pass has them.
+Products products_of(const Operator& op, const Product& forward) {
+  const auto& [batch, m, k, n, repeats, deviation] = forward;
+  const bool whole = is_whole_backward(op);
+  Products p;
+  if (op.pass == PassKind::kForward) p.list[p.count++] = forward;
+  if (op.pass == PassKind::kInput || whole) p.list[p.count++] = {batch, m, n, k, repeats, deviation};
+  // Experts' unequal rows are the depth of a weight's gradient, where the mean is all that counts.
+  if (op.pass == PassKind::kWeight || whole) p.list[p.count++] = {batch, k, m, n, repeats, 0};
+  return p;
+}
+
+Products linear_products(const Operator& op) {
+  const auto [m, k, n] = real_sizes<3>(op);
+  return products_of(op, {1, m, k, n});
+}
+
+Products batched_products(const Operator& op) {
+  const auto [batch, m, k, n] = real_sizes<4>(op);
+  return products_of(op, {batch, m, k, n});
+}
+
+// One kernel works off all experts' tiles, a loop one expert's at a time.
+Products grouped_products(const Operator& op) {
+  const auto [experts, m, k, n] = real_sizes<4>(op);
+  const bool loop = op.impl == Impl::kEager;
+  const double batch = loop ? 1 : experts, repeats = loop ? experts : 1;
+  return products_of(op, {batch, m / experts, k, n, repeats, routed_deviation(m, experts)});
+}
+
+Products products_of(const Operator& op) {
+  switch (op.kind) {
+    case OperatorKind::kBatchedProduct:
+      return batched_products(op);
+    case OperatorKind::kGroupedProduct:
+      return grouped_products(op);
+    default:
+      return linear_products(op);
+  }
+}
+
+// The sides of the forward's product.
+LinearSizes sides(const Operator& op) {
+  if (op.kind == OperatorKind::kLinear) return op.as<LinearSizes>();
+  const std::int64_t m = op.flat()[1], k = op.flat()[2], n = op.flat()[3];
+  return {m, k, n};
+}
+
+int product_row_loads(const Operator& op) {
+  const LinearSizes product = sides(op);
+  return std::min(row_loads(product.k), row_loads(product.n));
+}
+
+Flops linear_flops(const Operator& op) {
+  const auto [m, k, n] = real_sizes<3>(op);
+  return Flops((is_whole_backward(op) ? 4 : 2) * m * k * n);
+}
+
+Flops batched_flops(const Operator& op) {  // the backward makes the gradients of both operands
+  const auto [batch, m, k, n] = real_sizes<4>(op);
+  return Flops((is_forward(op) ? 2 : 4) * batch * m * k * n);
+}
+
+Flops grouped_flops(const Operator& op) {
+  const auto [experts, m, k, n] = real_sizes<4>(op);
+  return Flops((is_whole_backward(op) ? 4 : 2) * m * k * n);
+}
+
+double kept_by_mask(const Operator&) { return 0.5; }
+
+Bytes linear_bytes(const Operator& op) {
+  const auto [m, k, n] = real_sizes<3>(op);
+  return Bytes((is_whole_backward(op) ? 2 : 1) * bytes_of(op.dtype) * (m * k + k * n + m * n));
+}
+
+Bytes batched_bytes(const Operator& op) {
+  const auto [batch, m, k, n] = real_sizes<4>(op);
+  return Bytes((is_forward(op) ? 1 : 2) * bytes_of(op.dtype) * batch * (m * k + k * n + m * n));
+}
+
+Bytes grouped_bytes(const Operator& op) {
+  const auto [experts, m, k, n] = real_sizes<4>(op);
+  return Bytes((is_whole_backward(op) ? 2 : 1) * bytes_of(op.dtype) * (m * k + m * n + experts * k * n));
+}
+
+// Operands once each, however many products share them.
+double least_bytes_of_operands(const Operator& op) {
+  Operator forward = op;
+  forward.pass = PassKind::kForward;
+  return bytes(forward).value;
+}
+
+double least_bytes_of_groups(const Operator& op) {  // of the experts' weights those that get a row
+  const auto [experts, m, k, n] = real_sizes<4>(op);
+  const double idle = std::exp(-m / experts);
+  return bytes_of(op.dtype) * (m * (k + n) + (1 - idle) * experts * k * n);
+}
+
+std::int32_t product_launches(const Operator& op) { return is_whole_backward(op) ? 2 : 1; }
+
+// As PyTorch 2.11's profiler counts them on an H200; the fused one is assumed. A loop takes a kernel an
+// expert; before one kernel for all there is one that finds where experts begin.
+std::int32_t grouped_launches(const Operator& op) {
+  const std::int64_t one = op.impl == Impl::kEager  ? op.as<GroupedSizes>().experts
+                           : op.impl == Impl::kAten ? 2
+                                                    : 1;
+  return static_cast<std::int32_t>(product_launches(op) * one);
+}
+
+Result<void> check_experts(const Operator& op, const Position& at) {
+  const std::int64_t experts = op.as<GroupedSizes>().experts;
+  if (experts <= kMaxExperts) return {};
+  return fail(fmt::format("found experts={}, expected at most {}", experts, kMaxExperts), at);
+}
+
+Bytes linear_made(const Operator& op) {
+  const auto [m, k, n] = real_sizes<3>(op);
+  return Bytes(bytes_of(op.dtype) * m * n);
+}
+
+Bytes batched_made(const Operator& op) {
+  const auto [batch, m, k, n] = real_sizes<4>(op);
+  return Bytes(bytes_of(op.dtype) * batch * m * n);
+}
+
+Bytes grouped_made(const Operator& op) {
+  const auto [experts, m, k, n] = real_sizes<4>(op);
+  return Bytes(bytes_of(op.dtype) * m * n);
+}
+
+Bytes weighted_working(const Operator& op, double in, double out, double weight) {
+  const double a = bytes_of(op.dtype);
+  if (op.pass == PassKind::kWeight) return Bytes(a * (out + weight));
+  return Bytes(a * (is_forward(op) ? out : in + out));
+}
+
+Bytes linear_working(const Operator& op) {
+  const auto [m, k, n] = real_sizes<3>(op);
+  return weighted_working(op, m * k, m * n, k * n);
+}
+
+Bytes batched_working(const Operator& op) {
+  const auto [batch, m, k, n] = real_sizes<4>(op);
+  const double out = m * n, in = m * k + k * n;
+  return Bytes(bytes_of(op.dtype) * batch * (is_forward(op) ? out : in + out));
+}
+
+Bytes grouped_working(const Operator& op) {
+  const auto [experts, m, k, n] = real_sizes<4>(op);
+  return weighted_working(op, m * k, m * n, experts * k * n);
+}
+
+struct TileShape {
+  double m, n;
+};
+constexpr TileShape kTileShapes[] = {{128, 128}, {256, 128}, {128, 256}};
+
+double tiles(const Product& p, TileShape tile) {
+  return p.batch * tiles_along(p.m, p.deviation, tile.m) * std::ceil(p.n / tile.n);
+}
+
+void add_product_terms(Terms& t, const Operator& op, const Gpu& gpu) {
+  const double rate = gpu.rate(op.dtype).value, sms = static_cast<double>(gpu.sms);
+  const Products products = products_of(op);
+  const double even = flops(op).value / rate;
+  t.add(even);
+  t.add((bytes(op) / gpu.hbm).value);
+  const std::size_t first_tiles = t.count;
+  for (const TileShape tile : kTileShapes) {
+    double seconds = 0;
+    for (const Product& p : products.view())
+      seconds += p.repeats * std::ceil(tiles(p, tile) / sms) * sms * 2 * tile.m * tile.n * p.k / rate;
+    t.add(seconds);
+  }
+  Flops tiled, finely;
+  for (const Product& p : products.view()) {
+    tiled += p.repeats * tiled_work(p.batch, p.m, p.k, p.n, sms, p.deviation);
+    finely += p.repeats * finely_tiled_work(p.batch, p.m, p.k, p.n, sms, p.deviation);
+  }
+  t.add(tiled.value / rate);
+  t.add(finely.value / rate);
+  const double waves = t.seconds[first_tiles];
+  for (const int slow : {0, 1}) {
+    t.add(row_loads(op) == slow ? even : 0);
+    t.add(row_loads(op) == slow ? waves : 0);
+  }
+}
+
+// How much more than its work each tiling of the first product multiplies. Its output stands as PyTorch lays
+// it out (dw is n x k).
+void add_tiling_features(Features& f, const Operator& op, const Gpu& gpu, Product p) {
+  const double sms = static_cast<double>(gpu.sms);
+  if (op.pass == PassKind::kWeight) std::swap(p.m, p.n);
+  for (const double size : {p.m, p.k, p.n}) f.add(log2_of(size), 0.15);
+  const double output = p.batch * p.m * p.n;
+  for (const TileShape tile : {TileShape{128, 256}, {256, 128}, {128, 128}, {192, 128}, {128, 192}})
+    f.add(std::log2(std::ceil(tiles(p, tile) / sms) * sms * tile.m * tile.n / output), 0.3);
+  f.add(std::log2(tiled_work(p.batch, p.m, p.k, p.n, sms, p.deviation).value / (2 * output * p.k)), 0.4);
+  for (const PassKind pass : {PassKind::kForward, PassKind::kInput, PassKind::kWeight})
+    f.add(op.pass == pass, 0.15);
+  const LinearSizes product = sides(op);
+  f.add(row_loads(product.k), 0.3);
+  f.add(row_loads(product.n), 0.3);
+  f.add(row_loads(op), 1.0);
+  f.add(op.impl == Impl::kFused, 0.15);
+  f.add(std::log2(finely_tiled_work(p.batch, p.m, p.k, p.n, sms, p.deviation).value / (2 * output * p.k)),
+        0.4);
+}
+
+void add_product_features(Features& f, const Operator& op, const Gpu& gpu) {
+  constexpr double kOfLinear[] = {0, 0, 0}, kOfBatch[] = {0.15, 0, 0, 0};
+  const double sms = static_cast<double>(gpu.sms);
+  add_work_features(f, op, 0);
+  if (op.kind == OperatorKind::kLinear)
+    add_size_features(f, op, kOfLinear);
+  else
+    add_size_features(f, op, kOfBatch);
+  const Products products = products_of(op);
+  for (const Product& p : products.view()) {
+    for (const TileShape tile : kTileShapes) {
+      const double waves = tiles(p, tile) / sms;
+      f.add(waves / std::ceil(waves));
+    }
+    f.add(log2_of(std::ceil(tiles(p, kTileShapes[0]) / sms)));
+  }
+  const LinearSizes product = sides(op);
+  f.add(alignment(product.m));
+  f.add(alignment(product.k), 0.12);
+  f.add(alignment(product.n), 0.12);
+  add_tiling_features(f, op, gpu, products.list[0]);
+}
+
+// Tiles in waves over the SMs, at the GPU's product efficiency. A grouped product is taken to be as efficient
+// (assumed), over tiles of unequal experts.
+Seconds product_time(const Operator& op, const Gpu& gpu) {
+  Seconds sum(0);
+  for (const Product& p : products_of(op).view())
+    sum += tiled_work(p.batch, p.m, p.k, p.n, static_cast<double>(gpu.sms), p.deviation) /
+           (gpu.rate(op.dtype) * gpu.product_efficiency) * p.repeats;
+  return sum;
+}
+
+constexpr Relative kOfGrouped[] = {{Impl::kFused, OperatorKind::kGroupedProduct, Impl::kAten}};
+
+// The spread of a linear is about its scatter over the public samples.
+constinit const Description kTable[] = {
+    {.kind = OperatorKind::kLinear,
+     .size_names = LinearSizes::kNames,
+     .usual_impl = Impl::kAten,
+     .has_weight = true,
+     .flops = linear_flops,
+     .bytes = linear_bytes,
+     .usual_launches = product_launches,
+     .row_loads = product_row_loads,
+     .least_bytes = least_bytes_of_operands,
+     .made_bytes = linear_made,
+     .working_bytes = linear_working,
+     .add_terms = add_product_terms,
+     .add_features = add_product_features,
+     .pools_passes = true,
+     .compute_time = product_time,
+     .analytic_spread = 0.10},
+    {.kind = OperatorKind::kBatchedProduct,
+     .size_names = BatchedSizes::kNames,
+     .usual_impl = Impl::kAten,
+     .flops = batched_flops,
+     .useful_share = kept_by_mask,
+     .bytes = batched_bytes,
+     .usual_launches = product_launches,
+     .row_loads = product_row_loads,
+     .least_bytes = least_bytes_of_operands,
+     .made_bytes = batched_made,
+     .working_bytes = batched_working,
+     .add_terms = add_product_terms,
+     .add_features = add_product_features,
+     .compute_time = product_time,
+     .stream_share = 0.75},  // scores of many small products
+    {.kind = OperatorKind::kGroupedProduct,
+     .size_names = GroupedSizes::kNames,
+     .usual_impl = Impl::kAten,
+     .has_weight = true,
+     .check_sizes = check_experts,
+     .flops = grouped_flops,
+     .bytes = grouped_bytes,
+     .usual_launches = grouped_launches,
+     .row_loads = product_row_loads,
+     .least_bytes = least_bytes_of_groups,
+     .made_bytes = grouped_made,
+     .working_bytes = grouped_working,
+     .add_terms = add_product_terms,
+     .add_features = add_product_features,
+     .pools_passes = true,
+     .relatives = kOfGrouped,
+     .compute_time = product_time},
+};
+
+}  // namespace
+
+constinit const std::span<const Description> kProducts = kTable;
+
+}  // namespace foretrain
