@@ -4,6 +4,8 @@
 
 #include "base/check.h"
 #include "predict/evaluator.h"
+#include "spec/catalog.h"
+#include "spec/run_text.h"
 
 namespace foretrain {
 namespace {

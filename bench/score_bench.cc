@@ -6,6 +6,9 @@
 
 #include "base/check.h"
 #include "predict/evaluator.h"
+#include "spec/catalog.h"
+#include "spec/plan_text.h"
+#include "spec/run_text.h"
 
 namespace foretrain {
 namespace {

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "cost/profile_store.h"
 #include "search/engine.h"
+#include "spec/catalog.h"
 
 namespace foretrain {
 namespace {

@@ -9,6 +9,9 @@
 #include "base/yaml.h"
 #include "cost/profile_store.h"
 #include "predict/evaluator.h"
+#include "spec/catalog.h"
+#include "spec/plan_text.h"
+#include "spec/run_text.h"
 
 namespace foretrain {
 namespace {

@@ -12,6 +12,7 @@
 #include "operators/operator_text.h"
 #include "report/cost_report.h"
 #include "samples/sample.h"
+#include "spec/catalog.h"
 #include "spec/choice.h"
 
 namespace foretrain {

@@ -13,6 +13,7 @@
 #include "network/network.h"
 #include "report/collective_report.h"
 #include "spec/catalog.h"
+#include "spec/cluster_text.h"
 #include "spec/fields.h"
 
 namespace foretrain {

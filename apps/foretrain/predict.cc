@@ -23,7 +23,9 @@
 #include "report/predict_html.h"
 #include "report/predict_report.h"
 #include "report/trace_json.h"
+#include "spec/catalog.h"
 #include "spec/run.h"
+#include "spec/run_text.h"
 
 namespace foretrain {
 namespace {

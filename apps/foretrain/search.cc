@@ -19,6 +19,7 @@
 #include "option_words.h"
 #include "report/search_report.h"
 #include "search/answer.h"
+#include "spec/catalog.h"
 
 namespace foretrain {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "report/validate_report.h"
+#include "spec/catalog.h"
 #include "spec/choice.h"
 
 namespace foretrain {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/yaml.h"
 #include "cost/operator_model.h"
 
 namespace foretrain {

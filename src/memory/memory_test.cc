@@ -5,6 +5,7 @@
 #include "operators/experts.h"
 #include "operators/product.h"
 #include "spec/catalog.h"
+#include "spec/plan_text.h"
 
 using namespace foretrain;
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "spec/catalog.h"
+#include "spec/plan_text.h"
 
 using namespace foretrain;
 

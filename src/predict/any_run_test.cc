@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "spec/catalog.h"
+#include "spec/plan_text.h"
+
 namespace foretrain {
 namespace {
 

@@ -7,6 +7,7 @@
 
 #include "predict/testing.h"
 #include "predict/uncertainty.h"
+#include "spec/plan_text.h"
 
 namespace foretrain {
 namespace {

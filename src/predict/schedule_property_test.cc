@@ -6,6 +6,7 @@
 
 #include "predict/any_run.h"
 #include "predict/uncertainty.h"
+#include "spec/plan_text.h"
 
 namespace foretrain {
 namespace {

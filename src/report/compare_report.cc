@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "report/table.h"
 #include "report/text_parts.h"
+#include "spec/plan_text.h"
 
 namespace foretrain {
 namespace {

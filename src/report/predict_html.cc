@@ -11,6 +11,7 @@
 #include "report/memory_report.h"
 #include "report/path_report.h"
 #include "report/text_parts.h"
+#include "spec/plan_text.h"
 
 namespace foretrain {
 namespace {

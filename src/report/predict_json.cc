@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "report/memory_report.h"
 #include "report/predict_report.h"
+#include "spec/plan_text.h"
 #include "workload/workload.h"
 
 namespace foretrain {

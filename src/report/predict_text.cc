@@ -8,6 +8,7 @@
 #include "report/predict_report.h"
 #include "report/table.h"
 #include "report/text_parts.h"
+#include "spec/plan_text.h"
 #include "workload/workload.h"
 
 namespace foretrain {

@@ -8,6 +8,7 @@
 #include "report/megatron_flags.h"
 #include "report/search_report.h"
 #include "report/text_parts.h"
+#include "spec/plan_text.h"
 
 namespace foretrain {
 namespace {

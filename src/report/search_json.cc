@@ -4,6 +4,7 @@
 #include "report/megatron_flags.h"
 #include "report/search_report.h"
 #include "report/training.h"
+#include "spec/plan_text.h"
 
 namespace foretrain {
 namespace {

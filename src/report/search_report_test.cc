@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "report/megatron_flags.h"
 #include "spec/catalog.h"
+#include "spec/plan_text.h"
+#include "spec/run_text.h"
 
 namespace foretrain {
 namespace {

@@ -10,6 +10,7 @@
 #include "report/table.h"
 #include "report/text_parts.h"
 #include "report/training.h"
+#include "spec/plan_text.h"
 
 namespace foretrain {
 

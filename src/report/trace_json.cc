@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "predict/memory_track.h"
+#include "spec/plan_text.h"
 
 namespace foretrain {
 namespace {

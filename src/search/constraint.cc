@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
+#include "spec/plan_text.h"
 #include "timeline/schedule.h"
 #include "workload/workload.h"
 

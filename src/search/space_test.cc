@@ -6,6 +6,7 @@
 #include <set>
 
 #include "search/testing.h"
+#include "spec/plan_text.h"
 
 namespace foretrain {
 namespace {

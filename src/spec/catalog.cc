@@ -8,7 +8,11 @@
 #include "base/file.h"
 #include "base/nearest.h"
 #include "base/text.h"
+#include "spec/cluster_text.h"
 #include "spec/embedded.h"
+#include "spec/gpu_text.h"
+#include "spec/model_text.h"
+#include "spec/stack_text.h"
 
 namespace foretrain {
 

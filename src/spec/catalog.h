@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/yaml.h"
 #include "spec/cluster.h"
 #include "spec/gpu.h"
 #include "spec/model.h"

@@ -7,6 +7,9 @@
 #include <string>
 
 #include "base/file.h"
+#include "spec/cluster_text.h"
+#include "spec/gpu_text.h"
+#include "spec/model_text.h"
 #include "spec/testing.h"
 
 using namespace foretrain;

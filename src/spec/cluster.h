@@ -2,13 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/units.h"
-#include "base/yaml.h"
 #include "spec/fitted_collective.h"
 #include "spec/gpu.h"
 
@@ -64,9 +62,5 @@ struct Cluster {
 
   bool operator==(const Cluster&) const = default;
 };
-
-// `gpu_of` finds the GPU by name (or path); an inline map is read in place.
-Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(const Node&)>& gpu_of);
-std::string to_yaml(const Cluster& cluster);
 
 }  // namespace foretrain

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/units.h"
-#include "base/yaml.h"
 #include "spec/dtype.h"
 
 namespace foretrain {
@@ -31,8 +30,5 @@ struct Gpu {
   FlopsPerSecond rate(Dtype dtype) const { return rates[static_cast<std::size_t>(dtype)]; }
   bool operator==(const Gpu&) const = default;
 };
-
-Result<Gpu> parse_gpu(const Node& node);
-std::string to_yaml(const Gpu& gpu);
 
 }  // namespace foretrain

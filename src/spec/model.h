@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/yaml.h"
-
 namespace foretrain {
 
 enum class MlpKind : unsigned char { kGelu, kSwiglu, kGeglu, kSquaredRelu };
@@ -77,8 +75,5 @@ std::int64_t block_parameters(const Model& model, const Block& block);
 std::int64_t norm_parameters(const Model& model);      // one norm over hidden
 std::int64_t position_parameters(const Model& model);  // a learned table
 std::int64_t parameters(const Model& model);           // all; a tied head counted once, vocabulary not padded
-
-Result<Model> parse_model(const Node& node);
-std::string to_yaml(const Model& model);
 
 }  // namespace foretrain

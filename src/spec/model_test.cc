@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "spec/model_text.h"
 #include "spec/testing.h"
 
 using namespace foretrain;

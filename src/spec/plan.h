@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/units.h"
-#include "base/yaml.h"
 #include "spec/dtype.h"
 #include "spec/schedule_kind.h"
 
@@ -66,10 +64,5 @@ struct Plan {
 
   bool operator==(const Plan&) const = default;
 };
-
-// From a YAML map, or from the command line's "tp=4,pp=2,recompute=full,layers_per_stage=11-12-12-9".
-Result<Plan> parse_plan(const Node& node, Plan start = {});
-Result<Plan> parse_plan(std::string_view text, Plan start = {});
-std::string to_text(const Plan& plan);  // the command line's form, what differs from the default
 
 }  // namespace foretrain

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <string>
 
+#include "spec/catalog.h"
+#include "spec/plan_text.h"
+#include "spec/run_text.h"
 #include "spec/testing.h"
 
 using namespace foretrain;

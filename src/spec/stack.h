@@ -1,7 +1,6 @@
 // A stack: what a training framework launches, saves and waits for. It holds counts and choices, never
 // seconds; the seconds come from a GPU and a cluster. Each part of a transformer block is a list of
-// operators, written in a stack file as
-//   {op: linear, in: hidden, out: qkv, launches: [1, 1, 1], saves: [input]}
+// operators.
 #pragma once
 
 #include <array>
@@ -11,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/yaml.h"
 #include "spec/dtype.h"
 #include "spec/model.h"
 #include "spec/operator_kind.h"
@@ -237,7 +235,5 @@ struct Stack {
 
 // Whether any operator of the stack drops out, where a model asks for it.
 bool has_dropout(const Stack& stack);
-
-Result<Stack> parse_stack(const Node& node);
 
 }  // namespace foretrain

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "spec/catalog.h"
 #include "validate/example_table.h"
 #include "validate/row_spec.h"
 

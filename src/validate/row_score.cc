@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "spec/catalog.h"
 
 namespace foretrain {
 

@@ -13,6 +13,7 @@
 #include "base/estimate.h"
 #include "cost/profile_store.h"
 #include "predict/evaluator.h"
+#include "spec/catalog.h"
 #include "validate/row_run.h"
 
 namespace foretrain {

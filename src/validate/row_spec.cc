@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "spec/model_text.h"
+#include "spec/plan_text.h"
 
 namespace foretrain {
 

@@ -9,6 +9,7 @@
 #include "operators/attention.h"
 #include "operators/optimizer.h"
 #include "spec/catalog.h"
+#include "spec/plan_text.h"
 #include "workload/block.h"
 
 using namespace foretrain;

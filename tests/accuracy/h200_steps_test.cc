@@ -8,6 +8,7 @@
 
 #include "cost/profile_store.h"
 #include "report/validate_report.h"
+#include "spec/catalog.h"
 #include "validate/summary.h"
 
 using namespace foretrain;

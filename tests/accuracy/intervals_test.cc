@@ -11,6 +11,7 @@
 #include "cost/profile_store.h"
 #include "measured_runs.h"
 #include "predict/uncertainty.h"
+#include "spec/catalog.h"
 #include "validate/summary.h"
 
 using namespace foretrain;

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "cost/profile_store.h"
+#include "spec/catalog.h"
 #include "validate/row_spec.h"
 #include "validate/summary.h"
 

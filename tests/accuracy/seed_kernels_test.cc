@@ -13,6 +13,7 @@
 #include "cost/profile_store.h"
 #include "operators/product.h"
 #include "seed_runs.h"
+#include "spec/catalog.h"
 #include "workload/workload.h"
 
 using namespace foretrain;

@@ -9,6 +9,7 @@
 #include "cost/profile_store.h"
 #include "seed_runs.h"
 #include "segment/segment.h"
+#include "spec/catalog.h"
 #include "workload/workload.h"
 
 using namespace foretrain;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cost/profile_store.h"
+#include "spec/catalog.h"
 #include "validate/row_score.h"
 #include "validate/row_spec.h"
 

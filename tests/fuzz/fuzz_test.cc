@@ -29,8 +29,14 @@
 #include "samples/clean.h"
 #include "samples/collective_clean.h"
 #include "samples/nccl_tests.h"
+#include "spec/catalog.h"
 #include "spec/embedded.h"
+#include "spec/gpu_text.h"
+#include "spec/model_text.h"
+#include "spec/plan_text.h"
 #include "spec/run.h"
+#include "spec/run_text.h"
+#include "spec/stack_text.h"
 #include "validate/example_table.h"
 
 namespace foretrain {

@@ -1,4 +1,4 @@
-#include "spec/gpu.h"
+#include "spec/gpu_text.h"
 
 #include <fmt/format.h>
 

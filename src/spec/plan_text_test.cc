@@ -1,4 +1,4 @@
-#include "spec/plan.h"
+#include "spec/plan_text.h"
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,11 @@
-#include "spec/cluster.h"
+#include "spec/cluster_text.h"
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "spec/fields.h"
+#include "spec/fitted_collective_text.h"
+#include "spec/gpu_text.h"
 
 namespace foretrain {
 

@@ -1,9 +1,10 @@
-#include "spec/fitted_collective.h"
+#include "spec/fitted_collective_text.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
+#include "spec/cluster_text.h"
 #include "spec/testing.h"
 
 using namespace foretrain;

@@ -1,9 +1,10 @@
-#include "spec/run.h"
+#include "spec/run_text.h"
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "spec/fields.h"
+#include "spec/plan_text.h"
 
 namespace foretrain {
 

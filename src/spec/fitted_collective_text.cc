@@ -1,4 +1,4 @@
-#include "spec/fitted_collective.h"
+#include "spec/fitted_collective_text.h"
 
 #include <fmt/format.h>
 

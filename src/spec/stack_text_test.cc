@@ -1,4 +1,4 @@
-#include "spec/stack.h"
+#include "spec/stack_text.h"
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,10 @@
-#include "spec/cluster.h"
+#include "spec/cluster_text.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
+#include "spec/gpu_text.h"
 #include "spec/testing.h"
 
 using namespace foretrain;

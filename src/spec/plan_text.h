@@ -1,0 +1,17 @@
+// A plan as people write it: a YAML map, or the command line's
+//   tp=4,pp=2,recompute=full,layers_per_stage=11-12-12-9
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/yaml.h"
+#include "spec/plan.h"
+
+namespace foretrain {
+
+Result<Plan> parse_plan(const Node& node, Plan start = {});
+Result<Plan> parse_plan(std::string_view text, Plan start = {});
+std::string to_text(const Plan& plan);  // the command line's form, what differs from the default
+
+}  // namespace foretrain
