@@ -1,5 +1,5 @@
 // What a plan and a stack choose between them.
-#include "workload/units.h"
+#include "workload/sharded_units.h"
 #include "workload/workload.h"
 
 namespace foretrain {

@@ -6,8 +6,8 @@
 #include "operators/product.h"
 #include "workload/block.h"
 #include "workload/host_work.h"
+#include "workload/sharded_units.h"
 #include "workload/task_writer.h"
-#include "workload/units.h"
 
 namespace foretrain {
 namespace {

@@ -1,4 +1,4 @@
-#include "workload/units.h"
+#include "workload/sharded_units.h"
 
 #include <algorithm>
 
