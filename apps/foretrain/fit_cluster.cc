@@ -8,13 +8,13 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/yaml_text.h"
 #include "commands.h"
 #include "fit/collective_fit.h"
 #include "network/network.h"
 #include "report/collective_report.h"
 #include "spec/catalog.h"
 #include "spec/cluster_text.h"
-#include "spec/fields.h"
 
 namespace foretrain {
 namespace {

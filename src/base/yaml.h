@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,7 +40,10 @@ struct Node {
   Result<bool> boolean() const;  // true, false, 1, 0, yes, no, on, off
 
   // Refuses keys not listed, naming the nearest that is.
-  Result<void> only_keys(std::initializer_list<std::string_view> allowed) const;
+  Result<void> only_keys(std::span<const std::string_view> allowed) const;
+  Result<void> only_keys(std::initializer_list<std::string_view> allowed) const {
+    return only_keys(std::span(allowed.begin(), allowed.size()));
+  }
 };
 
 inline constexpr std::size_t kMaxYamlBytes = 1 << 20;

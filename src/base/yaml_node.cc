@@ -81,7 +81,7 @@ Result<bool> Node::boolean() const {
   return mismatch(*this, "true or false");
 }
 
-Result<void> Node::only_keys(std::initializer_list<std::string_view> allowed) const {
+Result<void> Node::only_keys(std::span<const std::string_view> allowed) const {
   if (!is_map()) return mismatch(*this, "a map");
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const std::string& key = entries[i].first;

@@ -8,8 +8,9 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/yaml_text.h"
 #include "spec/choice.h"
-#include "spec/fields.h"
+#include "spec/read_fields.h"
 
 namespace foretrain {
 namespace {
@@ -198,11 +199,11 @@ constexpr double kLeastReference = 1, kMostReference = 1e5;
 Result<PowerModel> parse_power(const Node& node) {
   TRY(only_fields(node, "power", {"static_w", "pj_per_byte", "pj_per_flop", "exponent", "reference_mhz"}));
   PowerModel power;
-  TRY(read_required(node, "static_w", power.static_w, 0.0, kMostStatic));
-  TRY(read_required(node, "pj_per_byte", power.joules_per_byte, 0.0, kMostPicojoules));
-  TRY(read_required(node, "pj_per_flop", power.joules_per_flop, 0.0, kMostPicojoules));
-  TRY(read_required(node, "exponent", power.exponent, 0.0, kMostExponent));
-  TRY(read_required(node, "reference_mhz", power.reference_mhz, kLeastReference, kMostReference));
+  TRY(read_required(node, "static_w", power.static_w, RealNumber{0.0, kMostStatic}));
+  TRY(read_required(node, "pj_per_byte", power.joules_per_byte, RealNumber{0.0, kMostPicojoules}));
+  TRY(read_required(node, "pj_per_flop", power.joules_per_flop, RealNumber{0.0, kMostPicojoules}));
+  TRY(read_required(node, "exponent", power.exponent, RealNumber{0.0, kMostExponent}));
+  TRY(read_required(node, "reference_mhz", power.reference_mhz, RealNumber{kLeastReference, kMostReference}));
   power.joules_per_byte *= 1e-12;
   power.joules_per_flop *= 1e-12;
   return power;

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "report/memory_report.h"
+#include "report/plan_json.h"
 #include "report/predict_report.h"
 #include "spec/plan_text.h"
 #include "workload/workload.h"
@@ -17,47 +18,6 @@ void put(JsonWriter& w, std::string_view key, const T& value) {
   w.key(key).value(value);
 }
 
-// With the stack's choices where the plan left them open, and the schedule that runs.
-void put_plan(JsonWriter& w, const Run& run) {
-  const Plan& plan = run.plan;
-  w.key("plan").begin_object();
-  put(w, "tp", plan.tp);
-  put(w, "sp", plan.sp);
-  put(w, "pp", plan.pp);
-  put(w, "vpp", plan.vpp);
-  put(w, "cp", plan.cp);
-  put(w, "ep", plan.ep);
-  put(w, "dp", plan.dp);
-  put(w, "zero", plan.zero);
-  put(w, "shard", plan.zero > 0 ? plan.shards() : 0);
-  put(w, "micro_batch", plan.micro_batch);
-  put(w, "recompute", kRecomputeNames[static_cast<std::size_t>(plan.recompute)]);
-  put(w, "recompute_layers", plan.recompute_layers);
-  put(w, "offload", plan.offload);
-  put(w, "schedule", name(plan.pp > 1 ? plan.effective_schedule() : plan.schedule));
-  put(w, "precision", name(plan.precision));
-  put(w, "optimizer", kOptimizerNames[static_cast<std::size_t>(plan.optimizer)]);
-  put(w, "master_weights", plan.master_weights.value_or(run.stack.states.master_weights));
-  put(w, "sp_gather_again", plan.sp_gather_again.value_or(run.stack.tensor_parallel.sp_gather_again));
-  const AttentionKind attention = plan.attention.value_or(run.stack.default_attention);
-  put(w, "attention", kAttentionNames[static_cast<std::size_t>(attention)]);
-  put(w, "grad_dtype", name(accumulation_dtype(plan, run.stack)));
-  put(w, "reduce_dtype", name(reduction_dtype(plan, run.stack)));
-  put(w, "overlap_grad_reduce", plan.overlap_grad_reduce.value_or(run.stack.data_parallel.overlap));
-  put(w, "overlap_param_gather",
-      plan.overlap_param_gather.value_or(run.stack.data_parallel.overlap_param_gather));
-  put(w, "partition_activations", plan.partition_activations.value_or(false));
-  w.key("layers_per_stage");
-  if (plan.layers_per_stage.empty()) {
-    w.null();
-  } else {
-    w.begin_array();
-    for (const std::int64_t layers : plan.layers_per_stage) w.value(layers);
-    w.end_array();
-  }
-  w.end_object();
-}
-
 void put_run(JsonWriter& w, const Run& run) {
   w.key("run").begin_object();
   put(w, "model", run.model.name);
@@ -70,6 +30,7 @@ void put_run(JsonWriter& w, const Run& run) {
   put(w, "seq", run.seq);
   put(w, "global_batch", run.global_batch);
   put(w, "micro_batches", run.micro_batches());
+  w.key("plan");
   put_plan(w, run);
   w.end_object();
 }

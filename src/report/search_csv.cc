@@ -15,7 +15,7 @@ std::string search_csv_row(const Problem& problem, const ScoredPlan& scored, con
   std::string out = fmt::format("{}", scored.index);
   for (const Dimension& d : dimensions()) {
     out += ',';
-    if (d.name == "layers_per_stage") {
+    if (is_split(d)) {
       out += fmt::format("{}", fmt::join(candidate.plan.layers_per_stage, "-"));
       continue;
     }

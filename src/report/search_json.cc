@@ -16,7 +16,7 @@ void put_plan(JsonWriter& w, const RankedPlan& plan) {
   w.key("choices").begin_object();
   for (const Dimension& d : dimensions()) {
     w.key(d.name);
-    if (d.name == "layers_per_stage") {
+    if (is_split(d)) {
       if (plan.run.plan.layers_per_stage.empty()) {
         w.null();
         continue;

@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 #include "base/text.h"
+#include "spec/plan_fields.h"
 #include "spec/plan_text.h"
 #include "timeline/schedule.h"
 #include "workload/workload.h"
@@ -15,7 +16,8 @@ namespace {
 
 constexpr Value kMostValue = 10'000'000;
 constexpr std::size_t kMostValues = 10'000;
-constexpr std::string_view kFirst = "first_layers", kLast = "last_layers", kSplit = "layers_per_stage";
+constexpr std::string_view kFirst = "first_layers", kLast = "last_layers";
+constexpr std::string_view kSplit = plan_field<&Plan::layers_per_stage>.key;
 
 std::vector<std::string> keys() {
   std::vector<std::string> names;
@@ -28,7 +30,7 @@ std::vector<std::string> keys() {
 // A split by hand becomes one of the problem's own.
 Result<Value> split_of(std::string_view word, Problem& problem) {
   if (word == "even" || word == "stack") return 0;
-  const auto plan = parse_plan(fmt::format("layers_per_stage={}", word));
+  const auto plan = parse_plan(fmt::format("{}={}", kSplit, word));
   if (!plan) {
     std::string message = plan.error().message;
     if (message.starts_with("--plan: ")) message.erase(0, 8);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "spec/plan_fields.h"
 #include "timeline/schedule.h"
 #include "workload/workload.h"
 
@@ -279,16 +280,21 @@ Value get_split(const Problem& problem, const Candidate& c) {
 
 constexpr std::array<std::string_view, 2> kFlags = {"0", "1"};
 
+constexpr std::span<const std::string_view> words_of(const WholeNumber&) { return {}; }
+constexpr std::span<const std::string_view> words_of(const Flag&) { return kFlags; }
+constexpr std::span<const std::string_view> words_of(const OneOf& kind) { return kind.names; }
+
+// A key of the plan with one value, and one that the plan may leave open.
 template <auto kMember>
-constexpr Dimension number(std::string_view name, decltype(Dimension::values) values,
-                           std::span<const std::string_view> words = {}) {
-  return {name, words, Scope::kSearched, false, values, put_number<kMember>, get_number<kMember>};
+constexpr Dimension number(decltype(Dimension::values) values, Scope scope = Scope::kSearched) {
+  const auto& f = plan_field<kMember>;
+  return {f.key, words_of(f.kind), scope, false, values, put_number<kMember>, get_number<kMember>};
 }
 template <auto kMember>
-constexpr Dimension open(std::string_view name, decltype(Dimension::values) values,
-                         std::span<const std::string_view> words, Scope scope = Scope::kSearched,
+constexpr Dimension open(decltype(Dimension::values) values, Scope scope = Scope::kSearched,
                          bool inner = false) {
-  return {name, words, scope, inner, values, put_open<kMember>, get_open<kMember>};
+  const auto& f = plan_field<kMember>;
+  return {f.key, words_of(f.kind), scope, inner, values, put_open<kMember>, get_open<kMember>};
 }
 
 const std::array kDimensions = {
@@ -299,33 +305,34 @@ const std::array kDimensions = {
               gpus_values,
               [](const Problem&, Candidate& c, Value value) { c.gpus = value; },
               [](const Problem&, const Candidate& c) { return c.gpus; }},
-    number<&Plan::tp>("tp", tp_values),
-    number<&Plan::pp>("pp", pp_values),
-    number<&Plan::dp>("dp", dp_values),
-    number<&Plan::micro_batch>("micro_batch", micro_batch_values),
-    number<&Plan::schedule>("schedule", schedule_values, kScheduleNames),
-    number<&Plan::vpp>("vpp", vpp_values),
-    number<&Plan::sp>("sp", sp_values, kFlags),
-    number<&Plan::zero>("zero", zero_values),
-    number<&Plan::shard>("shard", shard_values),
-    open<&Plan::attention>("attention", attention_values, kAttentionNames, Scope::kAllowed),
-    Dimension{"precision", kDtypeNames, Scope::kAllowed, false, precision_values,
-              put_number<&Plan::precision>, get_number<&Plan::precision>},
-    open<&Plan::grad_dtype>("grad_dtype", dtype_values<&Plan::grad_dtype>, kDtypeNames, Scope::kAllowed),
-    open<&Plan::reduce_dtype>("reduce_dtype", dtype_values<&Plan::reduce_dtype>, kDtypeNames,
-                              Scope::kAllowed),
-    Dimension{"optimizer", kOptimizerNames, Scope::kAllowed, false, optimizer_values,
-              put_number<&Plan::optimizer>, get_number<&Plan::optimizer>},
-    open<&Plan::master_weights>("master_weights", flag_values, kFlags, Scope::kAllowed),
-    open<&Plan::sp_gather_again>("sp_gather_again", gather_again_values, kFlags, Scope::kAllowed),
-    number<&Plan::recompute>("recompute", recompute_values, kRecomputeNames),
-    number<&Plan::recompute_layers>("recompute_layers", recompute_layers_values),
-    open<&Plan::partition_activations>("partition_activations", partition_values, kFlags),
-    Dimension{"layers_per_stage", {}, Scope::kSearched, true, split_values, put_split, get_split},
-    open<&Plan::overlap_grad_reduce>("overlap_grad_reduce", overlap_reduce_values, kFlags, Scope::kSearched,
-                                     true),
-    open<&Plan::overlap_param_gather>("overlap_param_gather", overlap_gather_values, kFlags, Scope::kSearched,
-                                      true),
+    number<&Plan::tp>(tp_values),
+    number<&Plan::pp>(pp_values),
+    number<&Plan::dp>(dp_values),
+    number<&Plan::micro_batch>(micro_batch_values),
+    number<&Plan::schedule>(schedule_values),
+    number<&Plan::vpp>(vpp_values),
+    number<&Plan::sp>(sp_values),
+    number<&Plan::zero>(zero_values),
+    number<&Plan::shard>(shard_values),
+    open<&Plan::attention>(attention_values, Scope::kAllowed),
+    number<&Plan::precision>(precision_values, Scope::kAllowed),
+    open<&Plan::grad_dtype>(dtype_values<&Plan::grad_dtype>, Scope::kAllowed),
+    open<&Plan::reduce_dtype>(dtype_values<&Plan::reduce_dtype>, Scope::kAllowed),
+    number<&Plan::optimizer>(optimizer_values, Scope::kAllowed),
+    open<&Plan::master_weights>(flag_values, Scope::kAllowed),
+    open<&Plan::sp_gather_again>(gather_again_values, Scope::kAllowed),
+    number<&Plan::recompute>(recompute_values),
+    number<&Plan::recompute_layers>(recompute_layers_values),
+    open<&Plan::partition_activations>(partition_values),
+    Dimension{plan_field<&Plan::layers_per_stage>.key,
+              {},
+              Scope::kSearched,
+              true,
+              split_values,
+              put_split,
+              get_split},
+    open<&Plan::overlap_grad_reduce>(overlap_reduce_values, Scope::kSearched, true),
+    open<&Plan::overlap_param_gather>(overlap_gather_values, Scope::kSearched, true),
 };
 
 }  // namespace
@@ -356,6 +363,8 @@ std::vector<int64_t> layers_of_split(const Problem& problem, int64_t pp, Value v
   stages.push_back(last);
   return stages;
 }
+
+bool is_split(const Dimension& dimension) { return dimension.get == get_split; }
 
 std::string word_of(const Dimension& dimension, Value value) {
   if (value == kUnset) return "unset";

@@ -50,6 +50,9 @@ const Dimension* find_dimension(std::string_view name);
 Value split_value(std::int64_t first, std::int64_t last);
 std::vector<std::int64_t> layers_of_split(const Problem& problem, std::int64_t pp, Value value);
 
+// Whether it is layers_per_stage, whose values stand for lists.
+bool is_split(const Dimension& dimension);
+
 std::string word_of(const Dimension& dimension, Value value);
 
 }  // namespace foretrain

@@ -27,7 +27,7 @@ void Space::fill(const Dimension& dimension, const Candidate& so_far, std::vecto
     if (dimension.scope == Scope::kAllowed && constraint->set.empty() && !constraint->low && out.size() > 1)
       out.resize(1);
   }
-  if (dimension.name != "layers_per_stage") return;
+  if (!is_split(dimension)) return;
   Candidate candidate = so_far;
   std::erase_if(out, [&](Value value) {
     dimension.put(problem_, candidate, value);
@@ -65,7 +65,7 @@ Result<void> Space::grow(Run& run, Candidate& candidate, Family& family, std::si
     // How stages are split depends on few of the others: the last answer serves many families.
     const SplitKey key{candidate.plan.pp, candidate.plan.chunks_per_stage(),
                        candidate.plan.effective_schedule()};
-    if (d.name == "layers_per_stage") {
+    if (is_split(d)) {
       if (!(key == split_key_)) fill(d, candidate, split_values_);
       split_key_ = key;
       count *= split_values_.size();

@@ -112,7 +112,7 @@ Result<Why> explain_why(const AnswerRequest& request, const SearchAnswer& answer
     const auto& [key, word] = asked.words[i];
     const Dimension* dimension = find_dimension(key);
     const Candidate candidate{near->run.gpus, near->run.plan};
-    const std::string now = key == "layers_per_stage"
+    const std::string now = is_split(*dimension)
                                 ? near->run.plan.layers_per_stage.empty()
                                       ? std::string("even")
                                       : fmt::format("{}", fmt::join(near->run.plan.layers_per_stage, "-"))

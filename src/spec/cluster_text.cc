@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "spec/fields.h"
+#include "base/yaml_text.h"
 #include "spec/fitted_collective_text.h"
 #include "spec/gpu_text.h"
+#include "spec/read_fields.h"
 
 namespace foretrain {
 
@@ -16,20 +17,20 @@ constexpr double kGigabit = 1e9 / 8;  // bytes
 Result<Link> parse_link(const Node& map, std::string_view rate_key, double rate_unit) {
   Link link;
   double rate = 0, latency_us = 0;
-  TRY(read_required(map, rate_key, rate, 1e-3, 1e6));
-  TRY(read_required(map, "latency_us", latency_us, 0.0, 1e6));
+  TRY(read_required(map, rate_key, rate, RealNumber{1e-3, 1e6}));
+  TRY(read_required(map, "latency_us", latency_us, RealNumber{0.0, 1e6}));
   link.bandwidth = BytesPerSecond(rate * rate_unit);
   link.latency = microseconds(latency_us);
-  TRY(read_optional(map, "collective_efficiency", link.collective_efficiency, 1e-3, 1.0));
-  TRY(read_optional(map, "p2p_efficiency", link.p2p_efficiency, 1e-3, 1.0));
+  TRY(read_optional(map, "collective_efficiency", link.collective_efficiency, RealNumber{1e-3, 1.0}));
+  TRY(read_optional(map, "p2p_efficiency", link.p2p_efficiency, RealNumber{1e-3, 1.0}));
   TRY(read_optional(map, "assumed", link.assumed));
   return link;
 }
 
 Result<void> read_nodes(const Node& node, Cluster& cluster) {
-  TRY(read_required(node, "gpus_per_node", cluster.gpus_per_node, 1, 1024));
+  TRY(read_required(node, "gpus_per_node", cluster.gpus_per_node, WholeNumber{1, 1024}));
   cluster.nvlink_domain = cluster.gpus_per_node;
-  TRY(read_optional(node, "nvlink_domain", cluster.nvlink_domain, 1, 1'000'000));
+  TRY(read_optional(node, "nvlink_domain", cluster.nvlink_domain, WholeNumber{1, 1'000'000}));
   if (cluster.nvlink_domain % cluster.gpus_per_node != 0)
     return fail(fmt::format("nvlink_domain {} is not a multiple of gpus_per_node {}", cluster.nvlink_domain,
                             cluster.gpus_per_node),
@@ -43,10 +44,10 @@ Result<Jitter> parse_jitter(const Node& node) {
       required_section(node, "jitter", {"spread", "message_spread", "stalls_per_node_hour", "stall_ms"}));
   Jitter jitter;
   double stall_ms = 0;
-  TRY(read_optional(*map, "spread", jitter.spread, 0.0, 1.0));
-  TRY(read_optional(*map, "message_spread", jitter.message_spread, 0.0, 10.0));
-  TRY(read_optional(*map, "stalls_per_node_hour", jitter.stalls_per_node_hour, 0.0, 1e6));
-  TRY(read_optional(*map, "stall_ms", stall_ms, 0.0, 1e9));
+  TRY(read_optional(*map, "spread", jitter.spread, RealNumber{0.0, 1.0}));
+  TRY(read_optional(*map, "message_spread", jitter.message_spread, RealNumber{0.0, 10.0}));
+  TRY(read_optional(*map, "stalls_per_node_hour", jitter.stalls_per_node_hour, RealNumber{0.0, 1e6}));
+  TRY(read_optional(*map, "stall_ms", stall_ms, RealNumber{0.0, 1e9}));
   if ((jitter.stalls_per_node_hour > 0) != (stall_ms > 0))
     return fail("jitter: expected stalls_per_node_hour and stall_ms together", map->at);
   jitter.stall = Seconds(stall_ms * 1e-3);
@@ -88,18 +89,18 @@ Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(
                                "p2p_efficiency", "nvls_efficiency"}));
   TRY_ASSIGN(cluster.intra, parse_link(*intra, "gbytes", 1e9));
   double pair = 0;
-  TRY(read_optional(*intra, "pair_gbytes", pair, 1e-3, 1e6));
+  TRY(read_optional(*intra, "pair_gbytes", pair, RealNumber{1e-3, 1e6}));
   cluster.intra.pair = gigabytes_per_second(pair);
-  TRY(read_optional(*intra, "nvls_efficiency", cluster.intra.nvls_efficiency, 1e-3, 2.0));
+  TRY(read_optional(*intra, "nvls_efficiency", cluster.intra.nvls_efficiency, RealNumber{1e-3, 2.0}));
   TRY_ASSIGN(const Node* inter,
              optional_section(node, "inter",
                               {"gbps", "nics", "latency_us", "collective_efficiency", "p2p_efficiency",
                                "assumed", "leaf_nodes", "oversubscription", "rail_optimized"}));
   if (node.find("inter") != nullptr) {
     TRY_ASSIGN(cluster.inter, parse_link(*inter, "gbps", kGigabit));
-    TRY(read_optional(*inter, "nics", cluster.nics, 1, 1024));
-    TRY(read_optional(*inter, "leaf_nodes", cluster.fabric.leaf_nodes, 1, 1'000'000));
-    TRY(read_optional(*inter, "oversubscription", cluster.fabric.oversubscription, 1.0, 1000.0));
+    TRY(read_optional(*inter, "nics", cluster.nics, WholeNumber{1, 1024}));
+    TRY(read_optional(*inter, "leaf_nodes", cluster.fabric.leaf_nodes, WholeNumber{1, 1'000'000}));
+    TRY(read_optional(*inter, "oversubscription", cluster.fabric.oversubscription, RealNumber{1.0, 1000.0}));
     TRY(read_optional(*inter, "rail_optimized", cluster.fabric.rail_optimized));
     if (cluster.fabric.oversubscription > 1.0 && cluster.fabric.leaf_nodes == 0)
       return fail("oversubscription: found no leaf_nodes beside it, expected how many nodes share a leaf",
@@ -107,9 +108,9 @@ Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(
   }
 
   double host_launch_us = 0;
-  TRY(read_required(node, "host_launch_us", host_launch_us, 0.0, 1e6));
+  TRY(read_required(node, "host_launch_us", host_launch_us, RealNumber{0.0, 1e6}));
   cluster.host_launch = microseconds(host_launch_us);
-  TRY(read_optional(node, "price_per_gpu_hour", cluster.price_per_gpu_hour, 0.0, 1e6));
+  TRY(read_optional(node, "price_per_gpu_hour", cluster.price_per_gpu_hour, RealNumber{0.0, 1e6}));
   if (node.find("jitter") != nullptr) {
     TRY_ASSIGN(cluster.jitter, parse_jitter(node));
   }

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "spec/fields.h"
+#include "spec/read_fields.h"
 
 namespace foretrain {
 namespace {
@@ -28,15 +28,15 @@ Result<FittedLayout> parse_layout(const Node& node) {
   TRY(only_fields(node, "a layout",
                   {"ranks", "ranks_per_node", "samples", "error", "spread", "bytes", "factor"}));
   FittedLayout layout;
-  TRY(read_required(node, "ranks", layout.ranks, 2, kMaxRanks));
-  TRY(read_required(node, "ranks_per_node", layout.ranks_per_node, 1, kMaxRanks));
+  TRY(read_required(node, "ranks", layout.ranks, WholeNumber{2, kMaxRanks}));
+  TRY(read_required(node, "ranks_per_node", layout.ranks_per_node, WholeNumber{1, kMaxRanks}));
   if (layout.ranks % layout.ranks_per_node != 0)
     return fail(
         fmt::format("ranks {} is not a multiple of ranks_per_node {}", layout.ranks, layout.ranks_per_node),
         node.find("ranks")->at);
-  TRY(read_optional(node, "samples", layout.samples, 0, 1'000'000'000));
-  TRY(read_optional(node, "error", layout.error, 0.0, 1e6));
-  TRY(read_required(node, "spread", layout.spread, 0.0, 1e6));
+  TRY(read_optional(node, "samples", layout.samples, WholeNumber{0, 1'000'000'000}));
+  TRY(read_optional(node, "error", layout.error, RealNumber{0.0, 1e6}));
+  TRY(read_required(node, "spread", layout.spread, RealNumber{0.0, 1e6}));
   TRY_ASSIGN(layout.bytes, read_numbers(node, "bytes", 1.0, 1e18));
   TRY_ASSIGN(layout.factor, read_numbers(node, "factor", 1e-12, 1e12));
   if (layout.bytes.size() != layout.factor.size())
@@ -55,11 +55,11 @@ Result<FittedCollective> parse_collective(const Node& node) {
   TRY(only_fields(node, "a fitted collective",
                   {"collective", "tier", "bandwidth_share", "latency_scale", "unseen_error", "layouts"}));
   FittedCollective fitted;
-  TRY(read_required(node, "collective", fitted.kind, kCollectiveNames));
-  TRY(read_required(node, "tier", fitted.tier, kTierNames));
-  TRY(read_required(node, "bandwidth_share", fitted.bandwidth_share, 1e-6, 10.0));
-  TRY(read_optional(node, "latency_scale", fitted.latency_scale, 1e-3, 1e3));
-  TRY(read_required(node, "unseen_error", fitted.unseen_error, 0.0, 1e6));
+  TRY(read_required(node, "collective", fitted.kind, OneOf{kCollectiveNames}));
+  TRY(read_required(node, "tier", fitted.tier, OneOf{kTierNames}));
+  TRY(read_required(node, "bandwidth_share", fitted.bandwidth_share, RealNumber{1e-6, 10.0}));
+  TRY(read_optional(node, "latency_scale", fitted.latency_scale, RealNumber{1e-3, 1e3}));
+  TRY(read_required(node, "unseen_error", fitted.unseen_error, RealNumber{0.0, 1e6}));
   const Node* layouts = node.find("layouts");
   if (layouts == nullptr) return fitted;
   if (!layouts->is_list() || layouts->items.size() > kMaxFittedLayouts)

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "spec/fields.h"
+#include "base/yaml_text.h"
+#include "spec/read_fields.h"
 
 namespace foretrain {
 
@@ -13,7 +14,7 @@ template <class Quantity>
 Result<void> read_quantity(const Node& map, std::string_view key, Quantity& out, double low, double high,
                            Quantity (*unit)(double)) {
   double figure = 0;
-  TRY(read_required(map, key, figure, low, high));
+  TRY(read_required(map, key, figure, RealNumber{low, high}));
   out = unit(figure);
   return {};
 }
@@ -23,7 +24,7 @@ Result<void> read_rates(const Node& node, Gpu& gpu) {
                                                  {"bf16", "fp16", "tf32", "fp32", "fp8", "mxfp8", "nvfp4"}));
   for (std::size_t i = 0; i < kDtypeNames.size(); ++i) {
     double figure = 0;
-    TRY(read_optional(*rates, kDtypeNames[i], figure, 1e-3, 1e6));
+    TRY(read_optional(*rates, kDtypeNames[i], figure, RealNumber{1e-3, 1e6}));
     gpu.rates[i] = teraflops(figure);
   }
   if (gpu.rate(Dtype::kFp16) == FlopsPerSecond() && gpu.rate(Dtype::kBf16) == FlopsPerSecond())
@@ -41,8 +42,8 @@ Result<void> read_memory(const Node& node, Gpu& gpu) {
 
 Result<void> read_clock(const Node& node, Gpu& gpu) {
   TRY_ASSIGN(const Node* clock, required_section(node, "clock_mhz", {"base", "max"}));
-  TRY(read_required(*clock, "base", gpu.clock_base_mhz, 1.0, 1e5));
-  TRY(read_required(*clock, "max", gpu.clock_max_mhz, 1.0, 1e5));
+  TRY(read_required(*clock, "base", gpu.clock_base_mhz, RealNumber{1.0, 1e5}));
+  TRY(read_required(*clock, "max", gpu.clock_max_mhz, RealNumber{1.0, 1e5}));
   if (gpu.clock_base_mhz > gpu.clock_max_mhz) return fail("clock_mhz: base is more than max", clock->at);
   return {};
 }
@@ -59,18 +60,18 @@ Result<Gpu> parse_gpu(const Node& node) {
   TRY(read_optional(node, "source", gpu.source));
   TRY(read_rates(node, gpu));
   TRY(read_memory(node, gpu));
-  TRY(read_required(node, "sms", gpu.sms, 1, 100'000));
+  TRY(read_required(node, "sms", gpu.sms, WholeNumber{1, 100'000}));
   TRY(read_clock(node, gpu));
-  TRY(read_required(node, "power_cap_w", gpu.power_cap_w, 1.0, 1e5));
+  TRY(read_required(node, "power_cap_w", gpu.power_cap_w, RealNumber{1.0, 1e5}));
   double nvlink = 0;  // a part without NVLink has no such line
-  TRY(read_optional(node, "nvlink_gbytes", nvlink, 0.0, 1e6));
+  TRY(read_optional(node, "nvlink_gbytes", nvlink, RealNumber{0.0, 1e6}));
   gpu.nvlink = gigabytes_per_second(nvlink);
   double host = gpu.host.value / 1e9;
-  TRY(read_optional(node, "host_gbytes", host, 1e-3, 1e6));
+  TRY(read_optional(node, "host_gbytes", host, RealNumber{1e-3, 1e6}));
   gpu.host = gigabytes_per_second(host);
   TRY_ASSIGN(const Node* efficiency, optional_section(node, "efficiency", {"product", "memory"}));
-  TRY(read_optional(*efficiency, "product", gpu.product_efficiency, 0.01, 1.0));
-  TRY(read_optional(*efficiency, "memory", gpu.memory_efficiency, 0.01, 1.0));
+  TRY(read_optional(*efficiency, "product", gpu.product_efficiency, RealNumber{0.01, 1.0}));
+  TRY(read_optional(*efficiency, "memory", gpu.memory_efficiency, RealNumber{0.01, 1.0}));
   return gpu;
 }
 

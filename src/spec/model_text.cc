@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "spec/fields.h"
+#include "base/yaml_text.h"
+#include "spec/read_fields.h"
 
 namespace foretrain {
 
@@ -21,28 +22,28 @@ constexpr std::int64_t kMaxParameters = 1'000'000'000'000'000;
 
 Result<Block> parse_block(const Node& node, std::int64_t hidden) {
   Block block;
-  TRY(read_required(node, "heads", block.heads, 1, kMaxHeads));
+  TRY(read_required(node, "heads", block.heads, WholeNumber{1, kMaxHeads}));
   block.kv_heads = block.heads;
-  TRY(read_optional(node, "kv_heads", block.kv_heads, 1, kMaxHeads));
+  TRY(read_optional(node, "kv_heads", block.kv_heads, WholeNumber{1, kMaxHeads}));
   if (block.heads % block.kv_heads != 0)
     return fail(fmt::format("kv_heads {} does not divide heads {}", block.kv_heads, block.heads),
                 node.find("kv_heads")->at);
-  TRY(read_optional(node, "head_dim", block.head_dim, 1, kMaxHeadDim));
+  TRY(read_optional(node, "head_dim", block.head_dim, WholeNumber{1, kMaxHeadDim}));
   if (block.head_dim == 0) {
     if (hidden % block.heads != 0)
       return fail(fmt::format("heads {} does not divide hidden {}; state head_dim", block.heads, hidden),
                   node.find("heads")->at);
     block.head_dim = hidden / block.heads;
   }
-  TRY(read_required(node, "ffn", block.ffn, 1, kMaxWidth));
-  TRY(read_required(node, "mlp", block.mlp, kMlpNames));
+  TRY(read_required(node, "ffn", block.ffn, WholeNumber{1, kMaxWidth}));
+  TRY(read_required(node, "mlp", block.mlp, OneOf{kMlpNames}));
   return block;
 }
 
 Result<void> read_positions(const Node& node, Model& model) {
-  TRY(read_required(node, "positions", model.positions, kPositionsNames));
-  TRY(read_optional(node, "rotary_fraction", model.rotary_fraction, 0.0, 1.0));
-  TRY(read_optional(node, "max_positions", model.max_positions, 1, kMaxSeq));
+  TRY(read_required(node, "positions", model.positions, OneOf{kPositionsNames}));
+  TRY(read_optional(node, "rotary_fraction", model.rotary_fraction, RealNumber{0.0, 1.0}));
+  TRY(read_optional(node, "max_positions", model.max_positions, WholeNumber{1, kMaxSeq}));
   if (model.positions == Positions::kLearned && model.max_positions == 0) {
     if (model.default_seq == 0)
       return fail("missing key 'max_positions', which learned positions need (or state seq)", node.at);
@@ -69,7 +70,7 @@ Result<void> read_forms(const Node& node, Model& model) {
   TRY(read_optional(node, "fused_qkv", model.fused_qkv));
   TRY(read_optional(node, "qk_norm", model.qk_norm));
   model.gelu = model.positions == Positions::kLearned ? Gelu::kTanh : Gelu::kErf;
-  return read_optional(node, "gelu", model.gelu, kGeluNames);
+  return read_optional(node, "gelu", model.gelu, OneOf{kGeluNames});
 }
 
 Result<void> check_parameters(const Node& node, const Model& model) {
@@ -95,22 +96,22 @@ Result<Model> parse_model(const Node& node) {
   model.name = "inline";
   TRY(read_optional(node, "name", model.name));
   TRY(read_optional(node, "source", model.source));
-  TRY(read_required(node, "hidden", model.hidden, 1, kMaxWidth));
+  TRY(read_required(node, "hidden", model.hidden, WholeNumber{1, kMaxWidth}));
   BlockRun run;
-  TRY(read_required(node, "layers", run.count, 1, kMaxLayers));
+  TRY(read_required(node, "layers", run.count, WholeNumber{1, kMaxLayers}));
   TRY_ASSIGN(run.block, parse_block(node, model.hidden));
   model.blocks = {run};
-  TRY(read_required(node, "norm", model.norm, kNormNames));
-  TRY(read_required(node, "vocab", model.vocab, 1, kMaxVocab));
+  TRY(read_required(node, "norm", model.norm, OneOf{kNormNames}));
+  TRY(read_required(node, "vocab", model.vocab, WholeNumber{1, kMaxVocab}));
   TRY(read_required(node, "tied", model.tied));
   TRY(read_optional(node, "embedding_norm", model.embedding_norm));
-  TRY(read_optional(node, "residual", model.residual, kResidualNames));
-  TRY(read_optional(node, "dropout", model.dropout, 0.0, 0.99));
-  TRY(read_optional(node, "seq", model.default_seq, 1, kMaxSeq));
+  TRY(read_optional(node, "residual", model.residual, OneOf{kResidualNames}));
+  TRY(read_optional(node, "dropout", model.dropout, RealNumber{0.0, 0.99}));
+  TRY(read_optional(node, "seq", model.default_seq, WholeNumber{1, kMaxSeq}));
   TRY(read_positions(node, model));
   TRY(read_biases(node, model));
   TRY(read_forms(node, model));
-  TRY(read_optional(node, "params", model.stated_params, 1, kMaxParameters));
+  TRY(read_optional(node, "params", model.stated_params, WholeNumber{1, kMaxParameters}));
   TRY(check_parameters(node, model));
   return model;
 }

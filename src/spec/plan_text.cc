@@ -3,18 +3,12 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "spec/fields.h"
+#include "spec/plan_fields.h"
+#include "spec/read_fields.h"
 
 namespace foretrain {
 
-namespace {
-
-constexpr std::int64_t kMaxDegree = 1'000'000;
-constexpr std::int64_t kMaxLayers = 10'000;
-constexpr std::size_t kMaxStages = 20'000;  // more than any model has layers
-
-// A YAML list, or text "11-12-12-9".
-Result<std::vector<std::int64_t>> parse_layers_per_stage(const Node& node) {
+static Result<void> read_value(const Node& node, std::vector<std::int64_t>& out, const LayerList& kind) {
   std::vector<Node> parts = node.items;
   if (!node.is_list()) {
     TRY_ASSIGN(const std::string text, node.text());
@@ -25,45 +19,18 @@ Result<std::vector<std::int64_t>> parse_layers_per_stage(const Node& node) {
       item.at = node.at;
     }
   }
-  if (parts.empty() || parts.size() > kMaxStages)
-    return fail(fmt::format("expected 1 to {} stages, found {}", kMaxStages, parts.size()), node.at);
+  if (parts.empty() || parts.size() > kind.most_stages)
+    return fail(fmt::format("expected 1 to {} stages, found {}", kind.most_stages, parts.size()), node.at);
   std::vector<std::int64_t> layers;
   for (const Node& part : parts) {
-    TRY_ASSIGN(const std::int64_t count, part.integer(0, kMaxLayers));
+    TRY_ASSIGN(const std::int64_t count, part.integer(0, kind.most_layers));
     layers.push_back(count);
   }
-  return layers;
+  out = std::move(layers);
+  return {};
 }
 
-Result<void> read_degrees(const Node& node, Plan& plan) {
-  TRY(read_optional(node, "tp", plan.tp, 1, kMaxDegree));
-  TRY(read_optional(node, "sp", plan.sp));
-  TRY(read_optional(node, "pp", plan.pp, 1, kMaxDegree));
-  TRY(read_optional(node, "vpp", plan.vpp, 1, kMaxDegree));
-  TRY(read_optional(node, "cp", plan.cp, 1, kMaxDegree));
-  TRY(read_optional(node, "ep", plan.ep, 1, kMaxDegree));
-  TRY(read_optional(node, "dp", plan.dp, 1, kMaxDegree));
-  TRY(read_optional(node, "zero", plan.zero, 0, 3));
-  TRY(read_optional(node, "shard", plan.shard, 0, kMaxDegree));
-  return read_optional(node, "micro_batch", plan.micro_batch, 1, kMaxDegree);
-}
-
-Result<void> read_choices(const Node& node, Plan& plan) {
-  TRY(read_optional(node, "recompute", plan.recompute, kRecomputeNames));
-  TRY(read_optional(node, "recompute_layers", plan.recompute_layers, 0, kMaxLayers));
-  TRY(read_optional(node, "schedule", plan.schedule, kScheduleNames));
-  TRY(read_optional(node, "precision", plan.precision, kDtypeNames));
-  TRY(read_optional(node, "attention", plan.attention, kAttentionNames));
-  TRY(read_optional(node, "grad_dtype", plan.grad_dtype, kDtypeNames));
-  TRY(read_optional(node, "reduce_dtype", plan.reduce_dtype, kDtypeNames));
-  TRY(read_optional(node, "offload", plan.offload));
-  TRY(read_optional(node, "optimizer", plan.optimizer, kOptimizerNames));
-  TRY(read_optional(node, "master_weights", plan.master_weights));
-  TRY(read_optional(node, "sp_gather_again", plan.sp_gather_again));
-  TRY(read_optional(node, "overlap_grad_reduce", plan.overlap_grad_reduce));
-  TRY(read_optional(node, "overlap_param_gather", plan.overlap_param_gather));
-  return read_optional(node, "partition_activations", plan.partition_activations);
-}
+namespace {
 
 // "tp=4,pp=2" as the map that a file would hold, without positions.
 Result<Node> plan_map(std::string_view text) {
@@ -85,43 +52,26 @@ Result<Node> plan_map(std::string_view text) {
   return map;
 }
 
+std::string value_text(std::int64_t value, const WholeNumber&) { return fmt::format("{}", value); }
+std::string value_text(bool value, const Flag&) { return value ? "1" : "0"; }
+template <class E>
+requires std::is_enum_v<E> std::string value_text(E value, const OneOf& kind) {
+  return std::string(kind.names[static_cast<std::size_t>(value)]);
+}
+std::string value_text(const std::vector<std::int64_t>& layers, const LayerList&) {
+  return fmt::format("{}", fmt::join(layers, "-"));
+}
+template <class T, class Kind>
+std::string value_text(const std::optional<T>& value, const Kind& kind) {
+  return value_text(*value, kind);  // one that differs from the default is there
+}
+
 }  // namespace
 
 Result<Plan> parse_plan(const Node& node, Plan start) {
-  TRY(only_fields(node, "a plan",
-                  {"tp",
-                   "sp",
-                   "pp",
-                   "vpp",
-                   "cp",
-                   "ep",
-                   "dp",
-                   "zero",
-                   "shard",
-                   "micro_batch",
-                   "recompute",
-                   "recompute_layers",
-                   "schedule",
-                   "precision",
-                   "attention",
-                   "grad_dtype",
-                   "reduce_dtype",
-                   "offload",
-                   "optimizer",
-                   "master_weights",
-                   "sp_gather_again",
-                   "overlap_grad_reduce",
-                   "overlap_param_gather",
-                   "partition_activations",
-                   "layers_per_stage"}));
+  TRY(only_fields(node, "a plan", keys_of(kPlanFields)));
   Plan plan = std::move(start);
-  TRY(read_degrees(node, plan));
-  TRY(read_choices(node, plan));
-  if (const Node* layers = node.find("layers_per_stage")) {
-    auto parsed = parse_layers_per_stage(*layers);
-    if (!parsed) return named("layers_per_stage", std::move(parsed).error());
-    plan.layers_per_stage = *std::move(parsed);
-  }
+  TRY(read_fields(node, kPlanFields, plan));
   return plan;
 }
 
@@ -134,45 +84,10 @@ Result<Plan> parse_plan(std::string_view text, Plan start) {
 std::string to_text(const Plan& plan) {
   const Plan usual;
   std::vector<std::string> parts;
-  const auto add = [&parts](std::string_view key, const auto& value, const auto& otherwise) {
-    if (value != otherwise) parts.push_back(fmt::format("{}={}", key, value));
-  };
-  const auto add_word = [&parts](std::string_view key, const auto& names, auto value, auto otherwise) {
-    if (value != otherwise)
-      parts.push_back(fmt::format("{}={}", key, names[static_cast<std::size_t>(value)]));
-  };
-  const auto add_open_word = [&parts](std::string_view key, const auto& names, const auto& value) {
-    if (value) parts.push_back(fmt::format("{}={}", key, names[static_cast<std::size_t>(*value)]));
-  };
-  const auto add_open_flag = [&parts](std::string_view key, std::optional<bool> value) {
-    if (value) parts.push_back(fmt::format("{}={:d}", key, *value));
-  };
-  add("tp", plan.tp, usual.tp);
-  if (plan.sp) parts.push_back("sp=1");
-  add("pp", plan.pp, usual.pp);
-  add("vpp", plan.vpp, usual.vpp);
-  add("cp", plan.cp, usual.cp);
-  add("ep", plan.ep, usual.ep);
-  add("dp", plan.dp, usual.dp);
-  add("zero", plan.zero, usual.zero);
-  add("shard", plan.shard, usual.shard);
-  add("micro_batch", plan.micro_batch, usual.micro_batch);
-  add_word("recompute", kRecomputeNames, plan.recompute, usual.recompute);
-  add("recompute_layers", plan.recompute_layers, usual.recompute_layers);
-  add_word("schedule", kScheduleNames, plan.schedule, usual.schedule);
-  add_word("precision", kDtypeNames, plan.precision, usual.precision);
-  add_open_word("attention", kAttentionNames, plan.attention);
-  add_open_word("grad_dtype", kDtypeNames, plan.grad_dtype);
-  add_open_word("reduce_dtype", kDtypeNames, plan.reduce_dtype);
-  if (plan.offload) parts.push_back("offload=1");
-  add_word("optimizer", kOptimizerNames, plan.optimizer, usual.optimizer);
-  add_open_flag("master_weights", plan.master_weights);
-  add_open_flag("sp_gather_again", plan.sp_gather_again);
-  add_open_flag("overlap_grad_reduce", plan.overlap_grad_reduce);
-  add_open_flag("overlap_param_gather", plan.overlap_param_gather);
-  add_open_flag("partition_activations", plan.partition_activations);
-  if (!plan.layers_per_stage.empty())
-    parts.push_back(fmt::format("layers_per_stage={}", fmt::join(plan.layers_per_stage, "-")));
+  for_each_field(kPlanFields, [&](const auto& f) {
+    if (const auto& value = plan.*f.member; value != usual.*f.member)
+      parts.push_back(fmt::format("{}={}", f.key, value_text(value, f.kind)));
+  });
   return join(parts, ",");
 }
 

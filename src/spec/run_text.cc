@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "spec/fields.h"
 #include "spec/plan_text.h"
+#include "spec/read_fields.h"
 
 namespace foretrain {
 
@@ -40,7 +40,7 @@ Result<std::int64_t> count_of(const Node* node, std::string_view key, std::strin
     word.scalar = fmt::format("{}", given);
     return of_option(option, word.integer(1, most));
   }
-  if (node != nullptr) TRY(read_optional(*node, key, count, 1, most));
+  if (node != nullptr) TRY(read_optional(*node, key, count, WholeNumber{1, most}));
   return count;
 }
 

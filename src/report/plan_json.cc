@@ -1,0 +1,80 @@
+#include "report/plan_json.h"
+
+#include <algorithm>
+
+#include "spec/plan_fields.h"
+#include "workload/workload.h"
+
+namespace foretrain {
+namespace {
+
+// The plan that runs: with the stack's choices where it left them open, and the schedule that it comes to.
+Plan settled(const Run& run) {
+  Plan plan = run.plan;
+  const Stack& stack = run.stack;
+  plan.shard = plan.zero > 0 ? plan.shards() : 0;
+  if (plan.pp > 1) plan.schedule = plan.effective_schedule();
+  plan.attention = plan.attention.value_or(stack.default_attention);
+  plan.grad_dtype = accumulation_dtype(run.plan, stack);
+  plan.reduce_dtype = reduction_dtype(run.plan, stack);
+  plan.master_weights = plan.master_weights.value_or(stack.states.master_weights);
+  plan.sp_gather_again = plan.sp_gather_again.value_or(stack.tensor_parallel.sp_gather_again);
+  plan.overlap_grad_reduce = plan.overlap_grad_reduce.value_or(stack.data_parallel.overlap);
+  plan.overlap_param_gather = plan.overlap_param_gather.value_or(stack.data_parallel.overlap_param_gather);
+  plan.partition_activations = plan.partition_activations.value_or(false);
+  return plan;
+}
+
+void put_value(JsonWriter& w, std::int64_t value, const WholeNumber&) { w.value(value); }
+void put_value(JsonWriter& w, bool value, const Flag&) { w.value(value); }
+template <class E>
+requires std::is_enum_v<E>
+void put_value(JsonWriter& w, E value, const OneOf& kind) {
+  w.value(kind.names[static_cast<std::size_t>(value)]);
+}
+template <class T, class Kind>
+void put_value(JsonWriter& w, const std::optional<T>& value, const Kind& kind) {
+  if (value)
+    put_value(w, *value, kind);
+  else
+    w.null();
+}
+void put_value(JsonWriter& w, const std::vector<std::int64_t>& stages, const LayerList&) {
+  if (stages.empty()) {
+    w.null();
+    return;
+  }
+  w.begin_array();
+  for (const std::int64_t layers : stages) w.value(layers);
+  w.end_array();
+}
+
+// As in the table, but for four that JSON has always told a little earlier.
+std::vector<std::string_view> plan_keys() {
+  std::vector<std::string_view> keys = keys_of(kPlanFields);
+  const auto move_before = [&keys](std::string_view key, std::string_view next) {
+    std::erase(keys, key);
+    keys.insert(std::find(keys.begin(), keys.end(), next), key);
+  };
+  move_before(plan_field<&Plan::offload>.key, plan_field<&Plan::schedule>.key);
+  move_before(plan_field<&Plan::optimizer>.key, plan_field<&Plan::attention>.key);
+  move_before(plan_field<&Plan::master_weights>.key, plan_field<&Plan::attention>.key);
+  move_before(plan_field<&Plan::sp_gather_again>.key, plan_field<&Plan::attention>.key);
+  return keys;
+}
+
+}  // namespace
+
+void put_plan(JsonWriter& w, const Run& run) {
+  const Plan plan = settled(run);
+  w.begin_object();
+  for (const std::string_view key : plan_keys())
+    for_each_field(kPlanFields, [&](const auto& f) {
+      if (f.key != key) return;
+      w.key(key);
+      put_value(w, plan.*f.member, f.kind);
+    });
+  w.end_object();
+}
+
+}  // namespace foretrain

@@ -1,0 +1,12 @@
+// The plan of a run as an object of JSON: every key of a plan, with the stack's choice where the plan makes
+// none, and the schedule that runs.
+#pragma once
+
+#include "base/json.h"
+#include "spec/run.h"
+
+namespace foretrain {
+
+void put_plan(JsonWriter& w, const Run& run);
+
+}  // namespace foretrain

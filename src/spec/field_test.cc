@@ -1,0 +1,112 @@
+// Of the tables of fields: that they leave no member out, and what they have to say of each.
+#include "spec/field.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "spec/plan_fields.h"
+#include "spec/plan_text.h"
+#include "spec/stack_fields.h"
+
+using namespace foretrain;
+
+namespace {
+
+template <class T>
+constexpr bool kIsOptional = false;
+template <class T>
+constexpr bool kIsOptional<std::optional<T>> = true;
+
+// Stands for the initial value of any member; an optional's own constructors take it from there.
+struct Anything {
+  template <class T>
+  requires(!kIsOptional<T>) operator T() const;
+};
+
+// Members of an aggregate: as many as there are values that initialise it, and no more.
+template <class T, class... Values>
+consteval std::size_t member_count() {
+  if constexpr (requires { T{Values{}..., Anything{}}; })
+    return member_count<T, Values..., Anything>();
+  else
+    return sizeof...(Values);
+}
+
+template <class... Fields>
+consteval std::size_t field_count(const std::tuple<Fields...>&) {
+  return sizeof...(Fields);
+}
+
+static_assert(member_count<Plan>() == field_count(kPlanFields));
+static_assert(member_count<Stack::Gradients>() == field_count(kGradientFields));
+static_assert(member_count<Stack::States>() == field_count(kStateFields));
+static_assert(member_count<Stack::Recomputation>() == field_count(kRecomputationFields));
+static_assert(member_count<Stack::TensorParallel>() == field_count(kTensorParallelFields));
+static_assert(member_count<Stack::Pipeline>() == field_count(kPipelineFields));
+static_assert(member_count<Stack::DataParallel>() == field_count(kDataParallelFields));
+static_assert(member_count<Stack::MemoryLog>() == field_count(kMemoryLogFields));
+static_assert(member_count<Stack::Host>() == field_count(kHostFields));
+constexpr std::size_t kParts = 1;
+static_assert(member_count<Stack>() == field_count(kStackFields) + field_count(kStackSections) + kParts);
+
+template <class Table>
+void check_table(const Table& table) {
+  std::set<std::string_view> keys;
+  for_each_field(table, [&](const auto& f) {
+    INFO(f.key);
+    CHECK(keys.insert(f.key).second);
+    CHECK_FALSE(f.words.empty());
+    CHECK(f.words.find('\n') == std::string_view::npos);
+    CHECK(f.words.find('|') == std::string_view::npos);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a table has each key once, with a line of words") {
+  check_table(kPlanFields);
+  check_table(kStackFields);
+  for_each_field(kStackSections, [](const auto& section) { check_table(section.fields); });
+}
+
+TEST_CASE("a member leads to its field") {
+  CHECK(plan_field<&Plan::tp>.key == "tp");
+  CHECK(plan_field<&Plan::reduce_dtype>.key == "reduce_dtype");  // one of two members of the same type
+  CHECK(plan_field<&Plan::zero>.kind.high == 3);
+  CHECK(keys_of(kPlanFields).front() == "tp");
+  CHECK(keys_of(kPlanFields).back() == "layers_per_stage");
+}
+
+TEST_CASE("what a plan says in text, its reader takes, key by key") {
+  std::size_t keys = 0;
+  for (const std::string_view text : {"tp=2",
+                                      "sp=1",
+                                      "pp=2",
+                                      "vpp=2",
+                                      "cp=2",
+                                      "ep=2",
+                                      "dp=2",
+                                      "zero=3",
+                                      "shard=2",
+                                      "micro_batch=2",
+                                      "recompute=full",
+                                      "recompute_layers=2",
+                                      "schedule=zbv",
+                                      "precision=fp16",
+                                      "attention=flash",
+                                      "grad_dtype=bf16",
+                                      "reduce_dtype=fp16",
+                                      "offload=1",
+                                      "optimizer=muon",
+                                      "master_weights=0",
+                                      "sp_gather_again=1",
+                                      "overlap_grad_reduce=0",
+                                      "overlap_param_gather=1",
+                                      "partition_activations=0",
+                                      "layers_per_stage=3-4"}) {
+    CHECK(to_text(parse_plan(text).value()) == text);
+    ++keys;
+  }
+  CHECK(keys == field_count(kPlanFields));
+}

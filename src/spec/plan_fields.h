@@ -1,0 +1,84 @@
+// The fields of a plan, in the order in which its text states them.
+#pragma once
+
+#include "spec/field.h"
+#include "spec/plan.h"
+
+namespace foretrain {
+
+inline constexpr std::int64_t kMaxDegree = 1'000'000;
+
+// Layers of each stage, or of each chunk: a list in YAML, "11-12-12-9" on the command line.
+struct LayerList {
+  std::int64_t most_layers = 0;  // of a stage
+  std::size_t most_stages = 0;
+};
+
+inline constexpr std::string_view kStacksOwn = "the stack's";
+
+inline constexpr auto kPlanFields = std::tuple{
+    field("tp", &Plan::tp, WholeNumber{1, kMaxDegree}, "tensor-parallel ranks"),
+    field("sp", &Plan::sp, Flag{}, "sequence parallelism in the tensor group", {}, "needs tp > 1"),
+    field("pp", &Plan::pp, WholeNumber{1, kMaxDegree}, "pipeline stages"),
+    field("vpp", &Plan::vpp, WholeNumber{1, kMaxDegree},
+          "chunks of layers on each stage, dealt in turns; more than 1 makes `1f1b` `interleaved`", {},
+          "needs pp > 1"),
+    field("cp", &Plan::cp, WholeNumber{1, kMaxDegree}, "context-parallel ranks", {},
+          "**more than 1 not yet**"),
+    field("ep", &Plan::ep, WholeNumber{1, kMaxDegree}, "expert-parallel ranks", {},
+          "**more than 1 not yet**"),
+    field("dp", &Plan::dp, WholeNumber{1, kMaxDegree}, "data-parallel ranks", "gpus / (tp pp cp)",
+          "equal to that"),
+    field("zero", &Plan::zero, WholeNumber{0, 3},
+          "0: none, 1: optimizer states divided over data-parallel ranks, 2: gradients too, 3: weights too "
+          "(FSDP)"),
+    field("shard", &Plan::shard, WholeNumber{0, kMaxDegree},
+          "data-parallel ranks, neighbours, that share one copy of what `zero` divides; the others hold "
+          "replicas (HSDP). 0: all of them",
+          {}, "needs zero 1 to 3; divides dp cp"),
+    field("micro_batch", &Plan::micro_batch, WholeNumber{1, kMaxDegree}, "sequences of one pass"),
+    field("recompute", &Plan::recompute, OneOf{kRecomputeNames},
+          "what is run again in the backward instead of being kept"),
+    field("recompute_layers", &Plan::recompute_layers, WholeNumber{0, 10'000},
+          "of `recompute=full`: the first so many layers of each chunk; 0: all"),
+    field("schedule", &Plan::schedule, OneOf{kScheduleNames}, "the order of passes on each stage", {},
+          "see below"),
+    field("precision", &Plan::precision, OneOf{kDtypeNames}, "of weights and activations", {},
+          "**all but `bf16` and `fp16` not yet**"),
+    field("attention", &Plan::attention, OneOf{kAttentionNames}, "how attention is computed", kStacksOwn),
+    field("grad_dtype", &Plan::grad_dtype, OneOf{kDtypeNames}, "gradients are accumulated in it", kStacksOwn,
+          "**all but `fp32`, `bf16` and `fp16` not yet**"),
+    field("reduce_dtype", &Plan::reduce_dtype, OneOf{kDtypeNames},
+          "and reduced over data-parallel ranks in it", kStacksOwn, "likewise"),
+    field("offload", &Plan::offload, Flag{},
+          "what blocks keep for their backward waits in the host's memory"),
+    field("optimizer", &Plan::optimizer, OneOf{kOptimizerNames},
+          "whose states are kept; what Muon iterates on is not timed"),
+    field("master_weights", &Plan::master_weights, Flag{}, "an fp32 copy of half-precision weights",
+          kStacksOwn),
+    field("sp_gather_again", &Plan::sp_gather_again, Flag{},
+          "under sp, the gathered input of a product is not kept but gathered again in the backward",
+          kStacksOwn),
+    field("overlap_grad_reduce", &Plan::overlap_grad_reduce, Flag{},
+          "1: the reduction may start during the last backward, in the buckets of the stack, so a stack with "
+          "one bucket gains nothing; with several chunks a stage, those of a chunk whose passes are over run "
+          "beside the other chunks'. 0: nothing is reduced before the stage's last pass is over, of "
+          "whichever chunk. With ZeRO 2 and 3: block by block beside every backward, otherwise compute waits "
+          "for each",
+          kStacksOwn),
+    field("overlap_param_gather", &Plan::overlap_param_gather, Flag{},
+          "of ZeRO 1 (and 2, where the stack gathers by step): updated weights are gathered beside the next "
+          "step's first forward, in the stack's buckets",
+          kStacksOwn),
+    field("partition_activations", &Plan::partition_activations, Flag{},
+          "under full recomputation, checkpoints are divided over tp and gathered again", "false"),
+    field("layers_per_stage", &Plan::layers_per_stage, LayerList{10'000, 20'000},
+          "layers of each stage; or of each chunk, in the model's order", "the stack's rule, over all chunks",
+          "pp entries, or one for each chunk, that sum to the layers"),
+};
+
+// The field of a member: plan_field<&Plan::tp>.key is "tp".
+template <auto kMember>
+inline constexpr const auto& plan_field = std::get<index_of<kMember>(kPlanFields)>(kPlanFields);
+
+}  // namespace foretrain

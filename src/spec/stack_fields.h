@@ -1,0 +1,162 @@
+// The fields of a stack's sections, as in its file; its parts are read by hand (stack_text.cc).
+#pragma once
+
+#include "spec/field.h"
+#include "spec/stack.h"
+
+namespace foretrain {
+
+inline constexpr std::int64_t kMaxLaunches = 10'000;
+inline constexpr std::int64_t kMaxCopies = 16;
+
+// A flag that is set by naming a number format, the only one that may be named.
+struct StoredAs {
+  Dtype dtype{};
+};
+
+// A number format in which gradients can be kept: fp32, fp16 or bf16.
+struct GradientFormat {};
+
+// A map in the file: the member of the same name, and its fields.
+template <class Section, class Fields>
+struct StackSection {
+  std::string_view key;
+  Section Stack::*member;
+  Fields fields;
+};
+
+inline constexpr auto kStackFields = std::tuple{
+    field("name", &Stack::name, FreeText{}, "as reports call it", "the file's name"),
+    field("source", &Stack::source, FreeText{}, "where its figures come from", "empty"),
+    field("default_attention", &Stack::default_attention, OneOf{kAttentionNames}, "where the plan is silent"),
+    field("default_dropout", &Stack::default_dropout, RealNumber{0.0, 0.99}, "where the model is silent"),
+};
+
+inline constexpr auto kGradientFields = std::tuple{
+    field("dtype", &Stack::Gradients::dtype, GradientFormat{}, "accumulated in"),
+    field("reduce_dtype", &Stack::Gradients::reduce_dtype, GradientFormat{},
+          "reduced over data-parallel ranks in"),
+    field("fp16_stays", &Stack::Gradients::fp16_stays, Flag{}, "fp16 runs keep and reduce gradients in fp16"),
+    field("fused_accumulation", &Stack::Gradients::fused_accumulation, Flag{},
+          "the product adds into the accumulated gradient itself"),
+    field("autograd_copies", &Stack::Gradients::autograd_copies, Flag{},
+          "autograd's own gradients, in the plan's precision, live until a backward ends and are then added "
+          "to the accumulated ones"),
+};
+
+inline constexpr auto kStateFields = std::tuple{
+    field("master_weights", &Stack::States::master_weights, Flag{}, "an fp32 copy of half-precision weights"),
+    field("moments", &Stack::States::moments, OneOf{kDtypeNames}, "format of Adam's two moments"),
+    field("lazy_gradients", &Stack::States::lazy_gradients, Flag{},
+          "gradients are freed after each step and made again by its first backward: with one micro-batch "
+          "they do not add to the activations' peak"),
+    field("weights", &Stack::States::fp32_weights, StoredAs{Dtype::kFp32},
+          "weights are kept in fp32, which is the master copy, and cast for use", "of the plan's precision"),
+};
+
+inline constexpr auto kRecomputationFields = std::tuple{
+    field("stops_early", &Stack::Recomputation::stops_early, Flag{},
+          "full recomputation ends when the last tensor that the backward needs is there: what follows it, "
+          "and a product that ends the block, are not run again (`torch.utils.checkpoint` without reentry)"),
+};
+
+inline constexpr auto kTensorParallelFields = std::tuple{
+    field("blocking", &Stack::TensorParallel::blocking, Flag{},
+          "compute waits for the backward's collective; otherwise the weight gradient runs beside it"),
+    field("parallel_all_reduces", &Stack::TensorParallel::parallel_all_reduces, WholeNumber{1, 2},
+          "all-reduces of a block with parallel residual; 2: one for each half, as the backward always has "
+          "with `sp`"),
+    field("sp_gather_again", &Stack::TensorParallel::sp_gather_again, Flag{},
+          "under sp, the gathered input of a product is not kept"),
+    field("sp_buffers", &Stack::TensorParallel::sp_buffers, WholeNumber{0, kMaxCopies},
+          "whole activations in which sp gathers, kept from pass to pass"),
+    field("vocab_multiple", &Stack::TensorParallel::vocab_multiple, WholeNumber{1, 1'000'000},
+          "the vocabulary is padded to a multiple of this times tp"),
+};
+
+inline constexpr auto kPipelineFields = std::tuple{
+    field("split", &Stack::Pipeline::split, OneOf{kStageSplitNames},
+          "how layers are dealt over all chunks of all stages. `cost`: the head counts as work; "
+          "`pipeline_layers`: embedding, norm and head count as layers"),
+    field("blocking", &Stack::Pipeline::blocking, Flag{},
+          "sends and receives stop compute, and drain the host's lead"),
+    field("serial", &Stack::Pipeline::serial, Flag{},
+          "receives stop compute too, one after the other with the sends; else they come in beside them"),
+    field("sends_mask", &Stack::Pipeline::sends_mask, Flag{}, "the s x s attention mask travels forward too"),
+    field("scatter_gather", &Stack::Pipeline::scatter_gather, Flag{},
+          "each tensor rank sends its share, then the group gathers"),
+};
+
+inline constexpr auto kDataParallelFields = std::tuple{
+    field("overlap", &Stack::DataParallel::overlap, Flag{},
+          "gradients are reduced beside the last backward; otherwise when the stage's last pass is over"),
+    field("bucket_elements", &Stack::DataParallel::bucket_elements, WholeNumber{0, 1'000'000'000'000},
+          "elements of a bucket; 0: one bucket"),
+    field("zero_reduce_scatter", &Stack::DataParallel::zero_reduce_scatter, Flag{},
+          "ZeRO 1 reduces to its shard; otherwise all-reduce"),
+    field("overlap_param_gather", &Stack::DataParallel::overlap_param_gather, Flag{},
+          "ZeRO 1 and 2: updated weights are gathered beside the next forward, bucket by bucket"),
+    field("prefetch", &Stack::DataParallel::prefetch, OneOf{kPrefetchNames},
+          "ZeRO 3: when the next block's weights are gathered. `before`: with the work of the block before "
+          "it; `after`: after that work, before its gradients are reduced; `none`: when the block begins"),
+    field("reshard_after_forward", &Stack::DataParallel::reshard_after_forward, Flag{},
+          "ZeRO 3 drops a block's weights after its forward and gathers them again"),
+    field("zero2_gather", &Stack::DataParallel::zero2_gather, OneOf{kZero2GatherNames},
+          "ZeRO 2 puts weights together `step`: after the update; `forward`: in every forward, dropped after "
+          "the backward"),
+    field("gradient_copies", &Stack::DataParallel::gradient_copies, WholeNumber{0, 1'000},
+          "times that whole gradients are copied before ZeRO 2 and 3 reduce them (flattened, divided)"),
+    field("bucket_buffers", &Stack::DataParallel::bucket_buffers, Flag{},
+          "without ZeRO and with replicas: gradients are copied to buckets that stay (torch DDP)"),
+    field("gather_copies", &Stack::DataParallel::gather_copies, WholeNumber{0, 2},
+          "copies of all weights while ZeRO 1 puts them together: the first in one block, the second in a "
+          "block for each shard"),
+    field("gathered_units", &Stack::DataParallel::gathered_units, WholeNumber{1, kMaxCopies},
+          "blocks whose weights are there at once under ZeRO 3, where it prefetches"),
+    field("reduce_buffers", &Stack::DataParallel::reduce_buffers, WholeNumber{1, kMaxCopies},
+          "gradients of blocks that wait to be reduced at once, in the format for it"),
+};
+
+inline constexpr auto kMemoryLogFields = std::tuple{
+    field("counter", &Stack::MemoryLog::counter, OneOf{kMemoryCounterNames},
+          "which counter the framework's log shows, for measured rows that do not say"),
+    field("stage", &Stack::MemoryLog::stage, OneOf{kLoggedStageNames}, "and of which stage"),
+};
+
+inline constexpr auto kHostFields = std::tuple{
+    field("syncs_per_layer", &Stack::Host::syncs_per_layer, WholeNumber{0, 1'000},
+          "points of each block, in each direction, at which the host waits for the GPU; evenly spread, the "
+          "last at its end"),
+    field("calls_per_layer", &Stack::Host::calls_per_layer, WholeNumber{0, kMaxLaunches},
+          "framework calls of a block that launch nothing; each takes the host as long as a launch"),
+    field("calls_per_recompute", &Stack::Host::calls_per_recompute, WholeNumber{0, kMaxLaunches},
+          "likewise, on top of the forward that is run again"),
+    field("calls_beside_messages", &Stack::Host::calls_beside_messages, WholeNumber{0, kMaxLaunches},
+          "likewise, a block and direction, of each tensor-parallel rank while pipeline messages cross "
+          "nodes; its group waits for every one, so they count tp times"),
+    field("calls_per_unit", &Stack::Host::calls_per_unit, WholeNumber{0, kMaxLaunches},
+          "likewise, around each gather or scatter of ZeRO 2 and 3"),
+    field("calls_per_pass", &Stack::Host::calls_per_pass, WholeNumber{0, kMaxLaunches},
+          "likewise, before each forward or backward of a chunk"),
+    field("sync_after_pass", &Stack::Host::sync_after_pass, Flag{},
+          "after each pass a timer waits for the GPU, which uses up the host's lead"),
+    field("calls_per_batch", &Stack::Host::calls_per_batch, WholeNumber{0, kMaxLaunches},
+          "data loading: calls before the forward of each micro-batch, on the first and the last stage"),
+    field("copies_per_batch", &Stack::Host::copies_per_batch, WholeNumber{0, kMaxLaunches},
+          "copies of the micro-batch to the GPU there, for each of which the host waits"),
+    field("calls_per_step", &Stack::Host::calls_per_step, WholeNumber{0, kMaxLaunches},
+          "logging: calls of each step, before the update"),
+};
+
+inline constexpr auto kStackSections = std::tuple{
+    StackSection{"gradients", &Stack::gradients, kGradientFields},
+    StackSection{"states", &Stack::states, kStateFields},
+    StackSection{"recompute", &Stack::recompute, kRecomputationFields},
+    StackSection{"tensor_parallel", &Stack::tensor_parallel, kTensorParallelFields},
+    StackSection{"pipeline", &Stack::pipeline, kPipelineFields},
+    StackSection{"data_parallel", &Stack::data_parallel, kDataParallelFields},
+    StackSection{"memory_log", &Stack::memory_log, kMemoryLogFields},
+    StackSection{"host", &Stack::host, kHostFields},
+};
+
+}  // namespace foretrain
