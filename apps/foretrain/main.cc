@@ -7,6 +7,7 @@
 #include <exception>
 #include <new>
 
+#include "base/check.h"
 #include "base/file.h"
 #include "base/nearest.h"
 #include "base/text.h"
@@ -351,6 +352,8 @@ int main(int argc, char** argv) {
   try {
     const std::unique_ptr<foretrain::Team> team = foretrain::make_team(argc, argv);
     return foretrain::run(argc, argv, team.get());
+  } catch (const foretrain::Fault& fault) {
+    std::fprintf(stderr, "%s\n", fault.what());
   } catch (const std::bad_alloc&) {
     std::fputs("foretrain: error: out of memory\n", stderr);
     return 2;

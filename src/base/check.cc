@@ -1,14 +1,11 @@
 #include "base/check.h"
 
-#include <cstdio>
-#include <cstdlib>
-
 namespace foretrain {
 
-void check_failed(const char* condition, const char* file, int line) {
-  std::fprintf(stderr, "%s:%d: fault: expected %s; this is a mistake in foretrain, please report it\n", file,
-               line, condition);
-  std::abort();
-}
+Fault::Fault(const char* condition, const char* file, int line)
+    : text_(std::string(file) + ":" + std::to_string(line) + ": fault: expected " + condition +
+            "; this is a mistake in foretrain, please report it") {}
+
+void check_failed(const char* condition, const char* file, int line) { throw Fault(condition, file, line); }
 
 }  // namespace foretrain

@@ -251,5 +251,14 @@ TEST_CASE("two machines stop together, though one of them was asked before the f
   for (const SearchResult& result : results) CHECK(result.interrupted);
 }
 
+TEST_CASE("a fault on one of the threads comes back to the one who asked") {
+  const Problem problem = problem_of("gpt2", "dgx-h100", "megatron", {8}, 8);
+  const Space space = space_of(problem, {"tp=1"});
+  SearchOptions options = options_for(problem);
+  options.threads = 3;
+  options.progress = [](const SearchProgress& now) { CHECK_THAT(now.done < 100); };
+  CHECK_THROWS_AS(search(space, nullptr, options), Fault);
+}
+
 }  // namespace
 }  // namespace foretrain
