@@ -77,6 +77,9 @@ int run_cost(const CostOptions& options, const std::string& presets_folder);
 // 2, with a line on stderr, where it cannot be written.
 int answer(std::string_view text);
 
+// The option of a request's field: "--global-batch" of global_batch.
+std::string option_word(std::string_view field);
+
 // Writes the error's one line to stderr; 2.
 int refuse(const Error& error);
 

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
+#include "base/field.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "commands.h"
@@ -16,8 +18,15 @@ int answer(std::string_view text) {
   return 2;
 }
 
+std::string option_word(std::string_view field) {
+  if (field == "out") return "-o";
+  std::string word = "--" + std::string(field);
+  std::replace(word.begin(), word.end(), '_', '-');
+  return word;
+}
+
 int refuse(const Error& error) {
-  std::fprintf(stderr, "%s\n", error.text().c_str());
+  std::fprintf(stderr, "%s\n", text_of(error, option_word).c_str());
   return 2;
 }
 

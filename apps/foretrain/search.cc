@@ -296,6 +296,7 @@ Result<Answered> answer_command(const SearchCommandOptions& o, const std::string
     TRY_ASSIGN(answer, answer_search(request));
   }
   if (!first) return Answered{"", answer->result.interrupted};
+  spell(*answer, option_word);
   if (csv) TRY(csv->commit());
   if (!o.html.empty()) TRY(write_file(o.html, search_html(*answer, sample.plans())));
   if (answer->result.threads < answer->result.threads_wanted)

@@ -1,16 +1,11 @@
 #include "base/result.h"
 
-#include "base/text.h"
+#include "base/field.h"
 
 namespace foretrain {
 
 std::string Error::text() const {
-  std::string place = at.file.empty() ? "foretrain" : printable(at.file);
-  if (!at.file.empty() && at.line > 0) {
-    place += ':' + std::to_string(at.line);
-    if (at.column > 0) place += ':' + std::to_string(at.column);
-  }
-  return place + ": error: " + printable(message);
+  return text_of(*this, [](std::string_view name) { return std::string(name); });
 }
 
 }  // namespace foretrain

@@ -1,8 +1,11 @@
 // Result<T>: a value, or what is wrong with the input. An Error carries the place (file, line, column,
-// counted from 1; 0 where there is none) and one line saying what was found and what was expected.
+// counted from 1; 0 where there is none) and one line saying what was found and what was expected. Where a
+// field of a request is at fault it is named apart from the message, for each face has its own word for it
+// (base/field.h).
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 #include <utility>
 
@@ -17,8 +20,10 @@ struct Position {
 struct Error {
   std::string message;
   Position at;
+  std::string field{};  // of the request, as its struct calls it ("global_batch"); empty: none of them
+  bool fault = false;   // a mistake of ours or a machine at its limits, not the input
 
-  // "run.yaml:3:5: error: ..." or, without a place, "foretrain: error: ..."; always one line.
+  // "run.yaml:3:5: error: ..." or, without a place, "foretrain: error: global_batch: ..."; always one line.
   std::string text() const;
 };
 
@@ -27,6 +32,11 @@ using Result = tl::expected<T, Error>;
 
 inline tl::unexpected<Error> fail(std::string message, Position at = {}) {
   return tl::unexpected<Error>(Error{std::move(message), std::move(at)});
+}
+
+// Something is wrong with a field of the request.
+inline tl::unexpected<Error> fail_field(std::string_view field, std::string message) {
+  return tl::unexpected<Error>(Error{std::move(message), {}, std::string(field)});
 }
 
 }  // namespace foretrain

@@ -154,12 +154,10 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
   // Everything that can be wrong with the request comes before the work.
   std::vector<WhatIf> changes;
   for (const std::string& text : request.what_ifs) {
-    auto changed = what_if(request.problem, text);
-    if (!changed) return fail("--what-if: " + changed.error().message);
-    changes.push_back(*std::move(changed));
+    TRY_ASSIGN(WhatIf changed, of_field("what_if", what_if(request.problem, text)));
+    changes.push_back(std::move(changed));
   }
-  for (const std::string& text : request.whys)
-    if (auto asked = parse_why(text); !asked) return fail("--why: " + asked.error().message);
+  for (const std::string& text : request.whys) TRY(of_field("why", parse_why(text)));
   TRY_ASSIGN(const auto costs, request.costs_for(request.problem.cluster));
   TRY_ASSIGN(const Space space, Space::make(request.problem, request.constraints));
 
@@ -194,12 +192,21 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
     answer.whys.push_back(std::move(why));
   }
   for (const WhatIf& changed : changes) {
-    auto what = answer_what_if(request, changed);
-    if (!what) return fail("--what-if: " + what.error().message);
+    TRY_ASSIGN(WhatIfAnswer what, of_field("what_if", answer_what_if(request, changed)));
     if (stopped()) return answer;
-    answer.what_ifs.push_back(*std::move(what));
+    answer.what_ifs.push_back(std::move(what));
   }
   return answer;
+}
+
+void spell(SearchAnswer& answer, const FieldWords& words) {
+  const auto in_words = [&words](std::string& text) { text = spelled(text, words); };
+  for (std::string& text : answer.constraints) in_words(text);
+  for (NearPlan& near : answer.would_fit) in_words(near.change);
+  for (Why& why : answer.whys) {
+    in_words(why.rejected);
+    for (NearPlan& near : why.near) in_words(near.change);
+  }
 }
 
 }  // namespace foretrain

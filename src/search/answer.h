@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/field.h"
 #include "predict/prediction.h"
 #include "search/engine.h"
 #include "search/ties.h"
@@ -54,7 +55,7 @@ struct SearchAnswer {
   Problem problem;
   SearchOptions options;
   std::string profile;
-  std::vector<std::string> constraints;  // as options
+  std::vector<std::string> constraints;  // in words, fields marked (base/field.h)
   std::optional<double> tokens;
   SearchResult result;
   std::vector<RankedPlan> best;    // the first of result.best
@@ -82,8 +83,10 @@ struct AnswerRequest {
   std::vector<std::string> assumed;  // before any plan
 };
 
-// Refuses what is wrong with the request before it searches.
+// Refuses what is wrong with the request before it searches. Texts of the answer that speak of constraints
+// hold marks (base/field.h): spell() puts the asker's own words in their place.
 Result<SearchAnswer> answer_search(const AnswerRequest& request);
+void spell(SearchAnswer& answer, const FieldWords& words);
 
 // The plan of a scored one, with its prediction.
 RankedPlan ranked(const Space& space, const ScoredPlan& scored,

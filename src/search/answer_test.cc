@@ -61,7 +61,7 @@ TEST_CASE("what rejects a plan is named: a rule, the user's own constraint, the 
   CHECK(whys[3].rejected == "layers_per_stage sums to 2, but the model has 32 layers");
   CHECK_FALSE(whys[3].plan);
 
-  CHECK(whys[1].rejected == "--set schedule=1f1b,interleaved");
+  CHECK(whys[1].rejected == marked("set") + " schedule=1f1b,interleaved");
   REQUIRE(whys[1].plan);  // what it would have been
   CHECK(whys[1].plan->run.plan.schedule == ScheduleKind::kGpipe);
 
@@ -142,10 +142,11 @@ TEST_CASE("of a deadline and a budget, the one that is missed is named") {
 TEST_CASE("bad questions are refused before the search") {
   AnswerRequest request = small();
   request.whys = {"tp=2,tp=4"};
-  CHECK(answer_search(request).error().message == "--why: duplicate key 'tp'");
+  CHECK(answer_search(request).error().text() == "foretrain: error: why: duplicate key 'tp'");
   request.whys = {};
   request.what_ifs = {"gpu=16"};
-  CHECK(answer_search(request).error().message == "--what-if: unknown key 'gpu'; did you mean 'gpus'?");
+  CHECK(answer_search(request).error().text() ==
+        "foretrain: error: what_if: unknown key 'gpu'; did you mean 'gpus'?");
 }
 
 TEST_CASE("a plan ties with itself; one that differs by more than its error does not") {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/field.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "spec/plan_fields.h"
@@ -30,17 +31,12 @@ std::vector<std::string> keys() {
 // A split by hand becomes one of the problem's own.
 Result<Value> split_of(std::string_view word, Problem& problem) {
   if (word == "even" || word == "stack") return 0;
-  const auto plan = parse_plan(fmt::format("{}={}", kSplit, word));
-  if (!plan) {
-    std::string message = plan.error().message;
-    if (message.starts_with("--plan: ")) message.erase(0, 8);
-    return fail(std::move(message));
-  }
+  TRY_ASSIGN(const Plan plan, parse_plan(fmt::format("{}={}", kSplit, word)));
   auto& known = problem.given_splits;
-  const auto found = std::find(known.begin(), known.end(), plan->layers_per_stage);
-  if (found == known.end()) known.push_back(plan->layers_per_stage);
+  const auto found = std::find(known.begin(), known.end(), plan.layers_per_stage);
+  if (found == known.end()) known.push_back(plan.layers_per_stage);
   Candidate candidate;
-  candidate.plan.layers_per_stage = plan->layers_per_stage;
+  candidate.plan.layers_per_stage = plan.layers_per_stage;
   return find_dimension(kSplit)->get(problem, candidate);
 }
 
@@ -70,11 +66,8 @@ Result<Value> value_of(std::string_view key, std::string_view word, Problem* pro
 Result<void> check_number(std::string_view key, std::string_view word) {
   const Dimension* d = find_dimension(key);
   if (d == nullptr || !d->words.empty() || key == "gpus" || key == kSplit) return {};
-  const auto plan = parse_plan(fmt::format("{}={}", key, word));
-  if (plan) return {};
-  std::string message = plan.error().message;
-  if (message.starts_with("--plan: ")) message.erase(0, 8);
-  return fail(std::move(message));
+  TRY(parse_plan(fmt::format("{}={}", key, word)));
+  return {};
 }
 
 // "tp=4,8,pp=2" as key and word pairs: a word without a key belongs to the key before it.
@@ -107,10 +100,11 @@ bool Constraint::allows(Value value) const {
 
 std::string Constraint::text() const {
   std::vector<std::string> parts;
-  if (!set.empty()) parts.push_back(fmt::format("--set {}={}", key, printable(join(set_words, ","))));
-  if (low) parts.push_back(fmt::format("--range {}={}..{}", key, *low, *high));
+  if (!set.empty())
+    parts.push_back(fmt::format("{} {}={}", marked("set"), key, printable(join(set_words, ","))));
+  if (low) parts.push_back(fmt::format("{} {}={}..{}", marked("range"), key, *low, *high));
   if (!forbidden.empty())
-    parts.push_back(fmt::format("--forbid {}={}", key, printable(join(forbidden_words, ","))));
+    parts.push_back(fmt::format("{} {}={}", marked("forbid"), key, printable(join(forbidden_words, ","))));
   return join(parts, " ");
 }
 
@@ -156,7 +150,7 @@ Result<void> Constraints::add_range(std::string_view text) {
     TRY_ASSIGN(Constraint* const constraint, of(key));
     const Dimension* d = find_dimension(key);
     if (key == kSplit || (d != nullptr && !d->words.empty()))
-      return fail(fmt::format("{}: has no range, expected --set or --forbid", key));
+      return fail(fmt::format("{}: has no range, expected {} or {}", key, marked("set"), marked("forbid")));
     const std::size_t dots = word.find("..");
     if (dots == std::string::npos)
       return fail(fmt::format("{}: found {}, expected a range such as 1..16", key, quoted(word)));

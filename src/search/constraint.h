@@ -1,7 +1,7 @@
 // What a user asks of plans beside being legal:
-//   --set tp=8  --set zero=1,2        these values alone
-//   --range pp=1..16                  values from one to the other
-//   --forbid schedule=gpipe,zb-h2     not these
+//   set     tp=8, zero=1,2         these values alone
+//   range   pp=1..16               values from one to the other
+//   forbid  schedule=gpipe,zb-h2   not these
 // Keys and words are those of plans. A dimension that is not searched by itself (precision, attention, the
 // dtypes of gradients) is, once values are set. first_layers and last_layers are those of the end stages.
 #pragma once
@@ -24,7 +24,7 @@ struct Constraint {
   std::optional<Value> low, high;
 
   bool allows(Value value) const;
-  std::string text() const;  // "--set tp=8 --forbid tp=4"
+  std::string text() const;  // "set tp=8 forbid tp=4", the fields marked (base/field.h)
 };
 
 class Constraints {

@@ -1,4 +1,4 @@
-// A problem with one thing changed: --what-if gpus=512, --what-if inter_gbps=800. Keys that a cluster has are
+// A problem with one thing changed: gpus=512, or inter_gbps=800. Keys that a cluster has are
 // named and counted as in its file.
 #pragma once
 

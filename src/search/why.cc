@@ -56,13 +56,7 @@ std::string limit_of(const RankedPlan& smallest, const SearchOptions& options) {
 
 Result<AskedPlan> parse_why(const std::string& text) {
   AskedPlan asked;
-  auto plan = parse_plan(text);
-  if (!plan) {
-    std::string message = plan.error().message;
-    if (message.starts_with("--plan: ")) message.erase(0, 8);
-    return fail(std::move(message));
-  }
-  asked.plan = *std::move(plan);
+  TRY_ASSIGN(asked.plan, parse_plan(text));
   if (const auto reason = not_modelled(asked.plan)) return fail("not modelled yet: " + *reason);
   for (const std::string_view part : split(text, ',')) {
     if (trim(part).empty()) continue;

@@ -1,4 +1,4 @@
-// --why tp=4,pp=2: what is stated stays, the rest is chosen as well as it can be. Either there is such a
+// Why not tp=4,pp=2: what is stated stays, the rest is chosen as well as it can be. Either there is such a
 // plan, and it is compared with the best; or a rule, a constraint or a limit rejects all of them, and the
 // plans nearest to it are those with one of the stated choices given up.
 #pragma once

@@ -76,9 +76,7 @@ Result<Plan> parse_plan(const Node& node, Plan start) {
 }
 
 Result<Plan> parse_plan(std::string_view text, Plan start) {
-  auto plan = plan_map(text).and_then([&](const Node& map) { return parse_plan(map, std::move(start)); });
-  if (!plan) return named("--plan", std::move(plan).error());
-  return plan;
+  return plan_map(text).and_then([&](const Node& map) { return parse_plan(map, std::move(start)); });
 }
 
 std::string to_text(const Plan& plan) {

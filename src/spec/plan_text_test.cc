@@ -77,12 +77,12 @@ TEST_CASE("a model is cut into the chunks that its schedule lays on the stages")
 }
 
 TEST_CASE("a wrong plan is refused, by option and by file") {
-  CHECK(error_of(parse_plan("tpp=4")) == "foretrain: error: --plan: unknown key 'tpp'; did you mean 'tp'?");
-  CHECK(error_of(parse_plan("tp=4,tp=2")) == "foretrain: error: --plan: duplicate key 'tp'");
-  CHECK(error_of(parse_plan("tp")) == "foretrain: error: --plan: expected key=value, found 'tp'");
-  CHECK(error_of(parse_plan("tp=4,,pp=2")) == "foretrain: error: --plan: expected key=value, found ''");
+  CHECK(error_of(parse_plan("tpp=4")) == "foretrain: error: unknown key 'tpp'; did you mean 'tp'?");
+  CHECK(error_of(parse_plan("tp=4,tp=2")) == "foretrain: error: duplicate key 'tp'");
+  CHECK(error_of(parse_plan("tp")) == "foretrain: error: expected key=value, found 'tp'");
+  CHECK(error_of(parse_plan("tp=4,,pp=2")) == "foretrain: error: expected key=value, found ''");
   CHECK(error_of(parse_plan("schedule=none")) ==
-        "foretrain: error: --plan: schedule: unknown word 'none'; expected one of gpipe, 1f1b, interleaved, "
+        "foretrain: error: schedule: unknown word 'none'; expected one of gpipe, 1f1b, interleaved, "
         "zb-h1, zb-h2, zbv, dualpipe, dualpipev");
   CHECK(error_of(plan_of("tp: 4\ntpp: 4\n")) == "p.yaml:2:1: error: unknown key 'tpp'; did you mean 'tp'?");
   CHECK(error_of(plan_of("4")) == "p.yaml:1:1: error: expected a map that describes a plan");
@@ -93,9 +93,9 @@ TEST_CASE("a wrong plan is refused, by option and by file") {
     const std::string error = error_of(parse_plan(text));
     const std::string key = std::string(text).substr(0, std::string(text).find('='));
     if (std::string(text) == "layers_per_stage=1,2")
-      CHECK(error == "foretrain: error: --plan: expected key=value, found '2'");
+      CHECK(error == "foretrain: error: expected key=value, found '2'");
     else
-      CHECK(error.starts_with("foretrain: error: --plan: " + key + ": "));
+      CHECK(error.starts_with("foretrain: error: " + key + ": "));
   }
   CHECK(error_of(plan_of("layers_per_stage: []")) ==
         "p.yaml:1:19: error: layers_per_stage: expected 1 to 20000 stages, found 0");

@@ -95,12 +95,12 @@ TEST_CASE("what a run needs and nobody gives is named with both ways to give it"
     return error_of(parse_run(nullptr, options, Catalog()));
   };
   RunOptions options;
-  CHECK(bare(options) == "foretrain: error: no model: give --model or 'model:' in the run file");
+  CHECK(bare(options) == "foretrain: error: no model: give model or 'model:' in the run file");
   options.model = "gpt2";
   CHECK(bare(options) == "foretrain: error: no cluster: give --cluster or 'cluster:' in the run file");
   CHECK(error_of(run_of("gpus: 8\n")) ==
-        "run.yaml:1:1: error: no model: give --model or 'model:' in the run file");
-  CHECK(error_of(run_of(kSpecs)) == "run.yaml:1:1: error: no gpus: give --gpus or 'gpus:' in the run file");
+        "run.yaml:1:1: error: no model: give model or 'model:' in the run file");
+  CHECK(error_of(run_of(kSpecs)) == "run.yaml:1:1: error: no gpus: give gpus or 'gpus:' in the run file");
   CHECK(error_of(run_of(kSpecs + "gpus: 8\n")) ==
         "run.yaml:1:1: error: no global_batch: give --global-batch or 'global_batch:' in the run file");
   CHECK(error_of(run_of(replaced(kSpecs, ", seq: 2048", "") + kRest)) ==
@@ -111,11 +111,11 @@ TEST_CASE("an option's error names the option") {
   RunOptions options;
   options.model = "gpt2-xll";
   CHECK(error_of(run_of(kSpecs + kRest, options)) ==
-        "foretrain: error: --model: unknown model 'gpt2-xll'; did you mean 'gpt2-xl'?");
+        "foretrain: error: model: unknown model 'gpt2-xll'; did you mean 'gpt2-xl'?");
   options = {};
   options.gpus = -1;
-  CHECK(error_of(run_of(kSpecs + kRest, options)).starts_with("foretrain: error: --gpus: "));
-  CHECK(error_of_plan("tpp=2") == "foretrain: error: --plan: unknown key 'tpp'; did you mean 'tp'?");
+  CHECK(error_of(run_of(kSpecs + kRest, options)).starts_with("foretrain: error: gpus: "));
+  CHECK(error_of_plan("tpp=2") == "foretrain: error: plan: unknown key 'tpp'; did you mean 'tp'?");
 }
 
 TEST_CASE("a broken rule is laid at the door of the option that states the plan or its counts") {
@@ -125,7 +125,7 @@ TEST_CASE("a broken rule is laid at the door of the option that states the plan 
   RunOptions options;
   options.plan = "micro_batch=3";
   CHECK(error_of(run_of(file, options)) ==
-        "foretrain: error: --plan: global_batch 1024 is not a multiple of dp*micro_batch = 8*3 = 24");
+        "foretrain: error: plan: global_batch 1024 is not a multiple of dp*micro_batch = 8*3 = 24");
   options = {};
   options.gpus = 100;
   CHECK(error_of(run_of(file, options)) == "foretrain: error: gpus 100 is not a multiple of tp*pp*cp = 16");
@@ -159,41 +159,40 @@ TEST_CASE("a wrong run file is refused with its place") {
 }
 
 TEST_CASE("GPUs are shared out without remainder") {
-  CHECK(error_of_plan("tp=8,pp=3") ==
-        "foretrain: error: --plan: gpus 128 is not a multiple of tp*pp*cp = 24");
+  CHECK(error_of_plan("tp=8,pp=3") == "foretrain: error: plan: gpus 128 is not a multiple of tp*pp*cp = 24");
   CHECK(error_of_plan("tp=4,pp=4,dp=4") ==
-        "foretrain: error: --plan: dp 4 is stated, but gpus/(tp*pp*cp) = 128/16 = 8");
+        "foretrain: error: plan: dp 4 is stated, but gpus/(tp*pp*cp) = 128/16 = 8");
   CHECK(error_of_plan("tp=8,micro_batch=3") ==
-        "foretrain: error: --plan: global_batch 1024 is not a multiple of dp*micro_batch = 16*3 = 48");
+        "foretrain: error: plan: global_batch 1024 is not a multiple of dp*micro_batch = 16*3 = 48");
   CHECK(error_of_plan("tp=8,dp=16") == "no error");
 }
 
 TEST_CASE("tensor parallelism divides heads, kv heads, ffn and with sp the sequence") {
-  CHECK(error_of_plan("tp=128") == "foretrain: error: --plan: tp 128 does not divide heads 64");
+  CHECK(error_of_plan("tp=128") == "foretrain: error: plan: tp 128 does not divide heads 64");
   CHECK(error_of_plan("tp=16") == "no error");  // two ranks share a kv head
   RunOptions options;
   options.plan = "tp=4";
   CHECK(error_of(run_of(replaced(kSpecs, "kv_heads: 8, ffn: 24576", "ffn: 24574") + kRest, options)) ==
-        "foretrain: error: --plan: tp 4 does not divide ffn 24574");
+        "foretrain: error: plan: tp 4 does not divide ffn 24574");
   const std::string six = replaced(kSpecs, "heads: 64, kv_heads: 8", "heads: 96, kv_heads: 6") + kRest;
   CHECK(error_of(run_of(six, options)) ==
-        "foretrain: error: --plan: tp 4 neither divides kv_heads 6 nor is a multiple of it");
-  CHECK(error_of_plan("sp=1") == "foretrain: error: --plan: sp needs tp > 1");
+        "foretrain: error: plan: tp 4 neither divides kv_heads 6 nor is a multiple of it");
+  CHECK(error_of_plan("sp=1") == "foretrain: error: plan: sp needs tp > 1");
   options.plan = "tp=4,sp=1";
   options.seq = 1023;
   CHECK(error_of(run_of(kSpecs + kRest, options)) ==
-        "foretrain: error: --plan: tp 4 does not divide seq 1023, which sp needs");
+        "foretrain: error: plan: tp 4 does not divide seq 1023, which sp needs");
 }
 
 TEST_CASE("stages hold all the layers, and embedding and head may stand alone") {
   CHECK(error_of_plan("pp=64") ==
-        "foretrain: error: --plan: pp 64 is more than layers 44 with embedding and head");
+        "foretrain: error: plan: pp 64 is more than layers 44 with embedding and head");
   CHECK(error_of_plan("pp=4,layers_per_stage=11-12-12-9") == "no error");
   CHECK(error_of_plan("pp=4,layers_per_stage=0-22-22-0") == "no error");
   CHECK(error_of_plan("pp=4,layers_per_stage=22-22") ==
-        "foretrain: error: --plan: layers_per_stage has 2 entries, but pp is 4");
+        "foretrain: error: plan: layers_per_stage has 2 entries, but pp is 4");
   CHECK(error_of_plan("pp=4,layers_per_stage=11-11-11-12") ==
-        "foretrain: error: --plan: layers_per_stage sums to 45, but the model has 44 layers");
+        "foretrain: error: plan: layers_per_stage sums to 45, but the model has 44 layers");
 }
 
 TEST_CASE("a plan fits its cluster") {
@@ -208,7 +207,7 @@ TEST_CASE("a plan fits its cluster") {
   CHECK(error_of(run_of(one_node, options)) == "no error");
   CHECK(error_of(run_of(one_node + kRest)) ==
         "foretrain: error: gpus 128 is more than 4, and cluster 'inline' states no 'inter' links");
-  CHECK(error_of_plan("precision=fp16") == "foretrain: error: --plan: gpu 'inline' has no fp16 rate");
+  CHECK(error_of_plan("precision=fp16") == "foretrain: error: plan: gpu 'inline' has no fp16 rate");
   // Six GPUs are refused for what they are, not for the batch that does not go with them.
   options.gpus = 6;
   options.global_batch = 7;
@@ -260,7 +259,7 @@ TEST_CASE("a stack has the parts that the model is made of") {
   CHECK(error_of(run_of(replaced(kSpecs, "    rope: [{op: rope, width: qk}]\n", "") + kRest)) ==
         "foretrain: error: stack 'small' has no part rope");
   CHECK(error_of_plan("attention=unfused") ==
-        "foretrain: error: --plan: stack 'small' has no part attention.unfused");
+        "foretrain: error: plan: stack 'small' has no part attention.unfused");
 }
 
 TEST_CASE("what is not modelled yet is named in few words") {
@@ -271,7 +270,7 @@ TEST_CASE("what is not modelled yet is named in few words") {
   CHECK(reason("zero=3") == "");
   CHECK(reason("precision=fp8") == "precision fp8");
   CHECK(reason("grad_dtype=fp8") == "grad_dtype fp8");
-  CHECK(error_of_plan("cp=2") == "foretrain: error: --plan: not modelled yet: cp > 1");
+  CHECK(error_of_plan("cp=2") == "foretrain: error: plan: not modelled yet: cp > 1");
 }
 
 TEST_CASE("shard groups divide the data-parallel ranks, where anything is divided") {
@@ -282,8 +281,8 @@ TEST_CASE("shard groups divide the data-parallel ranks, where anything is divide
   };
   CHECK(on_eight("zero=3,shard=4") == "no error");
   CHECK(on_eight("zero=1,shard=8") == "no error");
-  CHECK(on_eight("zero=3,shard=3") == "foretrain: error: --plan: shard 3 does not divide dp*cp = 8");
-  CHECK(on_eight("shard=4") == "foretrain: error: --plan: shard needs zero 1, 2 or 3");
+  CHECK(on_eight("zero=3,shard=3") == "foretrain: error: plan: shard 3 does not divide dp*cp = 8");
+  CHECK(on_eight("shard=4") == "foretrain: error: plan: shard needs zero 1, 2 or 3");
 }
 
 TEST_CASE("sizes that would overflow are refused") {
@@ -306,7 +305,7 @@ TEST_CASE("a step has no more passes than can be simulated at once") {
   options.plan = "pp=4";
   CHECK(error_of(run_of(kSpecs + "gpus: 4\nglobal_batch: 2500000\n", options)) == "no error");
   CHECK(error_of(run_of(kSpecs + "gpus: 4\nglobal_batch: 2500001\n", options)) ==
-        "foretrain: error: --plan: 2500001 micro-batches a step * pp 4 is more than 10^7; raise micro_batch "
+        "foretrain: error: plan: 2500001 micro-batches a step * pp 4 is more than 10^7; raise micro_batch "
         "or dp");
 }
 

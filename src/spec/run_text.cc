@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/field.h"
 #include "base/text.h"
 #include "spec/plan_text.h"
 #include "spec/read_fields.h"
@@ -14,16 +15,11 @@ constexpr std::int64_t kMaxGpus = 10'000'000;
 constexpr std::int64_t kMaxSeq = 100'000'000;
 constexpr std::int64_t kMaxBatch = 1'000'000'000;
 
-// An error without a place came from the option's own word; one with a place speaks for itself.
-template <class T>
-Result<T> of_option(std::string_view option, Result<T> result) {
-  if (!result && result.error().at.file.empty()) return named(option, std::move(result).error());
-  return result;
-}
-
-tl::unexpected<Error> not_given(const Node* node, std::string_view key, std::string_view option) {
-  return fail(fmt::format("no {}: give {} or '{}:' in the run file", key, option, key),
-              node != nullptr ? node->at : Position{});
+tl::unexpected<Error> not_given(const Node* node, std::string_view key) {
+  Error error{
+      fmt::format("no {}: give {} or '{}:' in the run file", key, marked(key), key), {}, std::string(key)};
+  if (node != nullptr) error.at = node->at;
+  return tl::unexpected(std::move(error));
 }
 
 const Node* field(const Node* node, std::string_view key) {
@@ -31,14 +27,13 @@ const Node* field(const Node* node, std::string_view key) {
 }
 
 // The option where it is given, else the file's field, else 0.
-Result<std::int64_t> count_of(const Node* node, std::string_view key, std::string_view option,
-                              std::int64_t given, std::int64_t most) {
+Result<std::int64_t> count_of(const Node* node, std::string_view key, std::int64_t given, std::int64_t most) {
   std::int64_t count = 0;
   if (given != 0) {
     Node word;
     word.kind = Node::Kind::kScalar;
     word.scalar = fmt::format("{}", given);
-    return of_option(option, word.integer(1, most));
+    return of_field(key, word.integer(1, most));
   }
   if (node != nullptr) TRY(read_optional(*node, key, count, WholeNumber{1, most}));
   return count;
@@ -49,19 +44,19 @@ Result<void> read_specs(const Node* node, const RunOptions& options, const Catal
   const Node* cluster = field(node, "cluster");
   const Node* stack = field(node, "stack");
   if (!options.model.empty()) {
-    TRY_ASSIGN(run.model, of_option("--model", catalog.model(options.model)));
+    TRY_ASSIGN(run.model, of_field("model", catalog.model(options.model)));
   } else {
-    if (model == nullptr) return not_given(node, "model", "--model");
+    if (model == nullptr) return not_given(node, "model");
     TRY_ASSIGN(run.model, catalog.model(*model));
   }
   if (!options.cluster.empty()) {
-    TRY_ASSIGN(run.cluster, of_option("--cluster", catalog.cluster(options.cluster)));
+    TRY_ASSIGN(run.cluster, of_field("cluster", catalog.cluster(options.cluster)));
   } else {
-    if (cluster == nullptr) return not_given(node, "cluster", "--cluster");
+    if (cluster == nullptr) return not_given(node, "cluster");
     TRY_ASSIGN(run.cluster, catalog.cluster(*cluster));
   }
   if (!options.stack.empty()) {
-    TRY_ASSIGN(run.stack, of_option("--stack", catalog.stack(options.stack)));
+    TRY_ASSIGN(run.stack, of_field("stack", catalog.stack(options.stack)));
   } else if (stack != nullptr) {
     TRY_ASSIGN(run.stack, catalog.stack(*stack));
   } else {
@@ -72,14 +67,13 @@ Result<void> read_specs(const Node* node, const RunOptions& options, const Catal
 }
 
 Result<void> read_counts(const Node* node, const RunOptions& options, Run& run) {
-  TRY_ASSIGN(run.gpus, count_of(node, "gpus", "--gpus", options.gpus, kMaxGpus));
-  if (run.gpus == 0) return not_given(node, "gpus", "--gpus");
-  TRY_ASSIGN(run.global_batch,
-             count_of(node, "global_batch", "--global-batch", options.global_batch, kMaxBatch));
-  if (run.global_batch == 0) return not_given(node, "global_batch", "--global-batch");
-  TRY_ASSIGN(run.seq, count_of(node, "seq", "--seq", options.seq, kMaxSeq));
+  TRY_ASSIGN(run.gpus, count_of(node, "gpus", options.gpus, kMaxGpus));
+  if (run.gpus == 0) return not_given(node, "gpus");
+  TRY_ASSIGN(run.global_batch, count_of(node, "global_batch", options.global_batch, kMaxBatch));
+  if (run.global_batch == 0) return not_given(node, "global_batch");
+  TRY_ASSIGN(run.seq, count_of(node, "seq", options.seq, kMaxSeq));
   if (run.seq != 0) return {};
-  if (run.model.default_seq == 0) return not_given(node, "seq", "--seq");
+  if (run.model.default_seq == 0) return not_given(node, "seq");
   run.seq = run.model.default_seq;
   run.assumed.push_back(fmt::format("seq: {} (the model's own)", run.seq));
   return {};
@@ -92,10 +86,10 @@ Result<std::string> profile_of(const Node* node, const RunOptions& options) {
   return profile->text();
 }
 
-// What breaks a rule of check_run is the plan, or a count that does not go with it: the option where one
+// What breaks a rule of check_run is the plan, or a count that does not go with it: the field where it
 // states the plan, the file's plan where the file states all of them; else nothing in the file is at fault.
 tl::unexpected<Error> blamed(Error error, const Node* plan, const RunOptions& options) {
-  if (!options.plan.empty()) return named("--plan", std::move(error));
+  if (!options.plan.empty()) return in_field("plan", std::move(error));
   const bool file_alone = options.gpus == 0 && options.global_batch == 0 && options.seq == 0;
   if (plan != nullptr && file_alone) error.at = plan->at;
   return tl::unexpected<Error>(std::move(error));
@@ -115,7 +109,7 @@ Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog
   if (plan != nullptr) {
     TRY_ASSIGN(run.plan, parse_plan(*plan));
   }
-  TRY_ASSIGN(run.plan, parse_plan(options.plan, run.plan));
+  TRY_ASSIGN(run.plan, of_field("plan", parse_plan(options.plan, run.plan)));
   if (auto checked = check_run(run); !checked) return blamed(std::move(checked).error(), plan, options);
   return run;
 }

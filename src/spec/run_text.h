@@ -10,7 +10,7 @@
 
 namespace foretrain {
 
-// What the command line adds to or overrides in a run file; empty or 0: not given.
+// What a request adds to or overrides in a run file; empty or 0: not given. Errors name these fields.
 struct RunOptions {
   std::string model;
   std::string cluster;
