@@ -158,9 +158,9 @@ Result<std::string> costed(const CostOptions& options, const std::string& preset
     if (table && !word->empty()) return fail(fmt::format("{}: a table of samples states its own", option));
   if (!table && options.rows) return fail("--rows: is for a table of samples");
 
-  const ProfileStore store(presets_folder);
+  const ProfileStore store(disk(), presets_folder);
   Cluster cluster;
-  TRY_ASSIGN(cluster.gpu, gpu_of(options, store, Catalog(presets_folder)));
+  TRY_ASSIGN(cluster.gpu, gpu_of(options, store, Catalog(disk(), presets_folder)));
   cluster.name = cluster.gpu.name;
   cluster.gpus_per_node = cluster.nvlink_domain = 1;
   cluster.host_launch = kHostLaunch;
@@ -175,7 +175,7 @@ Result<std::string> costed(const CostOptions& options, const std::string& preset
     return {};
   };
   if (table) {
-    TRY_ASSIGN(const std::vector<Sample> samples, read_samples(options.words.front()));
+    TRY_ASSIGN(const std::vector<Sample> samples, read_samples(disk(), options.words.front()));
     for (const Sample& sample : samples) {
       TRY(add(sample.op, &sample));
       report.rows.back().measured_us = sample.us;

@@ -22,6 +22,24 @@ std::string without_slashes(std::string_view folder) {
   return std::string(folder);
 }
 
+// Whether the profile may be written there: a folder that is not there yet or, with `force`, one that holds
+// a profile.
+Result<void> check_profile_folder(const std::string& folder, bool force) {
+  if (!exists(folder)) {
+    const std::string parent = std::filesystem::path(folder).parent_path().string();
+    if (!parent.empty() && !is_folder(parent))
+      return fail("-o: found no folder " + foretrain::quoted(parent) + " to write into");
+    return {};
+  }
+  if (!is_folder(folder)) return fail("-o: " + foretrain::quoted(folder) + " is not a folder");
+  if (!force)
+    return fail("-o: " + foretrain::quoted(folder) + " exists; give --force to replace the profile in it");
+  if (!is_file(folder + "/profile.yaml"))
+    return fail("-o: " + foretrain::quoted(folder) +
+                " holds no profile.yaml; --force replaces profiles only");
+  return {};
+}
+
 // Everything that can be known to be wrong before the work begins.
 Result<void> check_options(const FitCommandOptions& options, const std::string& presets_folder) {
   if (options.samples.empty()) return fail("fit: found no samples, expected a file or a folder of them");
@@ -35,7 +53,7 @@ Result<void> check_options(const FitCommandOptions& options, const std::string& 
   if (options.derive_from == kAnalyticProfile)
     return fail("--derive-from: found 'analytic', expected a fitted profile; physics stands in anyway");
   if (!options.derive_from.empty())
-    if (const auto parent = ProfileStore(presets_folder).load(options.derive_from); !parent)
+    if (const auto parent = ProfileStore(disk(), presets_folder).load(options.derive_from); !parent)
       return at_option("--derive-from", parent.error());
   return check_xgboost();
 }
@@ -109,12 +127,12 @@ std::vector<Scatter> scatters_of(const std::vector<FittedOperator>& models,
 
 Result<FitReport> fitted(const FitCommandOptions& options, const std::string& presets_folder) {
   TRY(check_options(options, presets_folder));
-  const auto gpu = Catalog(presets_folder).gpu(options.gpu);
+  const auto gpu = Catalog(disk(), presets_folder).gpu(options.gpu);
   if (!gpu) return at_option("--gpu", gpu.error());
-  TRY_ASSIGN(std::vector<Sample> samples, read_samples(options.samples));
+  TRY_ASSIGN(std::vector<Sample> samples, read_samples(disk(), options.samples));
   // The sampler's products with other work between them: the same shapes at other clocks.
   if (const std::string mixed = without_slashes(options.samples) + "/mixed"; is_folder(mixed)) {
-    TRY_ASSIGN(std::vector<Sample> more, read_samples(mixed));
+    TRY_ASSIGN(std::vector<Sample> more, read_samples(disk(), mixed));
     std::move(more.begin(), more.end(), std::back_inserter(samples));
   }
   TRY(check_rates(samples, *gpu));
@@ -151,11 +169,17 @@ Result<FitReport> fitted(const FitCommandOptions& options, const std::string& pr
   if (!options.out.empty()) {
     report.written = without_slashes(options.out);
     // A profile that is found by its path goes along, for the path would not.
-    const std::vector<std::string> known = ProfileStore(presets_folder).names();
-    const bool named = std::find(known.begin(), known.end(), options.derive_from) != known.end();
+    const ProfileStore store(disk(), presets_folder);
+    const std::vector<std::string> known = store.names();
+    std::vector<OutputFile> parent;
+    if (!options.derive_from.empty() &&
+        std::find(known.begin(), known.end(), options.derive_from) == known.end()) {
+      TRY_ASSIGN(parent, store.files_of(options.derive_from));
+    }
     ProfileInfo info = info_of(options, *gpu);
     if (profile.power) info.power = profile.power->model;
-    TRY(write_profile(report.written, info, profile.models, options.force, named ? "" : options.derive_from));
+    TRY(check_profile_folder(report.written, options.force));
+    TRY(replace_folder(report.written, profile_files(info, profile.models, parent), kProfileEntries));
   }
   for (OperatorModelView& model : report.models)  // what lies in the profile goes with it
     model.residual = {}, model.smooth = {}, model.host = {}, model.power = {};

@@ -120,10 +120,10 @@ Result<void> check_samples(const std::vector<CollectiveSample>& samples, const C
 
 Result<CollectiveFitReport> fitted(const FitCommandOptions& options, const std::string& presets_folder) {
   TRY(check_options(options));
-  const Catalog catalog(presets_folder);
+  const Catalog catalog(disk(), presets_folder);
   const auto cluster = catalog.cluster(options.cluster);
   if (!cluster) return at_option("--cluster", cluster.error());
-  TRY_ASSIGN(std::vector<CollectiveSample> samples, read_collective_samples(options.samples));
+  TRY_ASSIGN(std::vector<CollectiveSample> samples, read_collective_samples(disk(), options.samples));
   TRY(check_samples(samples, *cluster));
 
   CollectiveFitReport report;

@@ -33,8 +33,10 @@ Result<Imported> published_samples(const ImportOptions& options) {
   if (options.paths.size() != 1)
     return fail(fmt::format("import: found {} paths, expected the folder of one site", options.paths.size()));
   const std::string& folder = options.paths.front();
-  TRY_ASSIGN(const PublishedImport operators, import_published_samples(folder));
-  TRY_ASSIGN(const PublishedCollectives collectives, import_published_collectives(folder));
+  TRY_ASSIGN(const PublishedImport operators,
+             published_sources(disk(), folder).and_then(import_published_samples));
+  TRY_ASSIGN(const PublishedCollectives collectives,
+             published_collective_sources(disk(), folder).and_then(import_published_collectives));
   Imported result{{{"operators.csv", to_csv(operators.samples)}},
                   import_text(operators) + import_text(collectives)};
   if (!collectives.samples.empty()) result.files.push_back({"collectives.csv", to_csv(collectives.samples)});
@@ -55,7 +57,12 @@ Result<Imported> nccl_tests(const ImportOptions& options) {
       (options.ranks_per_node > 0 && (options.ranks == 0 || options.ranks % options.ranks_per_node != 0)))
     return fail(fmt::format("--ranks-per-node: found {}, expected a divisor of --ranks {}",
                             options.ranks_per_node, options.ranks));
-  TRY_ASSIGN(const NcclTestsImport result, import_nccl_tests(options.paths, tests));
+  std::vector<Source> logs;
+  for (const std::string& path : options.paths) {
+    TRY_ASSIGN(std::string text, disk().read(path, kMaxLogBytes));
+    logs.push_back({path, std::move(text)});
+  }
+  TRY_ASSIGN(const NcclTestsImport result, import_nccl_tests(logs, tests));
   return Imported{{{"collectives.csv", to_csv(result.samples)}}, import_text(result)};
 }
 

@@ -110,7 +110,7 @@ Result<std::vector<Entry>> profile_entries(const ProfileStore& store) {
 }
 
 Result<std::vector<Entry>> entries_of(const std::string& what, const std::string& presets_folder) {
-  const Catalog catalog(presets_folder);
+  const Catalog catalog(disk(), presets_folder);
   if (what == "schedules") {
     std::vector<Entry> entries;
     for (int i = 0; i < kScheduleCount; ++i) {
@@ -119,7 +119,7 @@ Result<std::vector<Entry>> entries_of(const std::string& what, const std::string
     }
     return entries;
   }
-  if (what == "profiles") return profile_entries(ProfileStore(presets_folder));
+  if (what == "profiles") return profile_entries(ProfileStore(disk(), presets_folder));
   using Reader = Result<Entry> (*)(const Catalog&, const std::string&);
   const std::pair<std::string_view, Reader> readers[] = {
       {"models", model_entry}, {"gpus", gpu_entry}, {"clusters", cluster_entry}, {"stacks", stack_entry}};

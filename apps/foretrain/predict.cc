@@ -127,8 +127,8 @@ Result<PredictedRun> predicted(const PredictOptions& options, const std::string&
                                const std::string& presets_folder, std::optional<double> tokens) {
   PredictedRun out;
   out.name = file;
-  TRY_ASSIGN(out.run, run_of(options, file, Catalog(presets_folder)));
-  auto costs = ProfileStore(presets_folder).costs_for(out.run.cluster, out.run.profile);
+  TRY_ASSIGN(out.run, run_of(options, file, Catalog(disk(), presets_folder)));
+  auto costs = ProfileStore(disk(), presets_folder).costs_for(out.run.cluster, out.run.profile);
   if (!costs) return fail((options.profile.empty() ? "profile: " : "--profile: ") + costs.error().message);
   out.run.profile = costs->profile;
   TRY_ASSIGN(const bool events, wants_events(options, out.run));

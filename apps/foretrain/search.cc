@@ -247,9 +247,9 @@ struct Answered {
 Result<Answered> answer_command(const SearchCommandOptions& o, const std::string& presets_folder,
                                 Team* team) {
   AnswerRequest request;
-  const Catalog catalog(presets_folder);
+  const Catalog catalog(disk(), presets_folder);
   const bool first = team == nullptr || team->rank() == 0;
-  const ProfileStore store(presets_folder);
+  const ProfileStore store(disk(), presets_folder);
   request.costs_for = [&](const Cluster& cluster) -> Result<std::shared_ptr<const CostSource>> {
     auto choice = store.costs_for(cluster, o.profile);
     if (!choice) return fail("--profile: " + choice.error().message);

@@ -77,8 +77,8 @@ Result<std::string> shown(const ShowOptions& options, const std::string& presets
   if (options.name.empty())
     return fail(fmt::format("show {0}: no name given; 'foretrain list {0}s' tells them", options.kind));
 
-  if (options.kind == "profile") return profile_text(ProfileStore(presets_folder), options.name);
-  const Catalog catalog(presets_folder);
+  if (options.kind == "profile") return profile_text(ProfileStore(disk(), presets_folder), options.name);
+  const Catalog catalog(disk(), presets_folder);
   std::string footer;
   if (options.kind == "model") {
     TRY_ASSIGN(const Model model, catalog.model(options.name));

@@ -27,17 +27,17 @@ Result<std::string> validated(const ValidateOptions& options, const std::string&
     return fail("validate: found no input, expected a table of measured runs or a folder");
   TRY_ASSIGN(const Against against, choice_of<Against>("--against", options.against, kAgainstNames));
   TRY_ASSIGN(const GroupBy by, choice_of<GroupBy>("--by", options.by, kGroupByNames));
-  const ProfileStore store(presets_folder);
+  const ProfileStore store(disk(), presets_folder);
   if (!options.profile.empty() && options.profile != kAnalyticProfile)
     if (const auto known = store.load(options.profile); !known)
       return fail("--profile: " + known.error().message);
   std::vector<MeasuredRow> rows;
   for (const std::string& input : options.inputs) {
-    TRY_ASSIGN(std::vector<MeasuredRow> more, read_measured_rows(input));
+    TRY_ASSIGN(std::vector<MeasuredRow> more, read_measured_rows(disk(), input));
     std::move(more.begin(), more.end(), std::back_inserter(rows));
   }
   TRY_ASSIGN(const std::vector<RowScore> scores,
-             score_rows(rows, Catalog(presets_folder), against, &store, options.profile));
+             score_rows(rows, Catalog(disk(), presets_folder), against, &store, options.profile));
   const ValidateReport report{by, options.rows};
   return options.json ? validate_json(scores, report) : validate_text(scores, report);
 }

@@ -166,18 +166,42 @@ bool is_file(const std::string& path) {
   return std::filesystem::is_regular_file(path, ignored);
 }
 
-Result<std::vector<std::string>> list_folder(const std::string& path, std::string_view suffix) {
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
+}
+
+namespace {
+
+// Names in a folder that `wanted` takes, sorted.
+template <class Wanted>
+Result<std::vector<std::string>> names_in(const std::string& path, const Wanted& wanted) {
   std::error_code error;
   std::filesystem::directory_iterator entry(path, error);
   std::vector<std::string> names;
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    std::error_code ignored;  // a link that leads nowhere is not a plain file
     std::string name = entry->path().filename().string();
-    if (name.ends_with(suffix) && entry->is_regular_file(ignored)) names.push_back(std::move(name));
+    if (wanted(*entry, name)) names.push_back(std::move(name));
   }
   if (error) return failed("list the folder", path, error.value());
   std::sort(names.begin(), names.end());
   return names;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> list_folder(const std::string& path, std::string_view suffix) {
+  return names_in(path, [suffix](const std::filesystem::directory_entry& entry, std::string_view name) {
+    std::error_code ignored;  // a link that leads nowhere is not a plain file
+    return name.ends_with(suffix) && entry.is_regular_file(ignored);
+  });
+}
+
+Result<std::vector<std::string>> list_folders(const std::string& path) {
+  return names_in(path, [](const std::filesystem::directory_entry& entry, std::string_view) {
+    std::error_code ignored;
+    return entry.is_directory(ignored);
+  });
 }
 
 }  // namespace foretrain

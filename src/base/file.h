@@ -1,11 +1,12 @@
-// Files, bounded on the way in and atomic on the way out.
+// Files on the disk, bounded on the way in and atomic on the way out. Only the programs and tests write, and
+// read through here: the library is given contents, or a Files (base/files.h).
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "base/files.h"
 
 namespace foretrain {
 
@@ -20,17 +21,23 @@ Result<void> write_file(const std::string& path, std::string_view content);
 // What write_file would refuse, as far as it can be known beforehand: for work that ends in a file.
 Result<void> check_writable(const std::string& path);
 
-struct OutputFile {
-  std::string name, content;
-};
 // A folder that is not there yet appears with its files in it or not at all; in one that is there each file
 // is replaced, and what else lies in it stays.
 Result<void> write_folder(const std::string& folder, const std::vector<OutputFile>& files);
+
+// The same for files that belong together: all are replaced in one step, so that nobody sees some of them
+// old. A file's name may lead into a folder below. Of what lies in a folder that is there, `owned` entries
+// go and the others stay; behind a link it is the folder that changes, not the link.
+Result<void> replace_folder(const std::string& folder, const std::vector<OutputFile>& files,
+                            const std::vector<std::string>& owned);
+
+bool exists(const std::string& path);  // as a file, a folder, or a link that may lead nowhere
 
 bool is_folder(const std::string& path);
 bool is_file(const std::string& path);
 
 // Names of the plain files in a folder that end in `suffix`, sorted.
 Result<std::vector<std::string>> list_folder(const std::string& path, std::string_view suffix);
+Result<std::vector<std::string>> list_folders(const std::string& path);  // the folders in it, likewise
 
 }  // namespace foretrain

@@ -9,30 +9,10 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/scratch.h"
+
 namespace foretrain {
 namespace {
-
-// A folder of its own for each test, gone afterwards.
-class Scratch {
- public:
-  Scratch() {
-    std::string name = std::filesystem::temp_directory_path() / "foretrain_file_test_XXXXXX";
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() { std::filesystem::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return path_ / name; }
-  std::size_t entries() const {
-    std::size_t n = 0;
-    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_)) ++n;
-    return n;
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 TEST_CASE("what is written reads back, replaces the old, and leaves nothing beside it") {
   const Scratch folder;
@@ -153,6 +133,31 @@ TEST_CASE("a new folder appears whole or not at all; in one that is there other 
   CHECK_FALSE(write_folder(folder / "none", {{"a", "1"}, {"no/such/place", "2"}}));
   CHECK_FALSE(write_folder(folder / "missing/none", {{"a", "1"}}));
   CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("a folder is replaced in one step, and what else lies in it stays") {
+  const Scratch scratch;
+  const std::string folder = scratch / "made";
+  REQUIRE(replace_folder(folder, {{"a", "1"}, {"below/b", "2"}}, {"a", "below"}));
+  CHECK(read_file(folder + "/below/b", 10).value() == "2");
+  REQUIRE(write_file(folder + "/README.md", "mine"));
+  REQUIRE(replace_folder(folder, {{"a", "3"}}, {"a", "below"}));
+  CHECK(read_file(folder + "/a", 10).value() == "3");
+  CHECK(read_file(folder + "/README.md", 10).value() == "mine");
+  CHECK_FALSE(exists(folder + "/below"));  // it was owned, and is not there any more
+  CHECK(list_folder(folder, "").value() == std::vector<std::string>{"README.md", "a"});
+  CHECK(list_folders(scratch / ".").value() == std::vector<std::string>{"made"});
+}
+
+TEST_CASE("behind a link it is the folder that is replaced") {
+  const Scratch scratch;
+  REQUIRE(replace_folder(scratch / "made", {{"a", "1"}}, {"a"}));
+  REQUIRE(symlink((scratch / "made").c_str(), (scratch / "link").c_str()) == 0);
+  REQUIRE(replace_folder(scratch / "link", {{"a", "2"}}, {"a"}));
+  CHECK(std::filesystem::is_symlink(scratch / "link"));
+  CHECK(read_file(scratch / "made/a", 10).value() == "2");
+  CHECK(scratch.entries() == 2);
+  CHECK_FALSE(replace_folder(scratch / "none/made", {{"a", "1"}}, {"a"}));
 }
 
 }  // namespace

@@ -1,10 +1,8 @@
 #include "cost/profile_store.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 
-#include "base/file.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "spec/embedded.h"
@@ -13,6 +11,7 @@ namespace foretrain {
 namespace {
 
 constexpr std::size_t kMaxModelBytes = 256u << 20;
+constexpr int kDeepest = 4;  // a profile that derives from one that derives ...
 constexpr std::string_view kEmbeddedFolder = "profiles/";
 
 std::string_view embedded(std::string_view path) {
@@ -42,16 +41,38 @@ Result<LoadedProfile> parse(std::string_view yaml, std::optional<std::string> by
   return loaded;
 }
 
-Result<LoadedProfile> load_folder(const std::string& folder) {
-  TRY_ASSIGN(const std::string yaml, read_file(folder + "/profile.yaml", kMaxYamlBytes));
+// Of the folder's files and those of the copies inside it, each called as seen from the outermost.
+Result<void> add_files(const Files& files, const std::string& folder, const std::string& prefix, int depth,
+                       std::vector<OutputFile>& out) {
+  if (depth > kDeepest) return {};
+  for (const auto& [name, most] :
+       {std::pair{"profile.yaml", kMaxYamlBytes}, {"models.bin", kMaxModelBytes}}) {
+    const std::string path = folder + "/" + name;
+    if (!files.is_file(path)) continue;
+    TRY_ASSIGN(std::string content, files.read(path, most));
+    out.push_back({prefix + name, std::move(content)});
+  }
+  const std::string parent = folder + "/" + std::string(kParentFolder);
+  if (!files.is_folder(parent)) return {};
+  return add_files(files, parent, prefix + std::string(kParentFolder) + "/", depth + 1, out);
+}
+
+}  // namespace
+
+Result<LoadedProfile> ProfileStore::load_folder(const std::string& folder) const {
+  TRY_ASSIGN(const std::string yaml, files_->read(folder + "/profile.yaml", kMaxYamlBytes));
   std::optional<std::string> bytes;
-  if (is_file(folder + "/models.bin")) {
-    TRY_ASSIGN(bytes, read_file(folder + "/models.bin", kMaxModelBytes));
+  if (files_->is_file(folder + "/models.bin")) {
+    TRY_ASSIGN(bytes, files_->read(folder + "/models.bin", kMaxModelBytes));
   }
   return parse(yaml, std::move(bytes), folder);
 }
 
-}  // namespace
+Result<std::vector<OutputFile>> ProfileStore::files_of(const std::string& folder) const {
+  std::vector<OutputFile> out;
+  TRY(add_files(*files_, folder, "", 0, out));
+  return out;
+}
 
 std::string LoadedProfile::parent() const {
   if (!info.derive_from.starts_with("./")) return info.derive_from;
@@ -65,11 +86,11 @@ std::vector<std::string> ProfileStore::names() const {
     if (file.path.starts_with(kEmbeddedFolder) && file.path.ends_with(kFile))
       names.emplace_back(
           file.path.substr(kEmbeddedFolder.size(), file.path.size() - kEmbeddedFolder.size() - kFile.size()));
-  if (!folder_.empty()) {
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/profiles", error))
-      if (is_file(entry.path().string() + "/profile.yaml")) names.push_back(entry.path().filename().string());
-  }
+  const std::string own = folder_ + "/profiles";
+  if (!folder_.empty())
+    if (const auto folders = files_->folders(own))
+      for (const std::string& name : *folders)
+        if (files_->is_file(own + "/" + name + std::string(kFile))) names.push_back(name);
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
@@ -77,12 +98,12 @@ std::vector<std::string> ProfileStore::names() const {
 
 Result<LoadedProfile> ProfileStore::load(std::string_view name_or_folder) const {
   const std::string word(name_or_folder);
-  if (!folder_.empty() && is_folder(folder_ + "/profiles/" + word))
+  if (!folder_.empty() && files_->is_folder(folder_ + "/profiles/" + word))
     return load_folder(folder_ + "/profiles/" + word);
   const std::string path = std::string(kEmbeddedFolder) + word;
   if (const std::string_view yaml = embedded(path + "/profile.yaml"); !yaml.empty())
     return parse(yaml, embedded_bytes(path + "/models.bin"), path);
-  if (is_folder(word)) return load_folder(word);
+  if (files_->is_folder(word)) return load_folder(word);
   std::vector<std::string> known = names();
   known.emplace_back(kAnalyticProfile);
   return fail("unknown profile " + foretrain::quoted(word) + suggestion(word, known));
@@ -90,7 +111,7 @@ Result<LoadedProfile> ProfileStore::load(std::string_view name_or_folder) const 
 
 Result<std::shared_ptr<const ProfileCost>> ProfileStore::open(std::string_view name, const Cluster& cluster,
                                                               int depth) const {
-  if (depth > 4)
+  if (depth > kDeepest)
     return fail("profile " + foretrain::quoted(name) +
                 " derives from others in a circle, or more than four deep");
   TRY_ASSIGN(LoadedProfile loaded, load(name));

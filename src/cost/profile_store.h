@@ -1,5 +1,6 @@
 // Where profile names lead: those built into the program, a folder `profiles/NAME` below the user's presets
-// folder, or the path of a profile's folder. "analytic" is no profile: physics alone.
+// folder, or the path of a profile's folder (those two in the Files given). "analytic" is no profile: physics
+// alone.
 #pragma once
 
 #include <memory>
@@ -26,10 +27,15 @@ struct LoadedProfile {
 
 class ProfileStore {
  public:
-  explicit ProfileStore(std::string folder = {}) : folder_(std::move(folder)), catalog_(folder_) {}
+  ProfileStore() = default;  // what is built in, alone
+  explicit ProfileStore(const Files& files, std::string folder = {})
+      : files_(&files), folder_(std::move(folder)), catalog_(files, folder_) {}
 
   std::vector<std::string> names() const;  // sorted; without "analytic"
   Result<LoadedProfile> load(std::string_view name_or_folder) const;
+
+  // The files that make up the profile in a folder, its own copy of a parent included.
+  Result<std::vector<OutputFile>> files_of(const std::string& folder) const;
 
   // What operators cost on a cluster: by the named profile; by the one that carries the GPU's name, where
   // `profile` is empty and there is one; otherwise by physics. A profile of another GPU is refused.
@@ -43,6 +49,9 @@ class ProfileStore {
   Result<std::shared_ptr<const ProfileCost>> open(std::string_view name, const Cluster& cluster,
                                                   int depth) const;
 
+  Result<LoadedProfile> load_folder(const std::string& folder) const;
+
+  const Files* files_ = &no_files();
   std::string folder_;
   Catalog catalog_;
 };

@@ -1,15 +1,9 @@
 #include "fit/profile_fit.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <tuple>
 
-#include "base/file.h"
 #include "base/text.h"
 #include "operators/description.h"
 
@@ -112,104 +106,15 @@ Result<FittedProfile> fit_profile(const std::vector<Sample>& samples, const Gpu&
   return profile;
 }
 
-Result<void> check_profile_folder(const std::string& folder, bool force) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  if (!fs::exists(fs::symlink_status(folder, ignored))) {
-    const std::string parent = fs::path(folder).parent_path().string();
-    if (!parent.empty() && !is_folder(parent))
-      return fail("-o: found no folder " + foretrain::quoted(parent) + " to write into");
-    return {};
-  }
-  if (!is_folder(folder)) return fail("-o: " + foretrain::quoted(folder) + " is not a folder");
-  if (!force)
-    return fail("-o: " + foretrain::quoted(folder) + " exists; give --force to replace the profile in it");
-  if (!is_file(folder + "/profile.yaml"))
-    return fail("-o: " + foretrain::quoted(folder) +
-                " holds no profile.yaml; --force replaces profiles only");
-  return {};
-}
-
-namespace {
-
-namespace fs = std::filesystem;
-
-bool is_of_profile(const fs::path& entry) {
-  const std::string name = entry.filename().string();
-  return name == "profile.yaml" || name == "models.bin" || name == kParentFolder;
-}
-
-// What belongs to a profile, or all that does not, from one folder into another.
-std::error_code copy_entries(const std::string& from, const std::string& to, bool of_profile) {
-  std::error_code error;
-  for (auto entry = fs::directory_iterator(from, error); !error && entry != fs::directory_iterator();
-       entry.increment(error)) {
-    if (is_of_profile(entry->path()) != of_profile) continue;
-    fs::copy(entry->path(), fs::path(to) / entry->path().filename(),
-             fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
-    if (error) break;
-  }
-  return error;
-}
-
-// `made` takes the place of `folder`; what stood there is gone afterwards.
-std::error_code put_in_place(const std::string& made, const std::string& folder) {
-  std::error_code error;
-  if (!fs::exists(folder)) {
-    fs::rename(made, folder, error);
-    return error;
-  }
-  if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) {
-    fs::remove_all(made, error);
-    return {};
-  }
-  // A file system that cannot exchange: two steps, and back if the second fails.
-  const std::string old = made + ".old";
-  fs::rename(folder, old, error);
-  if (error) return error;
-  fs::rename(made, folder, error);
-  std::error_code ignored;
-  if (error)
-    fs::rename(old, folder, ignored);
-  else
-    fs::remove_all(old, ignored);
-  return error;
-}
-
-}  // namespace
-
-Result<void> write_profile(const std::string& given, ProfileInfo info,
-                           const std::vector<FittedOperator>& models, bool force,
-                           const std::string& parent_folder) {
-  TRY(check_profile_folder(given, force));
-  // Behind a link it is the folder that changes, not the link.
-  std::error_code error, ignored;
-  const std::string folder = is_folder(given) ? fs::canonical(given, error).string() : given;
+std::vector<OutputFile> profile_files(ProfileInfo info, const std::vector<FittedOperator>& models,
+                                      const std::vector<OutputFile>& parent) {
   std::vector<OperatorModelView> views;
   for (const FittedOperator& model : models) views.push_back(model.view());
-  if (!parent_folder.empty()) info.derive_from = "./" + std::string(kParentFolder);
-  const std::string made = folder + ".partial." + std::to_string(::getpid());
-  const auto failed = [&](const std::error_code& why) -> Result<void> {
-    if (!why) return {};
-    return fail("cannot write: " + why.message(), Position{folder});
-  };
-  const auto write = [&]() -> Result<void> {
-    if (is_folder(folder)) TRY(failed(copy_entries(folder, made, false)));
-    TRY(write_file(made + "/models.bin", to_bytes(views)));
-    TRY(write_file(made + "/profile.yaml", to_yaml(info)));
-    if (!parent_folder.empty()) {
-      const std::string parent = made + "/" + std::string(kParentFolder);
-      fs::create_directory(parent, error);
-      TRY(failed(error));
-      TRY(failed(copy_entries(parent_folder, parent, true)));
-    }
-    return failed(put_in_place(made, folder));
-  };
-  if (error) return failed(error);
-  if (!fs::create_directory(made, error)) return failed(error);
-  Result<void> written = write();
-  if (!written) fs::remove_all(made, ignored);
-  return written;
+  if (!parent.empty()) info.derive_from = "./" + std::string(kParentFolder);
+  std::vector<OutputFile> files = {{"models.bin", to_bytes(views)}, {"profile.yaml", to_yaml(info)}};
+  for (const OutputFile& file : parent)
+    files.push_back({std::string(kParentFolder) + "/" + file.name, file.content});
+  return files;
 }
 
 }  // namespace foretrain

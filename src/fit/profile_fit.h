@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "cost/profile.h"
 #include "fit/operator_fit.h"
 #include "fit/power_fit.h"
@@ -39,16 +40,13 @@ inline constexpr std::size_t kFewestSamples = 8;
 Result<FittedProfile> fit_profile(const std::vector<Sample>& samples, const Gpu& gpu,
                                   const FitOptions& options, const Progress& progress = {});
 
-// Whether write_profile() may write there: a folder that is not there yet or, with `force`, one that holds a
-// profile. Asked before the work begins.
-Result<void> check_profile_folder(const std::string& folder, bool force);
-
-// profile.yaml and models.bin, and in a folder kParentFolder a copy of the profile in `parent_folder`, where
-// one is given: then the profile derives from that copy, whatever `info` says. The folder is made beside and
-// takes its place in one step, so that nobody sees half of it; of one that is there, what else lies in it
-// stays.
-Result<void> write_profile(const std::string& folder, ProfileInfo info,
-                           const std::vector<FittedOperator>& models, bool force,
-                           const std::string& parent_folder = {});
+// What a profile's folder holds: profile.yaml and models.bin, and in a folder kParentFolder a copy of the
+// profile whose files are `parent` (ProfileStore::files_of), where one is given: then the profile derives
+// from that copy, whatever `info` says. They belong together, so a folder's entries of these names go in one
+// step (replace_folder).
+std::vector<OutputFile> profile_files(ProfileInfo info, const std::vector<FittedOperator>& models,
+                                      const std::vector<OutputFile>& parent = {});
+inline const std::vector<std::string> kProfileEntries = {"profile.yaml", "models.bin",
+                                                         std::string(kParentFolder)};
 
 }  // namespace foretrain

@@ -94,8 +94,16 @@ Result<std::vector<CollectiveSample>> parse_collective_samples(std::string text,
   return samples;
 }
 
-Result<std::vector<CollectiveSample>> read_collective_samples(const std::string& path) {
-  return read_sample_tables(path, kColumnNames[kCollective], parse_collective_samples);
+Result<std::vector<CollectiveSample>> parse_collective_samples(Sources tables) {
+  return parse_sample_tables(std::move(tables), kColumnNames[kCollective],
+                             [](std::string text, const std::string& file) {
+                               return parse_collective_samples(std::move(text), file);
+                             });
+}
+
+Result<std::vector<CollectiveSample>> read_collective_samples(const Files& files, const std::string& path) {
+  TRY_ASSIGN(Sources tables, sample_sources(files, path));
+  return parse_collective_samples(std::move(tables));
 }
 
 std::string to_csv(const std::vector<CollectiveSample>& samples) {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "base/files.h"
 #include "base/units.h"
 #include "spec/collective_kind.h"
 
@@ -35,7 +35,8 @@ struct CollectiveSample {
 // A file, or every *.csv of a folder, in order of name, tables of operators left out; at most kMaxSamples
 // (samples/sample_table.h) in all. Bad cells are errors with their position; an empty set is an error. A row
 // without `source` gets the file's name.
-Result<std::vector<CollectiveSample>> read_collective_samples(const std::string& path);
+Result<std::vector<CollectiveSample>> read_collective_samples(const Files& files, const std::string& path);
+Result<std::vector<CollectiveSample>> parse_collective_samples(Sources tables);
 Result<std::vector<CollectiveSample>> parse_collective_samples(std::string text,
                                                                const std::string& file_name);
 std::string to_csv(const std::vector<CollectiveSample>& samples);

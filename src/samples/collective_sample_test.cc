@@ -94,14 +94,14 @@ TEST_CASE("a folder may hold operators and collectives: each reader takes its ow
   const TemporaryFolder folder;
   REQUIRE(write_file(folder.path + "/operators.csv",
                      "operator,impl,pass,dims,us\ngelu,aten,fwd,tokens=1 width=2,2\n"));
-  CHECK(read_collective_samples(folder.path).error().text() ==
+  CHECK(read_collective_samples(disk(), folder.path).error().text() ==
         folder.path + ": error: found no table with a column 'collective', expected one");
   REQUIRE(write_file(folder.path + "/collectives.csv", std::string(kHeader) + "all_reduce,8,2,1,5,,,,\n"));
-  const auto collectives = read_collective_samples(folder.path);
+  const auto collectives = read_collective_samples(disk(), folder.path);
   REQUIRE(collectives);
   REQUIRE(collectives->size() == 1);
   CHECK(collectives->front().source == folder.path + "/collectives.csv");
-  const auto operators = read_samples(folder.path);
+  const auto operators = read_samples(disk(), folder.path);
   REQUIRE(operators);
   CHECK(operators->size() == 1);
 }

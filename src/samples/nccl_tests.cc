@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/file.h"
+#include "base/field.h"
 #include "base/text.h"
 #include "samples/nccl_line.h"
 #include "samples/nccl_ranks.h"
@@ -16,7 +16,6 @@
 namespace foretrain {
 namespace {
 
-constexpr std::size_t kMaxLogBytes = std::size_t{256} << 20;
 constexpr std::size_t kMaxRanks = 1'000'000;
 constexpr double kMaxSize = 1e15, kMinUs = 1e-3, kMaxUs = 1e12;
 constexpr double kRounding = 0.01;       // numbers are printed with three digits or more
@@ -100,8 +99,6 @@ std::string reason_against(const Row& row, CollectiveKind kind, std::int64_t ran
   return "";
 }
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 class Reader {
  public:
   Reader(std::string_view text, const std::string& file, const NcclTestsOptions& options)
@@ -176,8 +173,8 @@ class Reader {
     if (!ranks_.empty()) return nccl_layout(ranks_, here(column));
     if (options_.ranks == 0)
       return fail(
-          "found no lines '# Rank ... on HOST' before this table, expected them or --ranks and "
-          "--ranks-per-node",
+          fmt::format("found no lines '# Rank ... on HOST' before this table, expected them or {} and {}",
+                      marked("ranks"), marked("ranks_per_node")),
           here(column));
     return NcclLayout{options_.ranks, options_.ranks_per_node == 0 ? options_.ranks : options_.ranks_per_node,
                       ""};
@@ -328,7 +325,7 @@ class Reader {
     sample.ranks_per_node = layout_.ranks_per_node;
     sample.seconds = microseconds(row.time.value);
     sample.spread = columns_->cv > 0 ? std::min(row.cv.value / 100, 100.0) : 0;
-    sample.source = source_label(base_name(file_));
+    sample.source = source_label(file_name(file_));
     TRY(check_sample_count(result_.samples.size() + 1, file_));
     result_.samples.push_back(std::move(sample));
     ++table.samples;
@@ -365,17 +362,15 @@ Result<NcclTestsImport> parse_nccl_tests(std::string_view text, const std::strin
   return Reader(text, file_name, options).read();
 }
 
-Result<NcclTestsImport> import_nccl_tests(const std::vector<std::string>& logs,
-                                          const NcclTestsOptions& options) {
+Result<NcclTestsImport> import_nccl_tests(const std::vector<Source>& logs, const NcclTestsOptions& options) {
   NcclTestsImport all;
   std::map<std::string, std::size_t> named;
-  for (const std::string& log : logs) ++named[base_name(log)];
-  for (const std::string& log : logs) {
-    TRY_ASSIGN(const std::string text, read_file(log, kMaxLogBytes));
-    TRY_ASSIGN(NcclTestsImport one, parse_nccl_tests(text, log, options));
-    TRY(check_sample_count(all.samples.size() + one.samples.size(), log));
-    if (named[base_name(log)] > 1)
-      for (CollectiveSample& sample : one.samples) sample.source = source_label(log);
+  for (const Source& log : logs) ++named[file_name(log.name)];
+  for (const Source& log : logs) {
+    TRY_ASSIGN(NcclTestsImport one, parse_nccl_tests(log.text, log.name, options));
+    TRY(check_sample_count(all.samples.size() + one.samples.size(), log.name));
+    if (named[file_name(log.name)] > 1)
+      for (CollectiveSample& sample : one.samples) sample.source = source_label(log.name);
     std::move(one.samples.begin(), one.samples.end(), std::back_inserter(all.samples));
     std::move(one.tables.begin(), one.tables.end(), std::back_inserter(all.tables));
   }

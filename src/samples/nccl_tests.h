@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "base/files.h"
 #include "samples/collective_sample.h"
 
 namespace foretrain {
@@ -57,8 +57,8 @@ Result<NcclTestsImport> parse_nccl_tests(std::string_view text, const std::strin
 
 // Several logs, in the order given; a sample's source is its file's name (with
 // folders, where two have the same). Without any sample: an error.
-Result<NcclTestsImport> import_nccl_tests(const std::vector<std::string>& logs,
-                                          const NcclTestsOptions& options);
+Result<NcclTestsImport> import_nccl_tests(const std::vector<Source>& logs, const NcclTestsOptions& options);
+inline constexpr std::size_t kMaxLogBytes = std::size_t{256} << 20;
 
 // "all_reduce_perf-2n.log:27  all_reduce_perf 2x8  24 rows  24 samples", a line a table, and what was left
 // out.

@@ -175,10 +175,9 @@ TEST_CASE("other output is passed over, even inside a row") {
 
 TEST_CASE("what a log does not say can be given") {
   const std::string table = std::string(kNew) + row(15);
-  CHECK(
-      error_of(table, "x.log") ==
-      "x.log:1:1: error: found no lines '# Rank ... on HOST' before this table, expected them or --ranks and "
-      "--ranks-per-node");
+  CHECK(error_of(table, "x.log") ==
+        "x.log:1:1: error: found no lines '# Rank ... on HOST' before this table, expected them or ranks and "
+        "ranks_per_node");
   CHECK(error_of(ranks(1, 4) + table, "x.log") ==
         "x.log:6:1: error: found no name of the test in the log or the file's name, expected one such as "
         "all_reduce_perf, or --collective NAME");

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "base/csv.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "operators/attention.h"
 #include "operators/operator_text.h"
@@ -202,11 +201,9 @@ std::optional<Operator> make_operator(const Table& table, Dtype dtype, const Sha
   return op;
 }
 
-Result<ImportedFile> import_file(const std::string& folder, const std::string& file, const FileName& what,
-                                 std::vector<Sample>& samples) {
-  const std::string path = folder + "/" + file;
-  TRY_ASSIGN(std::string text, read_file(path, kMaxBytes));
-  TRY_ASSIGN(const CsvTable csv, CsvTable::parse(std::move(text), path, kMaxRows));
+Result<ImportedFile> import_file(const Source& source, const FileName& what, std::vector<Sample>& samples) {
+  const std::string file = file_name(source.name);
+  TRY_ASSIGN(const CsvTable csv, CsvTable::parse(source.text, source.name, kMaxRows));
   TRY(check_columns(csv, *what.table));
   ImportedFile result{file, csv.rows(), 0, 0};
   for (std::size_t row = 0; row < csv.rows(); ++row) {
@@ -235,25 +232,36 @@ Result<ImportedFile> import_file(const std::string& folder, const std::string& f
 
 }  // namespace
 
-Result<PublishedImport> import_published_samples(const std::string& folder) {
-  const std::string operators = folder + (folder.ends_with('/') ? "" : "/") + "operator";
-  if (!is_folder(folder)) return fail("found no such folder", Position{folder});
-  if (!is_folder(operators))
+Result<Sources> published_sources(const Files& files, const std::string& folder) {
+  Sources operators{folder + (folder.ends_with('/') ? "" : "/") + "operator", true, {}};
+  if (!files.is_folder(folder)) return fail("found no such folder", Position{folder});
+  if (!files.is_folder(operators.name))
     return fail("found no folder 'operator', expected the samples of one site", Position{folder});
-  TRY_ASSIGN(const std::vector<std::string> files, list_folder(operators, ".csv"));
+  TRY_ASSIGN(const std::vector<std::string> names, files.list(operators.name, ".csv"));
+  for (const std::string& name : names) {
+    Source source{operators.name + "/" + name, {}};
+    if (parse_file_name(name)) {
+      TRY_ASSIGN(source.text, files.read(source.name, kMaxBytes));
+    }
+    operators.files.push_back(std::move(source));
+  }
+  return operators;
+}
+
+Result<PublishedImport> import_published_samples(const Sources& operators) {
   PublishedImport imported;
-  for (const std::string& file : files) {
-    const auto what = parse_file_name(file);
+  for (const Source& source : operators.files) {
+    const auto what = parse_file_name(file_name(source.name));
     if (!what) {
-      imported.ignored.push_back(file);
+      imported.ignored.push_back(file_name(source.name));
       continue;
     }
-    TRY_ASSIGN(ImportedFile counts, import_file(operators, file, *what, imported.samples));
+    TRY_ASSIGN(ImportedFile counts, import_file(source, *what, imported.samples));
     imported.files.push_back(std::move(counts));
   }
   if (imported.samples.empty())
     return fail("found no samples, expected tables such as NVIDIAA100-SXM4-80GB_linear1_fp16.csv",
-                Position{operators});
+                Position{operators.name});
   return imported;
 }
 

@@ -32,7 +32,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "base/files.h"
 #include "samples/sample.h"
 
 namespace foretrain {
@@ -51,8 +51,9 @@ struct PublishedImport {
 };
 
 // `folder` is that of one site, with a folder `operator` in it; its collectives are read by
-// samples/published_collectives.h.
-Result<PublishedImport> import_published_samples(const std::string& folder);
+// samples/published_collectives.h. Of tables that we do not know only the name is taken.
+Result<Sources> published_sources(const Files& files, const std::string& folder);
+Result<PublishedImport> import_published_samples(const Sources& operators);
 
 // "linear1_fp16.csv ... 1,755 rows 3,510 samples", a line a file, and what was left out.
 std::string import_text(const PublishedImport& imported);

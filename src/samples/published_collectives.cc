@@ -10,7 +10,6 @@
 #include <tuple>
 
 #include "base/csv.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "spec/choice.h"
 #include "spec/dtype.h"
@@ -129,11 +128,10 @@ Key key_of(const CollectiveSample& s) {
   return {s.kind, s.bytes.value, s.ranks, s.ranks_per_node, s.seconds.value};
 }
 
-Result<void> import_file(const std::string& folder, const std::string& file, const FileName& what,
-                         std::set<Key>& seen, PublishedCollectives& imported) {
-  const std::string path = folder + "/" + file;
-  TRY_ASSIGN(std::string text, read_file(path, kMaxBytes));
-  TRY_ASSIGN(const CsvTable csv, CsvTable::parse(std::move(text), path, kMaxRows));
+Result<void> import_file(const Source& source, const FileName& what, std::set<Key>& seen,
+                         PublishedCollectives& imported) {
+  const std::string file = file_name(source.name);
+  TRY_ASSIGN(const CsvTable csv, CsvTable::parse(source.text, source.name, kMaxRows));
   TRY_ASSIGN(const Columns columns, find_columns(csv));
   ImportedCollectives counts{file, csv.rows(), 0};
   for (std::size_t row = 0; row < csv.rows(); ++row) {
@@ -150,18 +148,28 @@ Result<void> import_file(const std::string& folder, const std::string& file, con
 
 }  // namespace
 
-Result<PublishedCollectives> import_published_collectives(const std::string& folder) {
-  const std::string nccl = folder + (folder.ends_with('/') ? "" : "/") + "nccl";
+Result<Sources> published_collective_sources(const Files& files, const std::string& folder) {
+  Sources tables{folder + (folder.ends_with('/') ? "" : "/") + "nccl", true, {}};
+  if (!files.is_folder(tables.name)) return tables;
+  TRY_ASSIGN(const std::vector<std::string> names, files.list(tables.name, ".csv"));
+  for (const std::string& name : names) {
+    Source source{tables.name + "/" + name, {}};
+    if (parse_file_name(name)) {
+      TRY_ASSIGN(source.text, files.read(source.name, kMaxBytes));
+    }
+    tables.files.push_back(std::move(source));
+  }
+  return tables;
+}
+
+Result<PublishedCollectives> import_published_collectives(const Sources& tables) {
   PublishedCollectives imported;
-  if (!is_folder(nccl)) return imported;
-  TRY_ASSIGN(const std::vector<std::string> files, list_folder(nccl, ".csv"));
   std::set<Key> seen;
   for (const bool with_layout : {true, false})
-    for (const std::string& file : files) {
-      const auto what = parse_file_name(file);
-      if (!what && !with_layout) imported.ignored.push_back(file);
-      if (what && what->layout.has_value() == with_layout)
-        TRY(import_file(nccl, file, *what, seen, imported));
+    for (const Source& source : tables.files) {
+      const auto what = parse_file_name(file_name(source.name));
+      if (!what && !with_layout) imported.ignored.push_back(file_name(source.name));
+      if (what && what->layout.has_value() == with_layout) TRY(import_file(source, *what, seen, imported));
     }
   return imported;
 }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "base/files.h"
 #include "samples/collective_sample.h"
 
 namespace foretrain {
@@ -27,8 +27,10 @@ struct PublishedCollectives {
   std::vector<std::string> ignored;        // tables that hold no collectives that we know
 };
 
-// `folder` is that of one site; without a folder `nccl` in it there are none.
-Result<PublishedCollectives> import_published_collectives(const std::string& folder);
+// `folder` is that of one site; without a folder `nccl` in it there are none. Of tables that we do not know
+// only the name is taken.
+Result<Sources> published_collective_sources(const Files& files, const std::string& folder);
+Result<PublishedCollectives> import_published_collectives(const Sources& tables);
 
 // "allreduce_fp16_1_2.csv ... 1,729 rows 1,729 samples", a line a table; empty where there are none.
 std::string import_text(const PublishedCollectives& imported);

@@ -25,12 +25,12 @@ struct Site {
     REQUIRE(write_file(path + "/nccl/NVIDIAX1_" + name + ".csv", kHeader + rows));
   }
   PublishedCollectives import() const {
-    const auto imported = import_published_collectives(path);
+    const auto imported = published_collective_sources(disk(), path).and_then(import_published_collectives);
     REQUIRE_MESSAGE(imported.has_value(), (imported ? "" : imported.error().text()));
     return *imported;
   }
   std::string error() const {
-    const auto imported = import_published_collectives(path);
+    const auto imported = published_collective_sources(disk(), path).and_then(import_published_collectives);
     return imported ? "" : imported.error().text().substr(path.size());
   }
 };
@@ -79,7 +79,8 @@ TEST_CASE("other tables are named, and a site without collectives has none") {
   const auto imported = site.import();
   CHECK(imported.samples.empty());
   CHECK(imported.ignored == std::vector<std::string>{"NVIDIAX1.csv", "NVIDIAX1_allreduce_fp17_1_2.csv"});
-  const auto none = import_published_collectives("/tmp/nowhere");
+  const auto none =
+      published_collective_sources(disk(), "/tmp/nowhere").and_then(import_published_collectives);
   REQUIRE(none);
   CHECK(none->samples.empty());
   CHECK(import_text(*none).empty());

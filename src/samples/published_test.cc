@@ -25,7 +25,7 @@ struct Site {
   }
   // The words of each sample of one table.
   std::vector<std::string> import() const {
-    const auto imported = import_published_samples(path);
+    const auto imported = published_sources(disk(), path).and_then(import_published_samples);
     REQUIRE_MESSAGE(imported.has_value(), (imported ? "" : imported.error().text()));
     std::vector<std::string> words;
     for (const Sample& s : imported->samples)
@@ -63,7 +63,7 @@ TEST_CASE("the five linears are one operator; a row gives both passes") {
 TEST_CASE("chains of kernels say how many they are") {
   const Site site;
   site.write("RMSlayernorm", "b,l,dim,F_dur(us),B_dur(us)\n2.0,1024.0,512.0,1.0,2.0\n");
-  const auto imported = import_published_samples(site.path);
+  const auto imported = published_sources(disk(), site.path).and_then(import_published_samples);
   REQUIRE(imported);
   CHECK(imported->samples[0].op.launches == 5);
   CHECK(imported->samples[1].op.launches == 17);
@@ -119,7 +119,7 @@ TEST_CASE("rows whose sizes are not whole are skipped and counted, other files i
   const Site site;
   site.write("flash_atten", std::string(kHeads) + "16.0,4.0,24.0,1024.0,3072.0,1.0,2.0\n");
   site.write("mystery", kRow);
-  const auto imported = import_published_samples(site.path);
+  const auto imported = published_sources(disk(), site.path).and_then(import_published_samples);
   REQUIRE(imported);
   REQUIRE(imported->files.size() == 1);
   CHECK(imported->files[0].rows == 2);
@@ -136,7 +136,7 @@ TEST_CASE("bad tables are refused with their place") {
   const Site site;
   const auto error_of = [&](const std::string& text) {
     site.write("gelu", text);
-    const auto imported = import_published_samples(site.path);
+    const auto imported = published_sources(disk(), site.path).and_then(import_published_samples);
     return imported ? "" : imported.error().text();
   };
   const std::string file = site.path + "/operator/NVIDIAX1_gelu_fp16.csv";
@@ -146,7 +146,7 @@ TEST_CASE("bad tables are refused with their place") {
         file + ":1:1: error: found no times, expected columns 'F_dur(us)' and 'B_dur(us)'");
   CHECK(error_of("mp,b,l,dim,F_dur(us),B_dur(us)\n1,1,1,8,5,nan\n") ==
         file + ":2:11: error: B_dur(us): found 'nan', expected a number above 0");
-  CHECK(import_published_samples(site.path + "/operator").error().message ==
+  CHECK(published_sources(disk(), site.path + "/operator").error().message ==
         "found no folder 'operator', expected the samples of one site");
-  CHECK(import_published_samples(site.path + "/none").error().message == "found no such folder");
+  CHECK(published_sources(disk(), site.path + "/none").error().message == "found no such folder");
 }

@@ -88,8 +88,15 @@ Result<std::vector<Sample>> parse_samples(std::string text, const std::string& f
   return samples;
 }
 
-Result<std::vector<Sample>> read_samples(const std::string& path) {
-  return read_sample_tables(path, kColumnNames[kOperator], parse_samples);
+Result<std::vector<Sample>> parse_samples(Sources tables) {
+  return parse_sample_tables(
+      std::move(tables), kColumnNames[kOperator],
+      [](std::string text, const std::string& file) { return parse_samples(std::move(text), file); });
+}
+
+Result<std::vector<Sample>> read_samples(const Files& files, const std::string& path) {
+  TRY_ASSIGN(Sources tables, sample_sources(files, path));
+  return parse_samples(std::move(tables));
 }
 
 std::string to_csv(const std::vector<Sample>& samples) {

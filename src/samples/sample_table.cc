@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/file.h"
 #include "base/nearest.h"
 #include "base/text.h"
 
@@ -109,15 +108,11 @@ Result<std::optional<std::int64_t>> SampleTable::whole(std::size_t row, int colu
   return value;
 }
 
-Result<std::vector<std::string>> sample_files(const std::string& path) {
-  if (!is_folder(path)) return std::vector<std::string>{path};
-  TRY_ASSIGN(std::vector<std::string> files, list_folder(path, ".csv"));
-  if (files.empty()) return fail("found no .csv file, expected tables of samples", Position{path});
-  for (std::string& file : files) file = path + (path.ends_with('/') ? "" : "/") + file;
-  return files;
+Result<Sources> sample_sources(const Files& files, const std::string& path) {
+  TRY_ASSIGN(Sources sources, read_sources(files, path, ".csv", kMaxBytes));
+  if (sources.files.empty()) return fail("found no .csv file, expected tables of samples", Position{path});
+  return sources;
 }
-
-Result<std::string> read_sample_file(const std::string& path) { return read_file(path, kMaxBytes); }
 
 bool is_table_of_another_kind(std::string_view text, std::string_view key) {
   const auto header = split(text.substr(0, text.find('\n')), ',');

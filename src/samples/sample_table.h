@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/csv.h"
-#include "base/result.h"
+#include "base/files.h"
 
 namespace foretrain {
 
@@ -44,28 +44,26 @@ class SampleTable {
   std::vector<std::optional<std::size_t>> columns_;
 };
 
-// The file, or every *.csv of the folder, sorted.
-Result<std::vector<std::string>> sample_files(const std::string& path);
-Result<std::string> read_sample_file(const std::string& path);
+// The file, or every *.csv of the folder, sorted; of which there must be one.
+Result<Sources> sample_sources(const Files& files, const std::string& path);
 bool is_table_of_another_kind(std::string_view text, std::string_view key);
 Result<void> check_sample_count(std::size_t count, const std::string& file);
 
 // All samples of a file, or of a folder's tables that have the column `key`; `parse` turns a text and its
 // file's name into a Result of a vector.
 template <class Parse>
-auto read_sample_tables(const std::string& path, std::string_view key, Parse parse)
-    -> decltype(parse(std::string(), path)) {
-  TRY_ASSIGN(const std::vector<std::string> files, sample_files(path));
-  typename decltype(parse(std::string(), path))::value_type samples;
-  for (const std::string& file : files) {
-    TRY_ASSIGN(std::string text, read_sample_file(file));
-    if (file != path && is_table_of_another_kind(text, key)) continue;
-    TRY_ASSIGN(auto more, parse(std::move(text), file));
-    TRY(check_sample_count(samples.size() + more.size(), file));
+auto parse_sample_tables(Sources sources, std::string_view key, Parse parse)
+    -> decltype(parse(std::string(), sources.name)) {
+  typename decltype(parse(std::string(), sources.name))::value_type samples;
+  for (Source& file : sources.files) {
+    if (sources.folder && is_table_of_another_kind(file.text, key)) continue;
+    TRY_ASSIGN(auto more, parse(std::move(file.text), file.name));
+    TRY(check_sample_count(samples.size() + more.size(), file.name));
     std::move(more.begin(), more.end(), std::back_inserter(samples));
   }
   if (samples.empty())
-    return fail("found no table with a column '" + std::string(key) + "', expected one", Position{path});
+    return fail("found no table with a column '" + std::string(key) + "', expected one",
+                Position{sources.name});
   return samples;
 }
 

@@ -121,14 +121,15 @@ TEST_CASE("more rows than can be held are refused before they are taken apart") 
 TEST_CASE("a folder is read in order of name") {
   const TemporaryFolder folder;
   const std::string header = "operator,impl,pass,dims,us\n";
-  CHECK(read_samples(folder.path).error().message == "found no .csv file, expected tables of samples");
+  CHECK(read_samples(disk(), folder.path).error().message ==
+        "found no .csv file, expected tables of samples");
   REQUIRE(write_file(folder.path + "/b.csv", header + "gelu,aten,fwd,tokens=1 width=2,2\n"));
   REQUIRE(write_file(folder.path + "/a.csv", header + "gelu,aten,fwd,tokens=1 width=2,1\n"));
   REQUIRE(write_file(folder.path + "/notes.txt", "not samples"));
-  const auto samples = read_samples(folder.path);
+  const auto samples = read_samples(disk(), folder.path);
   REQUIRE(samples);
   REQUIRE(samples->size() == 2);
   CHECK(samples->at(0).us == 1);
   CHECK(samples->at(1).source == folder.path + "/b.csv");
-  CHECK(!read_samples(folder.path + "/missing.csv"));
+  CHECK(!read_samples(disk(), folder.path + "/missing.csv"));
 }

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
-#include "base/file.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "spec/cluster_text.h"
@@ -26,10 +24,18 @@ bool is_path(std::string_view word) {
 
 // The first of: the path as it stands (so from the current directory), from the folder of the file that names
 // it. Where neither is there the path as it stands, for the error.
-std::string resolved(const std::string& path, const std::string& named_in) {
-  if (is_file(path) || named_in.empty() || path.starts_with('/')) return path;
-  const std::string beside = (std::filesystem::path(named_in).parent_path() / path).string();
-  return is_file(beside) ? beside : path;
+std::string resolved(const Files& files, const std::string& path, const std::string& named_in) {
+  if (files.is_file(path) || named_in.empty() || path.starts_with('/')) return path;
+  const std::string folder = folder_of(named_in);
+  const std::string beside = folder.empty() || folder.ends_with('/') ? folder + path : folder + "/" + path;
+  return files.is_file(beside) ? beside : path;
+}
+
+// "models/tiny.yaml" is called tiny.
+std::string stem(std::string_view path) {
+  const std::string name = file_name(path);
+  const std::size_t dot = name.rfind('.');
+  return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
 Node scalar_node(std::string_view word) {
@@ -43,19 +49,19 @@ Node scalar_node(std::string_view word) {
 
 Result<Catalog::Text> Catalog::find(std::string_view kind, std::string_view word, const Position& at) const {
   const auto read = [&](const std::string& path) -> Result<Text> {
-    auto content = read_file(path, kMaxYamlBytes);
+    auto content = files_->read(path, kMaxYamlBytes);
     if (!content) return fail(path + ": " + content.error().message, at);
     return Text{*std::move(content), path};
   };
   // What `fit --cluster` wrote is given as its folder; a preset of that name comes before a folder without a
   // slash.
   const std::string fitted = std::string(word) + "/cluster.yaml";
-  const bool is_fitted = kind == "clusters" && is_file(fitted);
+  const bool is_fitted = kind == "clusters" && files_->is_file(fitted);
   if (is_path(word) && is_fitted) return read(fitted);
-  if (is_path(word)) return read(resolved(std::string(word), at.file));
+  if (is_path(word)) return read(resolved(*files_, std::string(word), at.file));
 
   const std::string below = fmt::format("{}/{}{}", kind, word, kSuffix);
-  if (!folder_.empty() && is_file(folder_ + "/" + below)) return read(folder_ + "/" + below);
+  if (!folder_.empty() && files_->is_file(folder_ + "/" + below)) return read(folder_ + "/" + below);
   for (const EmbeddedFile& file : embedded_files())
     if (file.path == below) return Text{std::string(file.content), "presets/" + below};
   if (is_fitted) return read(fitted);
@@ -70,7 +76,7 @@ Result<Node> Catalog::load(std::string_view kind, const Node& name_path_or_map) 
   TRY_ASSIGN(Node node, parse_yaml(found.content, found.file));
   if (node.is_map() && node.find("name") == nullptr) {
     // A file that states no name is called as the file is.
-    node.entries.emplace_back("name", scalar_node(std::filesystem::path(found.file).stem().string()));
+    node.entries.emplace_back("name", scalar_node(stem(found.file)));
     node.key_at.push_back(node.at);
   }
   return node;
@@ -104,7 +110,7 @@ std::vector<std::string> Catalog::names(std::string_view kind) const {
     if (file.path.starts_with(prefix) && file.path.ends_with(kSuffix))
       names.emplace_back(file.path.substr(prefix.size(), file.path.size() - prefix.size() - kSuffix.size()));
   if (!folder_.empty())
-    if (const auto files = list_folder(folder_ + "/" + std::string(kind), kSuffix))
+    if (const auto files = files_->list(folder_ + "/" + std::string(kind), kSuffix))
       for (const std::string& file : *files) names.push_back(file.substr(0, file.size() - kSuffix.size()));
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());

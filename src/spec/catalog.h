@@ -1,5 +1,6 @@
 // Where names lead: presets built into the program, and before them a folder that the user gives (laid out
-// like presets/). A model, cluster, GPU or stack is given as a name, as the path of a YAML file, or inline.
+// like presets/). A model, cluster, GPU or stack is given as a name, as the path of a YAML file, or inline;
+// paths and the folder are looked up in the Files given, without which every path is refused.
 // A relative path counts from the current directory, or else from the folder of the file that names it.
 #pragma once
 
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/files.h"
 #include "base/yaml.h"
 #include "spec/cluster.h"
 #include "spec/gpu.h"
@@ -18,7 +20,9 @@ namespace foretrain {
 
 class Catalog {
  public:
-  explicit Catalog(std::string folder = {}) : folder_(std::move(folder)) {}
+  Catalog() = default;  // what is built in, alone
+  explicit Catalog(const Files& files, std::string folder = {})
+      : files_(&files), folder_(std::move(folder)) {}
 
   Result<Model> model(const Node& name_path_or_map) const;
   Result<Gpu> gpu(const Node& name_path_or_map) const;
@@ -45,6 +49,7 @@ class Catalog {
   Result<Text> find(std::string_view kind, std::string_view name_or_path, const Position& at) const;
   Result<Node> load(std::string_view kind, const Node& name_path_or_map) const;
 
+  const Files* files_ = &no_files();
   std::string folder_;
 };
 

@@ -100,7 +100,7 @@ TEST_CASE("a user's folder comes before the presets") {
   const Folder folder;
   folder.write("models/gpt2.yaml", kModel);
   folder.write("models/mine.yaml", kModel);
-  const Catalog catalog(folder.path);
+  const Catalog catalog(disk(), folder.path);
   CHECK(catalog.model("gpt2")->hidden == 8);
   CHECK(catalog.model("mine")->name == "mine");
   CHECK(catalog.model("gpt2-xl")->hidden == 1600);
@@ -112,11 +112,11 @@ TEST_CASE("a user's folder comes before the presets") {
 TEST_CASE("a path is a file, and a file without a name is called as the file is") {
   const Folder folder;
   const std::string path = folder.write("tiny.yaml", kModel);
-  CHECK(Catalog().model(path)->name == "tiny");
-  CHECK(error_of(Catalog().model(folder.path + "/absent.yaml")) ==
+  CHECK(Catalog(disk()).model(path)->name == "tiny");
+  CHECK(error_of(Catalog(disk()).model(folder.path + "/absent.yaml")) ==
         "foretrain: error: " + folder.path + "/absent.yaml: cannot open: no such file or directory");
   folder.write("broken.yaml", kModel + "hiden: 1\n");
-  CHECK(error_of(Catalog().model(folder.path + "/broken.yaml")) ==
+  CHECK(error_of(Catalog(disk()).model(folder.path + "/broken.yaml")) ==
         folder.path + "/broken.yaml:10:1: error: unknown key 'hiden'; did you mean 'hidden'?");
 }
 
@@ -124,15 +124,22 @@ TEST_CASE("a relative path in a file also counts from that file's folder") {
   const Folder folder;
   folder.write("models/tiny.yaml", kModel);
   const Node run = *parse_yaml("model: models/tiny.yaml\n", folder.path + "/run.yaml");
-  const auto model = Catalog().model(*run.find("model"));
+  const auto model = Catalog(disk()).model(*run.find("model"));
   REQUIRE_MESSAGE(model.has_value(), error_of(model));
   CHECK(model->name == "tiny");
   const Node wrong = *parse_yaml("model: models/absent.yaml\n", folder.path + "/run.yaml");
-  CHECK(error_of(Catalog().model(*wrong.find("model"))) ==
+  CHECK(error_of(Catalog(disk()).model(*wrong.find("model"))) ==
         folder.path + "/run.yaml:1:8: error: models/absent.yaml: cannot open: no such file or directory");
 }
 
 TEST_CASE("an inline map needs no file") {
   const Node model = *parse_yaml(kModel, "run.yaml");
   CHECK(Catalog().model(model)->name == "inline");
+}
+
+TEST_CASE("where there are no files a name is found and a path is refused") {
+  CHECK(Catalog().model("gpt2")->name == "gpt2");
+  CHECK(error_of(Catalog().model("/etc/model.yaml")) ==
+        "foretrain: error: /etc/model.yaml: found a path, expected a name: no files are read here");
+  CHECK_FALSE(Catalog().cluster("../fitted"));
 }

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <span>
 
-#include "base/file.h"
 #include "base/text.h"
 #include "spec/choice.h"
 
@@ -213,22 +212,25 @@ Result<std::vector<MeasuredRow>> measured_rows(const CsvTable& table) {
   return rows;
 }
 
-Result<std::vector<MeasuredRow>> read_measured_rows(const std::string& file_or_folder) {
-  std::vector<std::string> paths = {file_or_folder};
-  if (is_folder(file_or_folder)) {
-    TRY_ASSIGN(paths, list_folder(file_or_folder, ".csv"));
-    if (paths.empty()) return fail("found no .csv file in the folder", Position{file_or_folder});
-    const std::string prefix = file_or_folder.ends_with('/') ? file_or_folder : file_or_folder + "/";
-    for (std::string& path : paths) path.insert(0, prefix);
-  }
+Result<Sources> measured_sources(const Files& files, const std::string& file_or_folder) {
+  TRY_ASSIGN(Sources tables, read_sources(files, file_or_folder, ".csv", kMaxTableBytes));
+  if (tables.files.empty()) return fail("found no .csv file in the folder", Position{file_or_folder});
+  return tables;
+}
+
+Result<std::vector<MeasuredRow>> measured_rows_of(Sources tables) {
   std::vector<MeasuredRow> rows;
-  for (const std::string& path : paths) {
-    TRY_ASSIGN(std::string text, read_file(path, kMaxTableBytes));
-    TRY_ASSIGN(const CsvTable table, CsvTable::parse(std::move(text), path));
+  for (Source& source : tables.files) {
+    TRY_ASSIGN(const CsvTable table, CsvTable::parse(std::move(source.text), source.name));
     TRY_ASSIGN(std::vector<MeasuredRow> more, measured_rows(table));
     std::move(more.begin(), more.end(), std::back_inserter(rows));
   }
   return rows;
+}
+
+Result<std::vector<MeasuredRow>> read_measured_rows(const Files& files, const std::string& file_or_folder) {
+  TRY_ASSIGN(Sources tables, measured_sources(files, file_or_folder));
+  return measured_rows_of(std::move(tables));
 }
 
 }  // namespace foretrain

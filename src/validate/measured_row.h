@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/csv.h"
+#include "base/files.h"
 #include "base/units.h"
 #include "spec/dtype.h"
 #include "spec/model.h"
@@ -76,6 +77,8 @@ struct MeasuredRow {
 Result<std::vector<MeasuredRow>> measured_rows(const CsvTable& table);
 
 // Of a file, or of every *.csv in a folder, by file name.
-Result<std::vector<MeasuredRow>> read_measured_rows(const std::string& file_or_folder);
+Result<Sources> measured_sources(const Files& files, const std::string& file_or_folder);
+Result<std::vector<MeasuredRow>> measured_rows_of(Sources tables);
+Result<std::vector<MeasuredRow>> read_measured_rows(const Files& files, const std::string& file_or_folder);
 
 }  // namespace foretrain

@@ -115,11 +115,11 @@ TEST_CASE("a folder gives the rows of its tables by file name") {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / "foretrain_measured_row_test";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
-  CHECK(read_measured_rows(folder.string()).error().message == "found no .csv file in the folder");
+  CHECK(read_measured_rows(disk(), folder.string()).error().message == "found no .csv file in the folder");
   REQUIRE(write_file((folder / "b.csv").string(), example_table({{{"id", "second"}}, {{"id", "third"}}})));
   REQUIRE(write_file((folder / "a.csv").string(), example_table({{{"id", "first"}}})));
   REQUIRE(write_file((folder / "notes.txt").string(), "not a table"));
-  const auto rows = read_measured_rows(folder.string());
+  const auto rows = read_measured_rows(disk(), folder.string());
   REQUIRE(rows);
   REQUIRE(rows->size() == 3);
   CHECK((*rows)[0].id == "first");
@@ -127,5 +127,5 @@ TEST_CASE("a folder gives the rows of its tables by file name") {
   CHECK((*rows)[2].id == "third");
   CHECK((*rows)[2].at.file == (folder / "b.csv").string());
   std::filesystem::remove_all(folder);
-  CHECK_FALSE(read_measured_rows(folder.string()));
+  CHECK_FALSE(read_measured_rows(disk(), folder.string()));
 }

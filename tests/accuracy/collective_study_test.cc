@@ -31,7 +31,8 @@ struct Errors {
   void add_site(const std::string& site, const std::string& cluster_name) {
     const char* folder = std::getenv("FORETRAIN_PUBLIC_SAMPLES");
     REQUIRE_MESSAGE(folder != nullptr, "start it by tests/accuracy/check");
-    const auto imported = import_published_collectives(std::string(folder) + "/" + site);
+    const auto imported = published_collective_sources(disk(), std::string(folder) + "/" + site)
+                              .and_then(import_published_collectives);
     REQUIRE_MESSAGE(imported.has_value(), (imported ? "" : imported.error().text()));
     const Cluster cluster = Catalog().cluster(cluster_name).value();
     const auto cleaned =

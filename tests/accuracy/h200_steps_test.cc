@@ -16,7 +16,7 @@ using namespace foretrain;
 namespace {
 
 std::vector<RowScore> scored() {
-  const auto rows = read_measured_rows(FORETRAIN_H200_STEPS);
+  const auto rows = read_measured_rows(disk(), FORETRAIN_H200_STEPS);
   REQUIRE_MESSAGE(rows.has_value(), (rows ? "" : rows.error().text()));
   const ProfileStore store;
   const auto scores = score_rows(*rows, Catalog(), Against::kMedian, &store);
@@ -53,7 +53,7 @@ TEST_CASE("measured H200 steps: time, its parts and memory stay within their lim
 }
 
 TEST_CASE("parameters of the measured models are counted exactly") {
-  const auto rows = read_measured_rows(FORETRAIN_H200_STEPS);
+  const auto rows = read_measured_rows(disk(), FORETRAIN_H200_STEPS);
   REQUIRE(rows);
   const auto scores = scored();
   for (std::size_t i = 0; i < rows->size(); ++i)

@@ -16,7 +16,7 @@ namespace foretrain {
 inline std::vector<MeasuredRow> all_rows() {
   const char* folder = std::getenv("FORETRAIN_MEASURED_RUNS");
   REQUIRE_MESSAGE(folder != nullptr, "start it by tests/accuracy/check");
-  auto rows = read_measured_rows(folder);
+  auto rows = read_measured_rows(disk(), folder);
   REQUIRE_MESSAGE(rows.has_value(), (rows ? "" : rows.error().text()));
   return *std::move(rows);
 }

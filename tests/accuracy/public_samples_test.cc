@@ -42,7 +42,8 @@ struct Site {
 Site clean_site(const std::string& name, const std::string& gpu) {
   const char* folder = std::getenv("FORETRAIN_PUBLIC_SAMPLES");
   REQUIRE_MESSAGE(folder != nullptr, "start it by tests/accuracy/check");
-  auto imported = import_published_samples(std::string(folder) + "/" + name);
+  auto imported =
+      published_sources(disk(), std::string(folder) + "/" + name).and_then(import_published_samples);
   REQUIRE_MESSAGE(imported.has_value(), (imported ? "" : imported.error().text()));
   const auto preset = Catalog().gpu(gpu);
   REQUIRE(preset);
@@ -182,7 +183,8 @@ struct CollectiveSite {
   CollectiveSite(const std::string& name, LinkBounds bounds) {
     const char* folder = std::getenv("FORETRAIN_PUBLIC_SAMPLES");
     REQUIRE_MESSAGE(folder != nullptr, "start it by tests/accuracy/check");
-    const auto imported = import_published_collectives(std::string(folder) + "/" + name);
+    const auto imported = published_collective_sources(disk(), std::string(folder) + "/" + name)
+                              .and_then(import_published_collectives);
     REQUIRE_MESSAGE(imported.has_value(), (imported ? "" : imported.error().text()));
     cleaned = clean(imported->samples, bounds);
     const auto table = [](const std::string& source) { return source.substr(source.find('_') + 1); };

@@ -73,7 +73,7 @@ template <class Which>
 Groups groups_of(const Which& which) {
   const char* folder = std::getenv("FORETRAIN_MEASURED_RUNS");
   REQUIRE_MESSAGE(folder != nullptr, "start it by tests/accuracy/check");
-  auto rows = read_measured_rows(folder);
+  auto rows = read_measured_rows(disk(), folder);
   REQUIRE_MESSAGE(rows.has_value(), (rows ? "" : rows.error().text()));
   const ProfileStore store;
   const Catalog catalog;
