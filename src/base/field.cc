@@ -23,17 +23,22 @@ std::string spelled(std::string_view text, const FieldWords& words) {
   }
 }
 
+std::string message_of(const Error& error, const FieldWords& words) {
+  const std::string message = spelled(error.message, words);
+  const bool names_itself = error.message.find(marked(error.field)) != std::string::npos;
+  if (!error.at.file.empty() || error.field.empty() || names_itself) return message;
+  return words(error.field) + ": " + message;
+}
+
 std::string text_of(const Error& error, const FieldWords& words) {
+  if (error.kind == ErrorKind::kFault) return printable(error.message);
   const Position& at = error.at;
   std::string place = at.file.empty() ? "foretrain" : printable(at.file);
   if (!at.file.empty() && at.line > 0) {
     place += ':' + std::to_string(at.line);
     if (at.column > 0) place += ':' + std::to_string(at.column);
   }
-  std::string message = spelled(error.message, words);
-  const bool names_itself = error.message.find(marked(error.field)) != std::string::npos;
-  if (at.file.empty() && !error.field.empty() && !names_itself) message = words(error.field) + ": " + message;
-  return place + ": error: " + printable(message);
+  return place + ": error: " + printable(message_of(error, words));
 }
 
 tl::unexpected<Error> in_field(std::string_view field, Error error) {

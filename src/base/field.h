@@ -19,8 +19,9 @@ using FieldWords = std::function<std::string(std::string_view field)>;
 std::string marked(std::string_view field);
 std::string spelled(std::string_view text, const FieldWords& words);
 
-// The error's one line. Without a place it begins with the field's word, unless the message itself speaks of
-// the field ("no model: give --model").
+// The error's message. Without a place it begins with the field's word, unless the message itself speaks of
+// the field ("no model: give --model"); and the whole line, which for a fault is the message alone.
+std::string message_of(const Error& error, const FieldWords& words);
 std::string text_of(const Error& error, const FieldWords& words);
 
 // The error of what a field's word led to. What is wrong inside a file keeps its place; a field that the

@@ -17,11 +17,14 @@ struct Position {
   int column = 0;
 };
 
+// Whose fault it is: the input's, the machine's, which is at its limits, or ours.
+enum class ErrorKind : unsigned char { kInput, kMachine, kFault };
+
 struct Error {
   std::string message;
   Position at;
   std::string field{};  // of the request, as its struct calls it ("global_batch"); empty: none of them
-  bool fault = false;   // a mistake of ours or a machine at its limits, not the input
+  ErrorKind kind = ErrorKind::kInput;
 
   // "run.yaml:3:5: error: ..." or, without a place, "foretrain: error: global_batch: ..."; always one line.
   std::string text() const;

@@ -42,6 +42,7 @@ class ModelFile {
 
   const std::vector<OperatorModelView>& models() const { return models_; }
   const OperatorModelView* find(const ModelKey& key) const;
+  std::size_t bytes() const { return bytes_ ? bytes_->size() * sizeof(std::uint64_t) : 0; }
 
  private:
   std::shared_ptr<const std::vector<std::uint64_t>>

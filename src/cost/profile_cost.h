@@ -34,6 +34,7 @@ class ProfileCost final : public CostSource {
 
   OperatorCost cost(const Operator& op) const override;
   const PowerModel* power() const override { return power_ ? &*power_ : nullptr; }
+  std::size_t model_bytes() const { return models_.bytes() + (parent_ ? parent_->model_bytes() : 0); }
 
  private:
   std::optional<OperatorCost> fitted(const Operator& op) const;

@@ -128,7 +128,7 @@ Result<std::shared_ptr<const ProfileCost>> ProfileStore::open(std::string_view n
 
 Result<ProfileStore::Choice> ProfileStore::costs_for(const Cluster& cluster, std::string_view profile) const {
   const auto physics = [&] {
-    return Choice{std::make_shared<const AnalyticCost>(cluster), std::string(kAnalyticProfile)};
+    return Choice{std::make_shared<const AnalyticCost>(cluster), std::string(kAnalyticProfile), 0};
   };
   if (profile == kAnalyticProfile) return physics();
   std::string name(profile);
@@ -142,7 +142,8 @@ Result<ProfileStore::Choice> ProfileStore::costs_for(const Cluster& cluster, std
     return fail("profile " + foretrain::quoted(name) + " is of " + loaded.info.gpu + ", but " + cluster.name +
                 " has " + cluster.gpu.name);
   TRY_ASSIGN(auto costs, open(name, cluster, 0));
-  return Choice{std::move(costs), loaded.info.name};
+  const std::size_t bytes = costs->model_bytes();
+  return Choice{std::move(costs), loaded.info.name, bytes};
 }
 
 }  // namespace foretrain

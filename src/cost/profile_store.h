@@ -41,7 +41,8 @@ class ProfileStore {
   // `profile` is empty and there is one; otherwise by physics. A profile of another GPU is refused.
   struct Choice {
     std::shared_ptr<const CostSource> costs;
-    std::string profile;  // its name, or "analytic"
+    std::string profile;    // its name, or "analytic"
+    std::size_t bytes = 0;  // of its models
   };
   Result<Choice> costs_for(const Cluster& cluster, std::string_view profile) const;
 

@@ -70,5 +70,7 @@ class Evaluator {
 // The whole way from a checked run; costs as above.
 Prediction predict(const Run& run, std::shared_ptr<const CostSource> costs = nullptr,
                    StepTrace* trace = nullptr);
+// The same by an evaluator of the run's model, cluster, stack and seq.
+Prediction predict(const Run& run, Evaluator& evaluator, StepTrace* trace = nullptr);
 
 }  // namespace foretrain

@@ -1,0 +1,35 @@
+#include "ask/guard.h"
+
+#include <doctest/doctest.h>
+
+#include <new>
+#include <stdexcept>
+
+#include "base/check.h"
+
+namespace foretrain {
+namespace {
+
+TEST_CASE("an answer and a refusal pass through") {
+  CHECK(guarded([]() -> Result<int> { return 3; }).value() == 3);
+  const Error error = guarded([]() -> Result<int> { return fail_field("gpus", "found 0"); }).error();
+  CHECK(error.kind == ErrorKind::kInput);
+  CHECK(error.field == "gpus");
+}
+
+TEST_CASE("what is thrown comes back as an error of one line that says whose fault it is") {
+  const auto thrown = [](auto what, ErrorKind kind = ErrorKind::kFault) {
+    const auto result = guarded([&]() -> Result<int> { throw what; });
+    REQUIRE(!result);
+    CHECK(result.error().kind == kind);
+    return result.error().text();
+  };
+  CHECK(thrown(Fault("dp > 0", "evaluator.cc", 12)) ==
+        "evaluator.cc:12: fault: expected dp > 0; this is a mistake in foretrain, please report it");
+  CHECK(thrown(std::bad_alloc(), ErrorKind::kMachine) == "foretrain: error: out of memory");
+  CHECK(thrown(std::runtime_error("two\nlines")) == "foretrain: internal error: two\\nlines");
+  CHECK(thrown(7) == "foretrain: internal error");
+}
+
+}  // namespace
+}  // namespace foretrain

@@ -1,0 +1,69 @@
+#include "ask/import.h"
+
+#include <fmt/format.h>
+
+#include "ask/guard.h"
+#include "base/field.h"
+#include "base/nearest.h"
+#include "base/text.h"
+#include "samples/nccl_tests.h"
+#include "samples/published.h"
+#include "samples/published_collectives.h"
+#include "spec/choice.h"
+
+namespace foretrain {
+namespace {
+
+const std::string kFormats[] = {"nccl-tests", "published-samples"};
+
+Result<ImportAnswer> published_samples(const ImportRequest& request) {
+  TRY_ASSIGN(const PublishedImport operators, import_published_samples(request.operators));
+  TRY_ASSIGN(const PublishedCollectives collectives, import_published_collectives(request.collectives));
+  ImportAnswer answer{{{"operators.csv", to_csv(operators.samples)}},
+                      import_text(operators) + import_text(collectives)};
+  if (!collectives.samples.empty()) answer.files.push_back({"collectives.csv", to_csv(collectives.samples)});
+  return answer;
+}
+
+Result<ImportAnswer> nccl_tests(const ImportRequest& request) {
+  if (request.logs.empty()) return fail_field("logs", "found no logs, expected what nccl-tests printed");
+  NcclTestsOptions options{std::nullopt, request.ranks, request.ranks_per_node};
+  if (!request.collective.empty()) {
+    TRY_ASSIGN(options.collective,
+               of_field("collective", parse_choice<CollectiveKind>(request.collective, kCollectiveNames)));
+  }
+  if (request.ranks != 0 && (request.ranks < 2 || request.ranks > 1'000'000))
+    return fail_field("ranks", fmt::format("found {}, expected 2 to 10^6", request.ranks));
+  if (request.ranks_per_node < 0 ||
+      (request.ranks_per_node > 0 && (request.ranks == 0 || request.ranks % request.ranks_per_node != 0)))
+    return fail_field("ranks_per_node", fmt::format("found {}, expected a divisor of {} {}",
+                                                    request.ranks_per_node, marked("ranks"), request.ranks));
+  TRY_ASSIGN(const NcclTestsImport result, import_nccl_tests(request.logs, options));
+  return ImportAnswer{{{"collectives.csv", to_csv(result.samples)}}, import_text(result)};
+}
+
+}  // namespace
+
+bool ImportRequest::is_nccl_tests() const { return format == kFormats[0]; }
+
+Result<void> check(const ImportRequest& request) {
+  if (request.format.empty()) return fail_field("format", "found nothing" + suggestion("", kFormats));
+  if (request.is_nccl_tests()) return {};
+  if (request.format != kFormats[1])
+    return fail_field("format", "unknown format " + foretrain::quoted(request.format) +
+                                    suggestion(request.format, kFormats));
+  if (!request.collective.empty() || request.ranks != 0 || request.ranks_per_node != 0)
+    return fail_field("collective",
+                      fmt::format("{}, {} and {}: expected with nccl-tests only", marked("collective"),
+                                  marked("ranks"), marked("ranks_per_node")));
+  return {};
+}
+
+Result<ImportAnswer> ask(const ImportRequest& request) {
+  return guarded([&]() -> Result<ImportAnswer> {
+    TRY(check(request));
+    return request.is_nccl_tests() ? nccl_tests(request) : published_samples(request);
+  });
+}
+
+}  // namespace foretrain

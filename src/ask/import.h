@@ -1,0 +1,32 @@
+// Samples that others took, in our formats.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+
+namespace foretrain {
+
+struct ImportRequest {
+  std::string format;              // nccl-tests or published-samples
+  std::vector<Source> logs;        // of nccl-tests
+  Sources operators, collectives;  // of a published site (published_sources() and its like read them)
+  // What a log of nccl-tests may not say itself; empty or 0: not given.
+  std::string collective;
+  std::int64_t ranks = 0, ranks_per_node = 0;
+
+  bool is_nccl_tests() const;
+};
+
+struct ImportAnswer {
+  std::vector<OutputFile> files;  // collectives.csv, operators.csv
+  std::string text;               // what was taken from where, and what was left out
+};
+
+// All that can be wrong with the words, before anything is read.
+Result<void> check(const ImportRequest& request);
+Result<ImportAnswer> ask(const ImportRequest& request);
+
+}  // namespace foretrain

@@ -1,0 +1,112 @@
+#include "ask/predict.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "ask/guard.h"
+#include "ask/words.h"
+#include "base/field.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "report/compare_report.h"
+#include "spec/run.h"
+#include "spec/run_text.h"
+
+namespace foretrain {
+namespace {
+
+// What predict answers when nobody says which run: one of the runs published with arXiv 2509.22832.
+constexpr std::string_view kExample = R"(model: gpt-neox-20b
+cluster: perlmutter
+gpus: 128
+seq: 2048
+global_batch: 512
+stack: neox
+plan: {tp: 4, pp: 4, zero: 1, micro_batch: 4, recompute: full, precision: fp16, attention: unfused}
+)";
+
+// The critical path is told unasked, unless that took longer than all the rest.
+constexpr std::int64_t kMostEventsUnasked = 150'000;
+
+Result<RunOptions> run_options(const PredictRequest& request) {
+  RunOptions run;
+  run.model = request.model;
+  run.cluster = request.cluster;
+  run.stack = request.stack;
+  run.plan = request.plan;
+  run.profile = request.profile;
+  TRY_ASSIGN(run.gpus, count_word("gpus", request.gpus));
+  TRY_ASSIGN(run.seq, count_word("seq", request.seq));
+  TRY_ASSIGN(run.global_batch, count_word("global_batch", request.global_batch));
+  return run;
+}
+
+// Of one of the texts; null: none was given.
+Result<Run> run_of(const PredictRequest& request, const Source* source, const Catalog& catalog) {
+  TRY_ASSIGN(const RunOptions given, run_options(request));
+  if (source == nullptr) return parse_run(nullptr, given, catalog);
+  TRY_ASSIGN(const Node node, parse_yaml(source->text, source->name));
+  return parse_run(&node, given, catalog);
+}
+
+// The step's events, where a view of them was asked for and they are not too many.
+Result<bool> wants_events(const PredictRequest& request, const Run& run) {
+  const std::int64_t events = events_of(run.plan, run.global_batch);
+  for (const auto& [field, asked] :
+       {std::pair{"trace", request.trace}, {"html", request.html}, {"chart", request.chart}})
+    if (asked && events > kMostTracedEvents)
+      return fail_field(field,
+                        fmt::format("found up to {} passes and messages in a step, expected at most {}",
+                                    with_commas(events), with_commas(kMostTracedEvents)));
+  return request.trace || request.html || request.chart || (request.path && events <= kMostEventsUnasked);
+}
+
+Result<PredictedRun> predicted(Session& session, const PredictRequest& request, const Source* source,
+                               std::optional<double> tokens) {
+  PredictedRun out;
+  if (source != nullptr && !request.is_example()) out.name = source->name;
+  TRY_ASSIGN(out.run, run_of(request, source, session.catalog()));
+  const auto costs = session.costs_for(out.run.cluster, out.run.profile);
+  if (!costs && request.profile.empty()) return fail("profile: " + costs.error().message);
+  if (!costs) return fail_field("profile", costs.error().message);
+  out.run.profile = costs->profile;
+  TRY_ASSIGN(const bool events, wants_events(request, out.run));
+  StepTrace trace;
+  out.prediction = session.predict(out.run, costs->costs, events ? &trace : nullptr);
+  if (events) out.view.emplace(std::move(trace));
+  if (tokens) out.whole = training(out.run, out.prediction, *tokens);
+  return out;
+}
+
+Result<PredictAnswer> predicted_all(Session& session, const PredictRequest& request) {
+  TRY(check_run_count(request.runs.size()));
+  std::optional<double> tokens;
+  if (!request.tokens.empty()) {
+    TRY_ASSIGN(tokens, amount_word("tokens", request.tokens));
+  }
+  const Source example{"(built-in example)", std::string(kExample)};
+  std::vector<const Source*> sources;
+  for (const Source& source : request.runs) sources.push_back(&source);
+  if (sources.empty()) sources.push_back(request.is_example() ? &example : nullptr);
+  PredictAnswer answer;
+  answer.example = request.is_example();
+  for (const Source* source : sources) {
+    TRY_ASSIGN(PredictedRun one, predicted(session, request, source, tokens));
+    answer.runs.push_back(std::move(one));
+  }
+  return answer;
+}
+
+}  // namespace
+
+Result<void> check_run_count(std::size_t runs) {
+  if (runs <= kMostCompared) return {};
+  return fail_field("runs", fmt::format("found {} runs, expected at most {}", runs, kMostCompared));
+}
+
+Result<PredictAnswer> ask(Session& session, const PredictRequest& request) {
+  return guarded([&] { return predicted_all(session, request); });
+}
+
+}  // namespace foretrain

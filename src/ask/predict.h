@@ -1,0 +1,36 @@
+// One run, or several to compare, from their texts and words to their predictions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ask/session.h"
+#include "base/files.h"
+#include "report/predict_report.h"
+
+namespace foretrain {
+
+// Words as they were given; empty: not given. They add to or override what the runs say.
+struct PredictRequest {
+  std::vector<Source> runs;  // YAML; without any and without `model`, a built-in example
+  std::string model, cluster, gpus, plan, global_batch, seq, stack, profile;
+  std::string tokens;  // also what training on this many costs
+  // Views of a step's events that will be drawn; and whether its critical path shall be told even so, unless
+  // that took longer than all the rest.
+  bool trace = false, html = false, chart = false;
+  bool path = false;
+
+  bool is_example() const { return runs.empty() && model.empty(); }
+};
+
+struct PredictAnswer {
+  std::vector<PredictedRun> runs;  // in the order of the request
+  bool example = false;            // of the built-in one
+};
+
+// How many runs can be compared; for who wants to know before it reads them.
+Result<void> check_run_count(std::size_t runs);
+
+Result<PredictAnswer> ask(Session& session, const PredictRequest& request);
+
+}  // namespace foretrain

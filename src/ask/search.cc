@@ -1,0 +1,213 @@
+#include "ask/search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "ask/guard.h"
+#include "ask/words.h"
+#include "base/field.h"
+#include "base/nearest.h"
+#include "base/text.h"
+
+namespace foretrain {
+namespace {
+
+constexpr std::int64_t kMostGpus = 10'000'000;
+constexpr std::int64_t kMostSeq = 100'000'000;
+constexpr std::int64_t kMostBatch = 1'000'000'000;
+constexpr std::int64_t kMostTokens = 1'000'000'000'000;  // a step
+constexpr std::size_t kMostCounts = 10'000;
+constexpr std::int64_t kMostTop = 1000;
+constexpr std::int64_t kMostThreads = 1024;
+
+// "no model: give --model".
+tl::unexpected<Error> not_given(std::string_view field) {
+  return fail_field(field, fmt::format("no {}: give {}", field, marked(field)));
+}
+
+// A count that the cluster cannot be cut into, in words.
+std::optional<std::string> unusable(std::int64_t gpus, const Cluster& cluster) {
+  if (gpus > cluster.gpus_per_node && gpus % cluster.gpus_per_node != 0)
+    return fmt::format("{} is more than one node, but not a multiple of gpus_per_node {}", gpus,
+                       cluster.gpus_per_node);
+  if (gpus > cluster.nvlink_domain && cluster.inter.bandwidth == BytesPerSecond())
+    return fmt::format("{} is more than {}, and cluster {} states no 'inter' links", gpus,
+                       cluster.nvlink_domain, foretrain::quoted(cluster.name));
+  return std::nullopt;
+}
+
+// One end of a range, or a count alone.
+Result<std::int64_t> gpu_count(std::string_view word, const std::string& text) {
+  TRY_ASSIGN(const std::int64_t count, bounded_count_word("gpus", trim(word), kMostGpus));
+  if (count > 0) return count;
+  return fail_field("gpus", fmt::format("found nothing in {}, expected a count", foretrain::quoted(text)));
+}
+
+// "64", "64,128", "64..512": of a range those that the cluster can be cut into.
+Result<std::vector<std::int64_t>> gpu_counts(const std::string& text, const Cluster& cluster) {
+  std::vector<std::int64_t> counts;
+  if (text.empty()) return not_given("gpus");
+  for (const std::string_view part : split(text, ',')) {
+    const std::size_t dots = part.find("..");
+    TRY_ASSIGN(const std::int64_t low, gpu_count(part.substr(0, dots), text));
+    if (dots == std::string_view::npos) {
+      if (const auto reason = unusable(low, cluster)) return fail_field("gpus", *reason);
+      counts.push_back(low);
+      continue;
+    }
+    TRY_ASSIGN(const std::int64_t high, gpu_count(part.substr(dots + 2), text));
+    if (low > high)
+      return fail_field("gpus",
+                        fmt::format("found {}, expected the smaller number first", foretrain::quoted(part)));
+    for (std::int64_t n = low; n <= high && counts.size() <= kMostCounts; ++n)
+      if (!unusable(n, cluster)) counts.push_back(n);
+  }
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  if (counts.empty() || counts.size() > kMostCounts)
+    return fail_field("gpus", fmt::format("found {} counts that cluster {} can be cut into, expected 1 to {}",
+                                          counts.size() > kMostCounts ? "more" : "no",
+                                          foretrain::quoted(cluster.name), kMostCounts));
+  return counts;
+}
+
+// What no plan can help: the rules that the plainest plan breaks by the run's other figures.
+Result<void> check_problem(const Problem& p) {
+  Run run = run_without_plan(p);
+  run.gpus = p.gpus.front();
+  run.plan.tp = 1;
+  run.plan.pp = 1;
+  run.global_batch = run.gpus;
+  TRY(check_run(run));
+  if (p.global_batch > kMostTokens / p.seq)
+    return fail(
+        fmt::format("global_batch {} * seq {} is more than 10^12 tokens a step", p.global_batch, p.seq));
+  return {};
+}
+
+Result<void> read_problem(const SearchRequest& r, const Catalog& catalog, AnswerRequest& out) {
+  Problem& p = out.problem;
+  if (r.model.empty()) return not_given("model");
+  if (r.cluster.empty()) return not_given("cluster");
+  TRY_ASSIGN(p.model, of_field("model", catalog.model(r.model)));
+  TRY_ASSIGN(p.cluster, of_field("cluster", catalog.cluster(r.cluster)));
+  if (r.stack.empty()) out.assumed.emplace_back("stack: generic (none stated)");
+  TRY_ASSIGN(p.stack, of_field("stack", catalog.stack(r.stack.empty() ? "generic" : r.stack)));
+  TRY_ASSIGN(p.gpus, gpu_counts(r.gpus, p.cluster));
+  TRY_ASSIGN(p.global_batch, bounded_count_word("global_batch", r.global_batch, kMostBatch));
+  if (p.global_batch == 0) return not_given("global_batch");
+  TRY_ASSIGN(p.seq, bounded_count_word("seq", r.seq, kMostSeq));
+  if (p.seq == 0) {
+    if (p.model.default_seq == 0) return not_given("seq");
+    p.seq = p.model.default_seq;
+    out.assumed.push_back(fmt::format("seq: {} (the model's own)", p.seq));
+  }
+  return check_problem(p);
+}
+
+Result<void> read_constraints(const SearchRequest& r, AnswerRequest& out) {
+  for (const std::string& text : r.set) TRY(of_field("set", out.constraints.add_set(text, out.problem)));
+  for (const std::string& text : r.range) TRY(of_field("range", out.constraints.add_range(text)));
+  for (const std::string& text : r.forbid)
+    TRY(of_field("forbid", out.constraints.add_forbid(text, out.problem)));
+  const std::int64_t layers = out.problem.model.layers();
+  for (const auto& stages : out.problem.given_splits)
+    if (const auto sum = std::accumulate(stages.begin(), stages.end(), std::int64_t{0}); sum != layers)
+      return fail_field("set", fmt::format("layers_per_stage: found {}, {} layers in all, expected {}",
+                                           fmt::join(stages, "-"), sum, layers));
+  return {};
+}
+
+Result<void> read_headroom(const std::string& word, AnswerRequest& out) {
+  if (word.empty()) return {};
+  const bool share = word.ends_with('%'), bytes = word.ends_with("GiB");
+  const std::size_t unit = share ? 1 : bytes ? 3 : 0;
+  const auto number = parse_number(trim(std::string_view(word).substr(0, word.size() - unit)));
+  const Bytes usable = out.problem.cluster.gpu.usable;
+  const double most = share ? 99.9 : usable / gib(1);
+  if (unit == 0 || !number || *number < 0 || *number >= most)
+    return fail_field("headroom", fmt::format("found {}, expected a part of a GPU's {} such as 10% or 8GiB",
+                                              foretrain::quoted(word), human_bytes(usable)));
+  if (share)
+    out.headroom_share = *number / 100;
+  else
+    out.headroom = gib(*number);
+  return {};
+}
+
+Result<void> read_limits(const SearchRequest& r, AnswerRequest& out) {
+  TRY(read_headroom(r.headroom, out));
+  if (!r.tokens.empty()) {
+    TRY_ASSIGN(out.tokens, amount_word("tokens", r.tokens));
+  }
+  for (const auto& [field, word] : {std::pair{"deadline", &r.deadline}, {"budget", &r.budget}})
+    if (!word->empty() && !out.tokens)
+      return fail_field(field, fmt::format("found no {}, expected how many it is for", marked("tokens")));
+  if (!r.deadline.empty()) {
+    TRY_ASSIGN(out.deadline_s, duration_word("deadline", r.deadline));
+  }
+  if (!r.budget.empty()) {
+    if (!out.problem.cluster.price_per_gpu_hour)
+      return fail_field("budget", fmt::format("cluster {} states no price_per_gpu_hour",
+                                              foretrain::quoted(out.problem.cluster.name)));
+    TRY_ASSIGN(out.budget_usd, amount_word("budget", r.budget));
+  }
+  return {};
+}
+
+Result<void> read_rest(const SearchRequest& r, AnswerRequest& out) {
+  if (!r.objective.empty()) {
+    const auto found = std::find(kObjectiveNames.begin(), kObjectiveNames.end(), r.objective);
+    if (found == kObjectiveNames.end())
+      return fail_field(
+          "objective", fmt::format("unknown {}{}", foretrain::quoted(r.objective),
+                                   suggestion(r.objective, std::vector<std::string>(kObjectiveNames.begin(),
+                                                                                    kObjectiveNames.end()))));
+    out.options.objective = static_cast<Objective>(found - kObjectiveNames.begin());
+  }
+  TRY_ASSIGN(const std::int64_t top, bounded_count_word("top", r.top, kMostTop));
+  if (top > 0) out.top = static_cast<std::size_t>(top);
+  TRY_ASSIGN(const std::int64_t threads, bounded_count_word("threads", r.threads, kMostThreads));
+  out.options.threads = static_cast<int>(threads);
+  out.whys = r.why;
+  out.what_ifs = r.what_if;
+  return {};
+}
+
+Result<AnswerRequest> prepared(Session& session, const SearchRequest& request) {
+  AnswerRequest out;
+  TRY(read_problem(request, session.catalog(), out));
+  TRY(read_constraints(request, out));
+  TRY(read_limits(request, out));
+  TRY(read_rest(request, out));
+  const auto choice = session.costs_for(out.problem.cluster, request.profile);
+  if (!choice) return fail_field("profile", choice.error().message);
+  out.profile = choice->profile;
+  out.costs_for = [&session, profile = request.profile](
+                      const Cluster& cluster) -> Result<std::shared_ptr<const CostSource>> {
+    auto found = session.costs_for(cluster, profile);
+    if (!found) return fail_field("profile", found.error().message);
+    return found->costs;
+  };
+  return out;
+}
+
+}  // namespace
+
+Result<AnswerRequest> prepare(Session& session, const SearchRequest& request) {
+  return guarded([&] { return prepared(session, request); });
+}
+
+Result<SearchAnswer> ask(const AnswerRequest& request) {
+  return guarded([&] { return answer_search(request); });
+}
+
+Result<SearchAnswer> ask(Session& session, const SearchRequest& request) {
+  TRY_ASSIGN(const AnswerRequest ready, prepare(session, request));
+  return ask(ready);
+}
+
+}  // namespace foretrain

@@ -1,0 +1,30 @@
+// Every legal plan for a model on a cluster, the best of them, and why not another.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ask/session.h"
+#include "search/answer.h"
+
+namespace foretrain {
+
+// Words as they were given; empty: not given.
+struct SearchRequest {
+  std::string model, cluster, gpus, global_batch, seq, stack, profile;
+  std::vector<std::string> set, range, forbid, why, what_if;
+  std::string top, objective, tokens, deadline, budget, headroom, threads;
+};
+
+// Everything that can be wrong with a request comes before the work, so that who wants to can open its own
+// files in between. What is prepared may be watched (its options: stop, progress, evaluated, team), and
+// refers to the session.
+Result<AnswerRequest> prepare(Session& session, const SearchRequest& request);
+Result<SearchAnswer> ask(const AnswerRequest& prepared);
+
+// Both in one.
+Result<SearchAnswer> ask(Session& session, const SearchRequest& request);
+
+}  // namespace foretrain

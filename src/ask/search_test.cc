@@ -1,0 +1,99 @@
+#include "ask/search.h"
+
+#include <doctest/doctest.h>
+
+#include "base/check.h"
+
+namespace foretrain {
+namespace {
+
+SearchRequest small() {
+  SearchRequest request;
+  request.model = "gpt2";
+  request.cluster = "dgx-h100";
+  request.gpus = "8";
+  request.global_batch = "8";
+  request.set = {"tp=1,pp=1,zero=1"};
+  request.threads = "2";
+  return request;
+}
+
+std::string field_at_fault(const SearchRequest& request) {
+  Session session(no_files());
+  const auto answer = ask(session, request);
+  REQUIRE(!answer);
+  CHECK(answer.error().kind == ErrorKind::kInput);
+  return answer.error().field;
+}
+
+TEST_CASE("a search answers, and its constraints are spelled in the asker's words") {
+  Session session(no_files());
+  auto answer = ask(session, small());
+  REQUIRE(answer);
+  CHECK_FALSE(answer->best.empty());
+  CHECK(answer->profile == "h100-80gb-sxm");
+  spell(*answer, [](std::string_view field) { return "only-" + std::string(field); });
+  CHECK(answer->constraints == std::vector<std::string>{"only-set tp=1", "only-set pp=1", "only-set zero=1"});
+}
+
+TEST_CASE("errors name the field that is at fault") {
+  const auto with = [](auto member, const auto& word) {
+    SearchRequest request = small();
+    request.*member = word;
+    return field_at_fault(request);
+  };
+  using Words = std::vector<std::string>;
+  CHECK(with(&SearchRequest::model, "") == "model");
+  CHECK(with(&SearchRequest::model, "gpt2x") == "model");
+  CHECK(with(&SearchRequest::cluster, "") == "cluster");
+  CHECK(with(&SearchRequest::gpus, "") == "gpus");
+  CHECK(with(&SearchRequest::gpus, "12") == "gpus");
+  CHECK(with(&SearchRequest::gpus, "16..8") == "gpus");
+  CHECK(with(&SearchRequest::global_batch, "") == "global_batch");
+  CHECK(with(&SearchRequest::seq, "x") == "seq");
+  CHECK(with(&SearchRequest::stack, "megatrn") == "stack");
+  CHECK(with(&SearchRequest::profile, "a100-80gb-sxm") == "profile");
+  CHECK(with(&SearchRequest::set, Words{"tpp=2"}) == "set");
+  CHECK(with(&SearchRequest::set, Words{"layers_per_stage=1-1"}) == "set");
+  CHECK(with(&SearchRequest::range, Words{"pp=4..1"}) == "range");
+  CHECK(with(&SearchRequest::forbid, Words{"sp=maybe"}) == "forbid");
+  CHECK(with(&SearchRequest::why, Words{"cp=2"}) == "why");
+  CHECK(with(&SearchRequest::what_if, Words{"gpus=lots"}) == "what_if");
+  CHECK(with(&SearchRequest::top, "5000") == "top");
+  CHECK(with(&SearchRequest::objective, "tme") == "objective");
+  CHECK(with(&SearchRequest::headroom, "10") == "headroom");
+  CHECK(with(&SearchRequest::tokens, "0") == "tokens");
+  CHECK(with(&SearchRequest::deadline, "30d") == "deadline");
+  CHECK(with(&SearchRequest::budget, "1M") == "budget");
+  CHECK(with(&SearchRequest::threads, "9999") == "threads");
+}
+
+TEST_CASE("what breaks a rule whatever the plan is nobody's field") {
+  SearchRequest request = small();
+  request.seq = "4096";
+  CHECK(field_at_fault(request).empty());
+}
+
+TEST_CASE("a fault while it searches comes back as one, and the session goes on") {
+  Session session(no_files());
+  auto prepared = prepare(session, small());
+  REQUIRE(prepared);
+  prepared->options.progress = [](const SearchProgress& now) { CHECK_THAT(now.all == 0); };
+  const auto answer = ask(*prepared);
+  REQUIRE(!answer);
+  CHECK(answer.error().kind == ErrorKind::kFault);
+  CHECK(answer.error().text().find("fault: expected now.all == 0") != std::string::npos);
+  CHECK(ask(session, small()));
+}
+
+TEST_CASE("a search stops when it is told to") {
+  Session session(no_files());
+  auto prepared = prepare(session, small());
+  REQUIRE(prepared);
+  const std::atomic<bool> stop = true;
+  prepared->options.stop = &stop;
+  CHECK(ask(*prepared)->result.interrupted);
+}
+
+}  // namespace
+}  // namespace foretrain

@@ -1,0 +1,106 @@
+#include "ask/show.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "ask/guard.h"
+#include "base/nearest.h"
+#include "base/text.h"
+#include "report/collective_report.h"
+#include "report/fit_report.h"
+
+namespace foretrain {
+namespace {
+
+Result<std::string> profile_text(const ProfileStore& store, const std::string& name) {
+  if (name == kAnalyticProfile)
+    return "name     analytic\nsource   datasheets and formulas (docs/theory.md); nothing measured, for "
+           "every GPU\n";
+  TRY_ASSIGN(const LoadedProfile profile, store.load(name));
+  const ProfileInfo& info = profile.info;
+  const auto& models = profile.models.models();
+  std::int64_t samples = 0;
+  for (const OperatorModelView& model : models) samples += model.facts.samples;
+  std::string text = fmt::format("name     {}\ngpu      {}\n", printable(info.name), printable(info.gpu));
+  if (!info.source.empty()) text += "source   " + printable(info.source) + "\n";
+  if (!info.derive_from.empty())
+    text +=
+        fmt::format("derives  from {}: operators that have no model here, by the ratio of the GPUs' rates\n",
+                    printable(info.derive_from));
+  text += fmt::format("models   {}, of {} samples\n", models.size(), with_commas(samples));
+  if (info.power)
+    text += "power    " + power_text(*info.power) + "\n";
+  else if (!models.empty())
+    text += "power    not known: no clock is applied, times stand for the load they were sampled under\n";
+  if (models.empty()) return text;
+  return text +
+         "\nerror: mean absolute, on shapes a model has not seen; outside: beyond the sampled sizes\n" +
+         models_text(models);
+}
+
+std::string commented(std::string_view text) {
+  std::string out;
+  for (const std::string_view line : split(text, '\n'))
+    out += line.empty() ? "#\n" : "# " + std::string(line) + "\n";
+  while (out.ends_with("#\n#\n")) out.resize(out.size() - 2);
+  return out;
+}
+
+// What the figures come to, as comments: the whole stays a cluster file.
+std::string cluster_footer(const Cluster& cluster) {
+  std::string text;
+  if (!cluster.collectives.empty())
+    text +=
+        "\nfitted from samples; error: mean absolute, on samples a layout's fit has not seen; layout: nodes "
+        "x "
+        "ranks a node\n" +
+        fitted_collectives_text(cluster.collectives);
+  if (cluster.gpus_per_node > 1 || cluster.inter.bandwidth > BytesPerSecond(0))
+    text +=
+        "\nbus bandwidth in GB/s, as nccl-tests counts it, of a group alone on its nodes, and what runs\n" +
+        bus_bandwidth_text(cluster);
+  return text.empty() ? text : commented(text);
+}
+
+Result<void> check(const ShowRequest& request) {
+  const std::string kinds[] = {"model", "gpu", "cluster", "stack", "profile"};
+  if (std::find(std::begin(kinds), std::end(kinds), request.kind) == std::end(kinds))
+    return fail_field("kind", (request.kind.empty() ? "what to show is not given"
+                                                    : "unknown word " + quoted(request.kind)) +
+                                  suggestion(request.kind, kinds));
+  if (request.name.empty())
+    return fail_field("name", fmt::format("no name given; 'foretrain list {}s' tells them", request.kind));
+  return {};
+}
+
+// Read as well as shown, so that what is shown is known to be good.
+Result<std::string> shown(const Session& session, const ShowRequest& request) {
+  TRY(check(request));
+  if (request.kind == "profile") return profile_text(session.profiles(), request.name);
+  const Catalog& catalog = session.catalog();
+  std::string footer;
+  if (request.kind == "model") {
+    TRY_ASSIGN(const Model model, catalog.model(request.name));
+    footer = fmt::format("# {} parameters by foretrain's count\n", with_commas(parameters(model)));
+  } else if (request.kind == "gpu") {
+    TRY(catalog.gpu(request.name));
+  } else if (request.kind == "cluster") {
+    TRY_ASSIGN(const Cluster cluster, catalog.cluster(request.name));
+    footer = cluster_footer(cluster);
+  } else {
+    TRY(catalog.stack(request.name));
+  }
+  TRY_ASSIGN(std::string text, catalog.text(request.kind + "s", request.name));
+  if (!text.ends_with('\n')) text += '\n';
+  return text + footer;
+}
+
+}  // namespace
+
+Result<std::string> ask(Session& session, const ShowRequest& request) {
+  return guarded([&] { return shown(session, request); });
+}
+
+}  // namespace foretrain

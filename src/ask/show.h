@@ -1,0 +1,18 @@
+// A preset as its file stands, comments and so the origin of each figure included; of a profile, its models.
+// After a model its exact size, after a cluster what its links come to.
+#pragma once
+
+#include <string>
+
+#include "ask/session.h"
+
+namespace foretrain {
+
+struct ShowRequest {
+  std::string kind;  // model, gpu, cluster, stack or profile
+  std::string name;
+};
+
+Result<std::string> ask(Session& session, const ShowRequest& request);
+
+}  // namespace foretrain
