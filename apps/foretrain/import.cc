@@ -1,98 +1,86 @@
 // foretrain import: samples that others took, in our formats.
+#include "ask/import.h"
+
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "base/file.h"
-#include "base/nearest.h"
-#include "base/text.h"
-#include "commands.h"
+#include "command.h"
+#include "output.h"
 #include "samples/nccl_tests.h"
 #include "samples/published.h"
 #include "samples/published_collectives.h"
-#include "spec/choice.h"
 
 namespace foretrain {
-
 namespace {
 
-namespace fs = std::filesystem;
+class Import final : public Command {
+ public:
+  const char* name() const override { return "import"; }
+  const char* what() const override {
+    return "Samples that others took, and logs of nccl-tests, in our format";
+  }
+  const char* example() const override {
+    return "foretrain import nccl-tests *.log -o comm\n"
+           "  foretrain import published-samples Perlmutter -o samples";
+  }
+  void declare(Options& options) override {
+    options.argument("FORMAT", request_.format,
+                     "nccl-tests: collectives, from the text that NVIDIA's tests print; published-samples: "
+                     "operators and collectives in the layout of arXiv 2509.22832");
+    options.argument("PATH", paths_, "The logs; for published-samples the folder of one site");
+    options.option("-o,--out", "FOLDER", out_,
+                   "The folder to write collectives.csv (and operators.csv) into");
+    options.option("--collective", "NAME", request_.collective,
+                   "nccl-tests: what was timed, where neither a log nor its name says it");
+    options.option("--ranks", "N", request_.ranks,
+                   "nccl-tests: how many took part, where a log has no lines of ranks");
+    options.option("--ranks-per-node", "N", request_.ranks_per_node,
+                   "nccl-tests: how many of them share a node (all)");
+    options.flag("--force", force_, "Also where that folder exists");
+  }
+  std::string word(std::string_view field) const override {
+    if (field == "out") return "-o";
+    return field == "format" || field == "logs" || field == "paths" ? "import" : Command::word(field);
+  }
 
-Result<std::string> without_slashes(std::string_view folder) {
-  while (folder.size() > 1 && folder.ends_with('/')) folder.remove_suffix(1);
-  if (folder.empty()) return fail("-o: found no folder, expected where the samples go");
-  return std::string(folder);
-}
+  Result<int> run(Session& session, Team*) override {
+    TRY(check(request_));
+    const std::string out = without_slashes(out_);
+    if (out.empty()) return fail_field("out", "found no folder, expected where the samples go");
+    TRY(check_replaceable(out, force_, "its samples"));
+    TRY(read(session.files()));
+    TRY_ASSIGN(ImportAnswer answer, ask(request_));
+    TRY(write_folder(out, answer.files));
+    for (const OutputFile& file : answer.files)
+      answer.text += fmt::format("written: {}/{}\n", out, file.name);
+    return tell(answer.text);
+  }
 
-struct Imported {
-  std::vector<OutputFile> files;
-  std::string text;
+ private:
+  Result<void> read(const Files& files) {
+    if (request_.is_nccl_tests()) {
+      for (const std::string& path : paths_) {
+        TRY_ASSIGN(std::string text, files.read(path, kMaxLogBytes));
+        request_.logs.push_back({path, std::move(text)});
+      }
+      return {};
+    }
+    if (paths_.size() != 1)
+      return fail_field("paths",
+                        fmt::format("found {} paths, expected the folder of one site", paths_.size()));
+    TRY_ASSIGN(request_.operators, published_sources(files, paths_.front()));
+    TRY_ASSIGN(request_.collectives, published_collective_sources(files, paths_.front()));
+    return {};
+  }
+
+  ImportRequest request_;
+  std::string out_;
+  std::vector<std::string> paths_;
+  bool force_ = false;
 };
-
-Result<Imported> published_samples(const ImportOptions& options) {
-  if (options.paths.size() != 1)
-    return fail(fmt::format("import: found {} paths, expected the folder of one site", options.paths.size()));
-  const std::string& folder = options.paths.front();
-  TRY_ASSIGN(const PublishedImport operators,
-             published_sources(disk(), folder).and_then(import_published_samples));
-  TRY_ASSIGN(const PublishedCollectives collectives,
-             published_collective_sources(disk(), folder).and_then(import_published_collectives));
-  Imported result{{{"operators.csv", to_csv(operators.samples)}},
-                  import_text(operators) + import_text(collectives)};
-  if (!collectives.samples.empty()) result.files.push_back({"collectives.csv", to_csv(collectives.samples)});
-  return result;
-}
-
-Result<Imported> nccl_tests(const ImportOptions& options) {
-  if (options.paths.empty()) return fail("import: found no logs, expected what nccl-tests printed");
-  NcclTestsOptions tests{std::nullopt, options.ranks, options.ranks_per_node};
-  if (!options.collective.empty()) {
-    const auto kind = parse_choice<CollectiveKind>(options.collective, kCollectiveNames);
-    if (!kind) return fail("--collective: " + kind.error().message);
-    tests.collective = *kind;
-  }
-  if (options.ranks != 0 && (options.ranks < 2 || options.ranks > 1'000'000))
-    return fail(fmt::format("--ranks: found {}, expected 2 to 10^6", options.ranks));
-  if (options.ranks_per_node < 0 ||
-      (options.ranks_per_node > 0 && (options.ranks == 0 || options.ranks % options.ranks_per_node != 0)))
-    return fail(fmt::format("--ranks-per-node: found {}, expected a divisor of --ranks {}",
-                            options.ranks_per_node, options.ranks));
-  std::vector<Source> logs;
-  for (const std::string& path : options.paths) {
-    TRY_ASSIGN(std::string text, disk().read(path, kMaxLogBytes));
-    logs.push_back({path, std::move(text)});
-  }
-  TRY_ASSIGN(const NcclTestsImport result, import_nccl_tests(logs, tests));
-  return Imported{{{"collectives.csv", to_csv(result.samples)}}, import_text(result)};
-}
-
-Result<std::string> imported(const ImportOptions& options) {
-  const std::string known[] = {"nccl-tests", "published-samples"};
-  if (options.what.empty()) return fail("import: found nothing" + suggestion("", known));
-  const bool is_tests = options.what == known[0];
-  if (!is_tests && options.what != known[1])
-    return fail("import: unknown format " + foretrain::quoted(options.what) +
-                suggestion(options.what, known));
-  if (!is_tests && (!options.collective.empty() || options.ranks != 0 || options.ranks_per_node != 0))
-    return fail("--collective, --ranks and --ranks-per-node: expected with nccl-tests only");
-  TRY_ASSIGN(const std::string out, without_slashes(options.out));
-  std::error_code ignored;
-  if (fs::exists(fs::symlink_status(out, ignored))) {
-    if (!is_folder(out)) return fail("-o: " + foretrain::quoted(out) + " is not a folder");
-    if (!options.force)
-      return fail("-o: " + foretrain::quoted(out) + " exists; give --force to replace its samples");
-  }
-  TRY_ASSIGN(Imported result, is_tests ? nccl_tests(options) : published_samples(options));
-  TRY(write_folder(out, result.files));
-  for (const OutputFile& file : result.files) result.text += fmt::format("written: {}/{}\n", out, file.name);
-  return result.text;
-}
 
 }  // namespace
 
-int run_import(const ImportOptions& options) {
-  const auto text = imported(options);
-  return text ? answer(*text) : refuse(text.error());
-}
+std::unique_ptr<Command> import_command() { return std::make_unique<Import>(); }
 
 }  // namespace foretrain

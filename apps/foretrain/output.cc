@@ -1,16 +1,15 @@
-#include <algorithm>
+#include "output.h"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
-#include "base/field.h"
-#include "base/nearest.h"
+#include "base/file.h"
 #include "base/text.h"
-#include "commands.h"
 
 namespace foretrain {
 
-int answer(std::string_view text) {
+int tell(std::string_view text) {
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (written || errno == EPIPE) return 0;
@@ -18,20 +17,22 @@ int answer(std::string_view text) {
   return 2;
 }
 
-std::string option_word(std::string_view field) {
-  if (field == "out") return "-o";
-  std::string word = "--" + std::string(field);
-  std::replace(word.begin(), word.end(), '_', '-');
-  return word;
+int refuse(const Error& error, const FieldWords& words) {
+  std::fprintf(stderr, "%s\n", text_of(error, words).c_str());
+  return error.kind == ErrorKind::kFault ? 1 : 2;
 }
 
-int refuse(const Error& error) {
-  std::fprintf(stderr, "%s\n", text_of(error, option_word).c_str());
-  return 2;
+std::string without_slashes(std::string_view folder) {
+  while (folder.size() > 1 && folder.ends_with('/')) folder.remove_suffix(1);
+  return std::string(folder);
 }
 
-tl::unexpected<Error> at_option(std::string_view option, Error error) {
-  if (error.at.file.empty()) error.message = std::string(option) + ": " + error.message;
-  return tl::unexpected(std::move(error));
+Result<void> check_replaceable(const std::string& folder, bool force, std::string_view what) {
+  if (!exists(folder)) return {};
+  if (!is_folder(folder)) return fail_field("out", foretrain::quoted(folder) + " is not a folder");
+  if (force) return {};
+  return fail_field("out", foretrain::quoted(folder) + " exists; give " + marked("force") + " to replace " +
+                               std::string(what));
 }
+
 }  // namespace foretrain

@@ -1,52 +1,49 @@
 // foretrain validate: measured runs against what is predicted for them.
-#include <fmt/format.h>
+#include "ask/validate.h"
 
-#include <iterator>
-
-#include "commands.h"
+#include "command.h"
+#include "output.h"
 #include "report/validate_report.h"
-#include "spec/catalog.h"
-#include "spec/choice.h"
 
 namespace foretrain {
-
 namespace {
 
-// The first name where the option is not given.
-template <class E, std::size_t n>
-Result<E> choice_of(std::string_view option, const std::string& word,
-                    const std::array<std::string_view, n>& names) {
-  if (word.empty()) return E{};
-  auto choice = parse_choice<E>(word, names);
-  if (!choice) return fail(fmt::format("{}: {}", option, choice.error().message));
-  return choice;
-}
-
-Result<std::string> validated(const ValidateOptions& options, const std::string& presets_folder) {
-  if (options.inputs.empty())
-    return fail("validate: found no input, expected a table of measured runs or a folder");
-  TRY_ASSIGN(const Against against, choice_of<Against>("--against", options.against, kAgainstNames));
-  TRY_ASSIGN(const GroupBy by, choice_of<GroupBy>("--by", options.by, kGroupByNames));
-  const ProfileStore store(disk(), presets_folder);
-  if (!options.profile.empty() && options.profile != kAnalyticProfile)
-    if (const auto known = store.load(options.profile); !known)
-      return fail("--profile: " + known.error().message);
-  std::vector<MeasuredRow> rows;
-  for (const std::string& input : options.inputs) {
-    TRY_ASSIGN(std::vector<MeasuredRow> more, read_measured_rows(disk(), input));
-    std::move(more.begin(), more.end(), std::back_inserter(rows));
+class Validate final : public Command {
+ public:
+  const char* name() const override { return "validate"; }
+  const char* what() const override { return "Predictions against measured runs"; }
+  const char* example() const override { return "foretrain validate runs.csv --by source"; }
+  void declare(Options& options) override {
+    options.argument("FILE.csv|FOLDER", inputs_, "Measured runs");
+    options.option("--profile", "P", request_.profile,
+                   "Where operators' seconds come from: a profile, or analytic; without it, the GPU's own");
+    options.option("--against", "A", request_.against,
+                   "Which measured step to compare with: fastest or median");
+    options.option("--by", "KEY", request_.by, "Group by source, gpu, stack or cluster");
+    options.flag("--rows", rows_, "Each row as well");
+    options.flag("--json", json_, "Answer in JSON");
   }
-  TRY_ASSIGN(const std::vector<RowScore> scores,
-             score_rows(rows, Catalog(disk(), presets_folder), against, &store, options.profile));
-  const ValidateReport report{by, options.rows};
-  return options.json ? validate_json(scores, report) : validate_text(scores, report);
-}
+  std::string word(std::string_view field) const override {
+    return field == "tables" ? "validate" : Command::word(field);
+  }
+  Result<int> run(Session& session, Team*) override {
+    for (const std::string& input : inputs_) {
+      TRY_ASSIGN(Sources tables, measured_sources(session.files(), input));
+      request_.tables.push_back(std::move(tables));
+    }
+    TRY_ASSIGN(const ValidateAnswer answer, ask(session, std::move(request_)));
+    const ValidateReport report{answer.by, rows_};
+    return tell(json_ ? validate_json(answer.rows, report) : validate_text(answer.rows, report));
+  }
+
+ private:
+  ValidateRequest request_;
+  std::vector<std::string> inputs_;
+  bool rows_ = false, json_ = false;
+};
 
 }  // namespace
 
-int run_validate(const ValidateOptions& options, const std::string& presets_folder) {
-  const auto text = validated(options, presets_folder);
-  return text ? answer(*text) : refuse(text.error());
-}
+std::unique_ptr<Command> validate_command() { return std::make_unique<Validate>(); }
 
 }  // namespace foretrain

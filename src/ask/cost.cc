@@ -8,6 +8,7 @@
 #include "ask/guard.h"
 #include "base/field.h"
 #include "base/text.h"
+#include "operators/description.h"
 #include "operators/operator_text.h"
 #include "samples/sample.h"
 #include "spec/choice.h"
@@ -49,30 +50,6 @@ Result<Operator> read_operator(const CostRequest& request, std::string_view impl
   return op;
 }
 
-// As current frameworks run it.
-std::string_view usual_impl(OperatorKind kind) {
-  switch (kind) {
-    case OperatorKind::kAttention:
-      return "sdpa";
-    case OperatorKind::kLinear:
-    case OperatorKind::kBatchedProduct:
-    case OperatorKind::kGroupedProduct:
-    case OperatorKind::kEmbedding:
-    case OperatorKind::kAdd:
-    case OperatorKind::kBias:
-    case OperatorKind::kCopy:
-    case OperatorKind::kMaskedFill:
-    case OperatorKind::kAccumulate:
-      return "aten";
-    case OperatorKind::kPermute:
-    case OperatorKind::kUnpermute:
-    case OperatorKind::kRoute:
-      return "eager";
-    default:
-      return "fused";
-  }
-}
-
 Result<OperatorKind> kind_of(const CostRequest& request) {
   const std::string& word = request.words.front();
   if (word == "gelu_tanh") return OperatorKind::kGelu;
@@ -93,7 +70,7 @@ std::vector<std::string> impls_of(const CostRequest& request, OperatorKind kind,
         if (model.key.kind == kind && trained && std::find(impls.begin(), impls.end(), impl) == impls.end())
           impls.push_back(impl);
       }
-  if (impls.empty()) impls.emplace_back(usual_impl(kind));
+  if (impls.empty()) impls.emplace_back(name(description(kind).usual_impl));
   return impls;
 }
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/removal.h"
 #include "base/text.h"
 
 namespace foretrain {
@@ -60,25 +61,6 @@ Result<void> write_all(int descriptor, std::string_view content, const std::stri
   }
   return {};
 }
-
-// Removes a file or folder of ours at the end of its scope, also where memory runs out on the way there. One
-// that was renamed by then is no longer there, and stays.
-class Removal {
- public:
-  explicit Removal(const std::string& path) : path_(path) {}
-  Removal(const Removal&) = delete;
-  Removal& operator=(const Removal&) = delete;
-  ~Removal() {
-    if (::unlink(path_.c_str()) == 0 || errno == ENOENT) return;
-    try {
-      std::filesystem::remove_all(path_);
-    } catch (const std::exception&) {  // no memory even for that
-    }
-  }
-
- private:
-  const std::string& path_;
-};
 
 Result<void> write_and_rename(const std::string& partial, const std::string& path, std::string_view content) {
   Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
@@ -164,6 +146,13 @@ bool is_folder(const std::string& path) {
 bool is_file(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(path, ignored);
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return false;
+  std::error_code ignored;
+  return a == b || std::filesystem::equivalent(a, b, ignored) ||
+         std::filesystem::weakly_canonical(a, ignored) == std::filesystem::weakly_canonical(b, ignored);
 }
 
 bool exists(const std::string& path) {

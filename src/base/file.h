@@ -31,6 +31,9 @@ Result<void> write_folder(const std::string& folder, const std::vector<OutputFil
 Result<void> replace_folder(const std::string& folder, const std::vector<OutputFile>& files,
                             const std::vector<std::string>& owned);
 
+// However they are written: "a.json", "./a.json", a link. An empty path is no file.
+bool same_file(const std::string& a, const std::string& b);
+
 bool exists(const std::string& path);  // as a file, a folder, or a link that may lead nowhere
 
 bool is_folder(const std::string& path);

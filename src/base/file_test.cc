@@ -111,6 +111,17 @@ TEST_CASE("files and folders are told apart, and from what is not there") {
   CHECK(!is_folder(folder / "none"));
 }
 
+TEST_CASE("a file is the same however its path is written") {
+  const Scratch folder;
+  REQUIRE(write_file(folder / "a", ""));
+  REQUIRE(symlink("a", (folder / "link").c_str()) == 0);
+  CHECK(same_file(folder / "a", folder / "./a"));
+  CHECK(same_file(folder / "a", folder / "link"));
+  CHECK(same_file(folder / "new", folder / "./new"));
+  CHECK_FALSE(same_file(folder / "a", folder / "b"));
+  CHECK_FALSE(same_file("", ""));
+}
+
 TEST_CASE("a folder lists its plain files by suffix, sorted") {
   const Scratch folder;
   for (const char* name : {"b.yaml", "a.yaml", "c.csv"}) REQUIRE(write_file(folder / name, ""));

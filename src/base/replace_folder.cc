@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/removal.h"
 
 namespace foretrain {
 namespace {
@@ -56,27 +57,23 @@ std::error_code put_in_place(const std::string& made, const std::string& folder)
 
 Result<void> replace_folder(const std::string& given, const std::vector<OutputFile>& files,
                             const std::vector<std::string>& owned) {
-  std::error_code error, ignored;
+  std::error_code error;
   const std::string folder = is_folder(given) ? fs::canonical(given, error).string() : given;
   const std::string made = folder + ".partial." + std::to_string(::getpid());
   const auto failed = [&](const std::error_code& why) -> Result<void> {
     if (!why) return {};
     return fail("cannot write: " + why.message(), Position{folder});
   };
-  const auto write = [&]() -> Result<void> {
-    if (is_folder(folder)) TRY(failed(copy_others(folder, made, owned)));
-    for (const OutputFile& file : files) {
-      fs::create_directories(fs::path(made + "/" + file.name).parent_path(), error);
-      TRY(failed(error));
-      TRY(write_file(made + "/" + file.name, file.content));
-    }
-    return failed(put_in_place(made, folder));
-  };
   if (error) return failed(error);
   if (!fs::create_directory(made, error)) return failed(error);
-  Result<void> written = write();
-  if (!written) fs::remove_all(made, ignored);
-  return written;
+  const Removal removal(made);
+  if (is_folder(folder)) TRY(failed(copy_others(folder, made, owned)));
+  for (const OutputFile& file : files) {
+    fs::create_directories(fs::path(made + "/" + file.name).parent_path(), error);
+    TRY(failed(error));
+    TRY(write_file(made + "/" + file.name, file.content));
+  }
+  return failed(put_in_place(made, folder));
 }
 
 }  // namespace foretrain

@@ -1,0 +1,160 @@
+#include "command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "base/file.h"
+#include "base/nearest.h"
+#include "base/text.h"
+
+namespace foretrain {
+
+void Options::argument(const char* name, std::string& word, const char* help) {
+  app_.add_option(name, word, help)->type_name("");
+}
+void Options::argument(const char* name, std::vector<std::string>& words, const char* help) {
+  app_.add_option(name, words, help)->type_name("");
+}
+void Options::option(const char* names, const char* value, std::string& word, const char* help) {
+  app_.add_option(names, word, help)->type_name(value);
+}
+void Options::option(const char* names, const char* value, std::int64_t& number, const char* help) {
+  app_.add_option(names, number, help)->type_name(value);
+}
+void Options::repeated(const char* names, const char* value, std::vector<std::string>& words,
+                       const char* help) {
+  app_.add_option(names, words, help)->type_name(value)->expected(1)->take_all();
+}
+void Options::flag(const char* name, bool& given, const char* help) {
+  app_.add_flag(name, given, help)->disable_flag_override();
+}
+
+std::string Command::word(std::string_view field) const {
+  std::string word = "--" + std::string(field);
+  std::replace(word.begin(), word.end(), '_', '-');
+  return word;
+}
+
+namespace {
+
+constexpr const char* kPresetsHelp = "A folder laid out like presets/, looked in first";
+
+void add_command(CLI::App& app, Command& command, std::string& presets) {
+  CLI::App& sub = *app.add_subcommand(command.name(), command.what());
+  sub.footer(std::string("Example:\n  ") + command.example());
+  sub.allow_extras();
+  Options options(sub);
+  options.option("--presets", "FOLDER", presets, kPresetsHelp);
+  command.declare(options);
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+// The first word that no option and no argument took.
+Result<void> check_extras(const CLI::App& app) {
+  for (const std::string& word : app.remaining()) {
+    if (word == "--") continue;
+    if (word.starts_with('-') && word.size() > 1) {
+      const std::string name = word.substr(0, word.find('='));
+      return fail("unknown option " + foretrain::quoted(name) + suggestion(name, option_names(app)));
+    }
+    const std::vector<std::string> commands = command_names(app);
+    if (commands.empty()) return fail(app.get_name() + ": unexpected argument " + foretrain::quoted(word));
+    return fail("unknown subcommand " + foretrain::quoted(word) + suggestion(word, commands));
+  }
+  return {};
+}
+
+// CLI11 would take the next word for the missing value.
+Result<void> check_empty_values(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word.starts_with("--") && word.find('=') == word.size() - 1)
+      return fail(printable(word.substr(0, word.size() - 1)) + ": found nothing after '=', expected a value");
+    if (word.empty()) {
+      const std::string_view before = argv[i - 1];
+      const std::string option = before.starts_with("--") ? printable(before) + ": " : "";
+      return fail(option + "found an empty word, expected a value");
+    }
+  }
+  return {};
+}
+
+// CLI11's own words begin with the option's name: "--gpus: 1 required N missing", "json was given a ...".
+Error reworded(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string message = error.what();
+  const std::string name = message.substr(0, message.find(':'));
+  if (error.get_name() != "ArgumentMismatch") return {message, {}};
+  if (name.size() == message.size())
+    return {"--" + message.substr(0, message.find(' ')) + ": takes no value", {}};
+  for (const CLI::App* command : app.get_subcommands({})) {
+    const CLI::Option* option = command->parsed() ? command->get_option_no_throw(name) : nullptr;
+    if (option != nullptr && option->count() > 1)
+      return {name + ": given " + std::to_string(option->count()) + " times, expected once", {}};
+  }
+  return {name + ": found nothing, expected a value", {}};
+}
+
+// The one that was chosen, if its words are all taken.
+Result<Command*> chosen_command(const CLI::App& app, std::span<const std::unique_ptr<Command>> commands) {
+  const auto chosen = app.get_subcommands();
+  if (chosen.empty())
+    return fail("no subcommand given" + suggestion("", command_names(app)) +
+                " (foretrain --help tells more)");
+  TRY(check_extras(*chosen.front()));
+  const std::string name = chosen.front()->get_name();
+  const auto found = std::find_if(commands.begin(), commands.end(),
+                                  [&name](const auto& command) { return command->name() == name; });
+  return found->get();
+}
+
+}  // namespace
+
+Result<CommandLine> read_command_line(int argc, char** argv,
+                                      std::span<const std::unique_ptr<Command>> commands) {
+  CommandLine line;
+  bool version = false;
+  CLI::App app("Know before you train: predicts the step time and memory of distributed LLM training.",
+               "foretrain");
+  app.allow_extras();
+  app.require_subcommand(0, 1);
+  Options options(app);
+  options.option("--presets", "FOLDER", line.presets, kPresetsHelp);
+  options.flag("--version", version, "Print the version");
+  app.footer(
+      "Example:\n  foretrain predict --model gpt2-xl --cluster dgx-a100 --gpus 8 --global-batch 64\n"
+      "'foretrain SUBCOMMAND --help' tells more.");
+  for (const std::unique_ptr<Command>& command : commands) add_command(app, *command, line.presets);
+
+  TRY(check_empty_values(argc, argv));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    line.told = app.help();
+    return line;
+  } catch (const CLI::ParseError& error) {
+    return tl::unexpected(reworded(app, error));
+  }
+  TRY(check_extras(app));
+  if (version) {
+    line.told = "foretrain " FORETRAIN_VERSION "\n";
+    return line;
+  }
+  TRY_ASSIGN(line.command, chosen_command(app, commands));
+  if (!line.presets.empty() && !is_folder(line.presets))
+    return fail_field("presets", foretrain::quoted(line.presets) + " is not a folder");
+  return line;
+}
+
+}  // namespace foretrain
