@@ -10,7 +10,7 @@
 namespace foretrain {
 
 struct MegatronFlags {
-  std::vector<std::string> flags;   // "--tensor-model-parallel-size 8"
+  std::vector<std::string> flags;   // as --tensor-model-parallel-size 8
   std::vector<std::string> beyond;  // what the plan asks for and Megatron-LM does not have, in words
 };
 MegatronFlags megatron_flags(const Run& run);

@@ -89,16 +89,15 @@ std::string flags(const std::string& plan) { return join(megatron_flags(run_of(p
 TEST_CASE("Megatron-LM's flags say what the plan says") {
   CHECK(flags("tp=8,sp=1,pp=8,vpp=3,micro_batch=2,recompute=selective,zero=1,overlap_grad_reduce=1,"
               "overlap_param_gather=1") ==
-        "--tensor-model-parallel-size 8 --sequence-parallel --pipeline-model-parallel-size 8 "
-        "--num-layers-per-virtual-pipeline-stage 4 --micro-batch-size 2 --global-batch-size 512 --seq-length "
-        "2048 "
-        "--bf16 --recompute-activations --use-distributed-optimizer --overlap-grad-reduce "
-        "--overlap-param-gather --use-flash-attn");
+        R"(--tensor-model-parallel-size 8 --sequence-parallel --pipeline-model-parallel-size 8 )"
+        R"(--num-layers-per-virtual-pipeline-stage 4 --micro-batch-size 2 --global-batch-size 512 )"
+        R"(--seq-length 2048 --bf16 --recompute-activations --use-distributed-optimizer )"
+        R"(--overlap-grad-reduce --overlap-param-gather --use-flash-attn)");
   CHECK(contains(flags("tp=8,pp=4,layers_per_stage=23-25-25-23,recompute=full"),
-                 "--decoder-first-pipeline-num-layers 23 --decoder-last-pipeline-num-layers 23"));
+                 R"(--decoder-first-pipeline-num-layers 23 --decoder-last-pipeline-num-layers 23)"));
   CHECK(contains(flags("tp=8,pp=8,recompute=full,recompute_layers=5"),
-                 "--recompute-granularity full --recompute-method block --recompute-num-layers 5"));
-  CHECK(contains(flags("tp=8,zero=1,shard=8"), "--num-distributed-optimizer-instances 8"));
+                 R"(--recompute-granularity full --recompute-method block --recompute-num-layers 5)"));
+  CHECK(contains(flags("tp=8,zero=1,shard=8"), R"(--num-distributed-optimizer-instances 8)"));
   CHECK(megatron_flags(run_of("tp=8,pp=8,schedule=zbv")).beyond == std::vector<std::string>{"schedule zbv"});
   CHECK(megatron_flags(run_of("tp=8,pp=8")).beyond.empty());
 }
