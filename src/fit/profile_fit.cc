@@ -183,7 +183,7 @@ Result<void> write_profile(const std::string& given, ProfileInfo info,
                            const std::string& parent_folder) {
   TRY(check_profile_folder(given, force));
   // Behind a link it is the folder that changes, not the link.
-  std::error_code error, ignored;
+  std::error_code error;
   const std::string folder = is_folder(given) ? fs::canonical(given, error).string() : given;
   std::vector<OperatorModelView> views;
   for (const FittedOperator& model : models) views.push_back(model.view());
@@ -191,25 +191,22 @@ Result<void> write_profile(const std::string& given, ProfileInfo info,
   const std::string made = folder + ".partial." + std::to_string(::getpid());
   const auto failed = [&](const std::error_code& why) -> Result<void> {
     if (!why) return {};
-    return fail("cannot write: " + why.message(), Position{folder});
-  };
-  const auto write = [&]() -> Result<void> {
-    if (is_folder(folder)) TRY(failed(copy_entries(folder, made, false)));
-    TRY(write_file(made + "/models.bin", to_bytes(views)));
-    TRY(write_file(made + "/profile.yaml", to_yaml(info)));
-    if (!parent_folder.empty()) {
-      const std::string parent = made + "/" + std::string(kParentFolder);
-      fs::create_directory(parent, error);
-      TRY(failed(error));
-      TRY(failed(copy_entries(parent_folder, parent, true)));
-    }
-    return failed(put_in_place(made, folder));
+    return cannot("write", folder, why.value());
   };
   if (error) return failed(error);
   if (!fs::create_directory(made, error)) return failed(error);
-  Result<void> written = write();
-  if (!written) fs::remove_all(made, ignored);
-  return written;
+  const Removal removal(made);
+  if (is_folder(folder)) TRY(failed(copy_entries(folder, made, false)));
+  if (auto files = write_folder(made, {{"models.bin", to_bytes(views)}, {"profile.yaml", to_yaml(info)}});
+      !files)
+    return fail(files.error().message, Position{folder});
+  if (!parent_folder.empty()) {
+    const std::string parent = made + "/" + std::string(kParentFolder);
+    fs::create_directory(parent, error);
+    TRY(failed(error));
+    TRY(failed(copy_entries(parent_folder, parent, true)));
+  }
+  return failed(put_in_place(made, folder));
 }
 
 }  // namespace foretrain
