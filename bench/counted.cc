@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "cost/profile_store.h"
 #include "fit/profile_fit.h"
+#include "job/parse_run.h"
 #include "predict/evaluator.h"
 #include "search/engine.h"
 

@@ -3,6 +3,8 @@
 #include <benchmark/benchmark.h>
 
 #include "base/check.h"
+#include "job/parse_run.h"
+#include "job/run_check.h"
 #include "predict/evaluator.h"
 
 namespace foretrain {

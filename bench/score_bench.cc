@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "base/check.h"
+#include "job/parse_run.h"
+#include "job/run_check.h"
 #include "predict/evaluator.h"
 
 namespace foretrain {

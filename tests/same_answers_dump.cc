@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/yaml.h"
 #include "cost/profile_store.h"
+#include "job/parse_run.h"
 #include "predict/evaluator.h"
 
 namespace foretrain {

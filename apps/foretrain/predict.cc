@@ -15,6 +15,7 @@
 #include "base/yaml.h"
 #include "commands.h"
 #include "cost/profile_store.h"
+#include "job/parse_run.h"
 #include "option_words.h"
 #include "predict/evaluator.h"
 #include "report/chart.h"
@@ -23,7 +24,6 @@
 #include "report/predict_html.h"
 #include "report/predict_report.h"
 #include "report/trace_json.h"
-#include "spec/run.h"
 
 namespace foretrain {
 namespace {
@@ -110,7 +110,7 @@ Result<void> check_options(const PredictOptions& options) {
 
 // The step's events, where a view of them was asked for and they are not too many.
 Result<bool> wants_events(const PredictOptions& options, const Run& run) {
-  const std::int64_t events = events_of(run.plan, run.global_batch);
+  const std::int64_t events = events_of(job_of(run));
   for (const auto& [option, asked] : {std::pair{"--trace", !options.trace.empty()},
                                       {"--html", !options.html.empty()},
                                       {"--chart", options.chart}})

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "commands.h"
 #include "cost/profile_store.h"
+#include "job/run_check.h"
 #include "option_words.h"
 #include "report/search_report.h"
 #include "search/answer.h"

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "base/check.h"
+#include "job/parse_run.h"
+#include "job/run_check.h"
 #include "predict/evaluator.h"
 
 namespace foretrain {

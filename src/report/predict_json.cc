@@ -1,9 +1,9 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "job/job.h"
 #include "report/memory_report.h"
 #include "report/predict_report.h"
-#include "workload/workload.h"
 
 namespace foretrain {
 namespace {
@@ -19,6 +19,8 @@ void put(JsonWriter& w, std::string_view key, const T& value) {
 // With the stack's choices where the plan left them open, and the schedule that runs.
 void put_plan(JsonWriter& w, const Run& run) {
   const Plan& plan = run.plan;
+  const Job job = job_of(run);
+  const Choices& choices = job.choices;
   w.key("plan").begin_object();
   put(w, "tp", plan.tp);
   put(w, "sp", plan.sp);
@@ -28,24 +30,22 @@ void put_plan(JsonWriter& w, const Run& run) {
   put(w, "ep", plan.ep);
   put(w, "dp", plan.dp);
   put(w, "zero", plan.zero);
-  put(w, "shard", plan.zero > 0 ? plan.shards() : 0);
+  put(w, "shard", plan.zero > 0 ? job.mesh.shards() : 0);
   put(w, "micro_batch", plan.micro_batch);
   put(w, "recompute", kRecomputeNames[static_cast<std::size_t>(plan.recompute)]);
   put(w, "recompute_layers", plan.recompute_layers);
   put(w, "offload", plan.offload);
-  put(w, "schedule", name(plan.pp > 1 ? plan.effective_schedule() : plan.schedule));
+  put(w, "schedule", name(plan.pp > 1 ? job.pipeline.schedule : plan.schedule));
   put(w, "precision", name(plan.precision));
   put(w, "optimizer", kOptimizerNames[static_cast<std::size_t>(plan.optimizer)]);
-  put(w, "master_weights", plan.master_weights.value_or(run.stack.states.master_weights));
-  put(w, "sp_gather_again", plan.sp_gather_again.value_or(run.stack.tensor_parallel.sp_gather_again));
-  const AttentionKind attention = plan.attention.value_or(run.stack.default_attention);
-  put(w, "attention", kAttentionNames[static_cast<std::size_t>(attention)]);
-  put(w, "grad_dtype", name(accumulation_dtype(plan, run.stack)));
-  put(w, "reduce_dtype", name(reduction_dtype(plan, run.stack)));
-  put(w, "overlap_grad_reduce", plan.overlap_grad_reduce.value_or(run.stack.data_parallel.overlap));
-  put(w, "overlap_param_gather",
-      plan.overlap_param_gather.value_or(run.stack.data_parallel.overlap_param_gather));
-  put(w, "partition_activations", plan.partition_activations.value_or(false));
+  put(w, "master_weights", choices.master_weights);
+  put(w, "sp_gather_again", choices.sp_gather_again);
+  put(w, "attention", kAttentionNames[static_cast<std::size_t>(choices.attention)]);
+  put(w, "grad_dtype", name(choices.grad_dtype));
+  put(w, "reduce_dtype", name(choices.reduce_dtype));
+  put(w, "overlap_grad_reduce", choices.overlap_grad_reduce);
+  put(w, "overlap_param_gather", choices.overlap_param_gather);
+  put(w, "partition_activations", choices.partition_activations);
   w.key("layers_per_stage");
   if (plan.layers_per_stage.empty()) {
     w.null();

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "job/parse_run.h"
 #include "report/megatron_flags.h"
 #include "spec/catalog.h"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "job/run_check.h"
 
 namespace foretrain {
 namespace {

@@ -87,12 +87,6 @@ Result<Node> plan_map(std::string_view text) {
 
 }  // namespace
 
-ScheduleKind Plan::effective_schedule() const {
-  if (pp == 1) return ScheduleKind::k1f1b;
-  if (schedule == ScheduleKind::k1f1b && vpp > 1) return ScheduleKind::kInterleaved;
-  return schedule == ScheduleKind::kInterleaved && vpp == 1 ? ScheduleKind::k1f1b : schedule;
-}
-
 Result<Plan> parse_plan(const Node& node, Plan start) {
   TRY(only_fields(node, "a plan",
                   {"tp",

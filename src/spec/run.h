@@ -1,14 +1,15 @@
-// A run: a model, a cluster, a plan and a stack together with the batch, checked once. RUN.yaml holds
-//   model, cluster, gpus, seq, global_batch, stack, profile, plan: {...}
+// A run: a model, a cluster, a plan and a stack together with the batch. job/parse_run.h reads one,
+// job/run_check.h checks it.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "spec/catalog.h"
+#include "spec/cluster.h"
+#include "spec/model.h"
 #include "spec/plan.h"
+#include "spec/stack.h"
 
 namespace foretrain {
 
@@ -26,31 +27,5 @@ struct Run {
   std::int64_t micro_batches() const { return global_batch / (plan.dp * plan.micro_batch); }
   bool operator==(const Run&) const = default;
 };
-
-// What the command line adds to or overrides in a run file; empty or 0: not given.
-struct RunOptions {
-  std::string model;
-  std::string cluster;
-  std::string stack;
-  std::string plan;
-  std::string profile;
-  std::int64_t gpus = 0;
-  std::int64_t seq = 0;
-  std::int64_t global_batch = 0;
-};
-
-// Reads a run (node may be null: the options alone), fills in what follows from the rest (dp, seq) and checks
-// it with check_run.
-Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog& catalog);
-
-// What a plan asks for that the program does not model yet, in few words ("cp > 1", "precision fp8").
-std::optional<std::string> not_modelled(const Plan& plan);
-
-// Whether selective recomputation runs anything again; where not, it is the same as none.
-bool repeats_selectively(const Model& model, const Stack& stack, const Plan& plan);
-
-// Every rule that binds model, plan and cluster together: divisibility, sizes, features not modelled yet.
-// Derives plan.dp where it is 0, and adds to `assumed` what the run rests on without saying so.
-Result<void> check_run(Run& run);
 
 }  // namespace foretrain

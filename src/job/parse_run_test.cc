@@ -1,10 +1,11 @@
-#include "spec/run.h"
+#include "job/parse_run.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <string>
 
+#include "job/run_check.h"
 #include "spec/testing.h"
 
 using namespace foretrain;

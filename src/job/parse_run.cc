@@ -1,8 +1,9 @@
-#include "spec/run.h"
+#include "job/parse_run.h"
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "job/run_check.h"
 #include "spec/fields.h"
 
 namespace foretrain {
