@@ -13,11 +13,11 @@
 #include "base/check.h"
 #include "cost/profile_store.h"
 #include "fit/profile_fit.h"
+#include "job/parse_run.h"
 #include "predict/evaluator.h"
 #include "search/engine.h"
 #include "spec/catalog.h"
 #include "spec/plan_text.h"
-#include "spec/run_text.h"
 
 // Valgrind finds it by this name, so it stays a function of its own, with something to do after the work.
 extern "C" [[gnu::noinline]] void counted(const std::function<void()>& work) {

@@ -5,10 +5,11 @@
 #include <memory>
 
 #include "base/check.h"
+#include "job/parse_run.h"
+#include "job/run_check.h"
 #include "predict/evaluator.h"
 #include "spec/catalog.h"
 #include "spec/plan_text.h"
-#include "spec/run_text.h"
 
 namespace foretrain {
 namespace {

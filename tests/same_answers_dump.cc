@@ -8,10 +8,10 @@
 #include "base/file.h"
 #include "base/yaml.h"
 #include "cost/profile_store.h"
+#include "job/parse_run.h"
 #include "predict/evaluator.h"
 #include "spec/catalog.h"
 #include "spec/plan_text.h"
-#include "spec/run_text.h"
 
 namespace foretrain {
 namespace {

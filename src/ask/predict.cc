@@ -9,9 +9,9 @@
 #include "base/field.h"
 #include "base/text.h"
 #include "base/yaml.h"
+#include "job/parse_run.h"
 #include "report/compare_report.h"
 #include "spec/run.h"
-#include "spec/run_text.h"
 
 namespace foretrain {
 namespace {
@@ -52,7 +52,7 @@ Result<Run> run_of(const PredictRequest& request, const Source* source, const Ca
 
 // The step's events, where a view of them was asked for and they are not too many.
 Result<bool> wants_events(const PredictRequest& request, const Run& run) {
-  const std::int64_t events = events_of(run.plan, run.global_batch);
+  const std::int64_t events = events_of(job_of(run));
   for (const auto& [field, asked] :
        {std::pair{"trace", request.trace}, {"html", request.html}, {"chart", request.chart}})
     if (asked && events > kMostTracedEvents)

@@ -11,6 +11,7 @@
 #include "base/field.h"
 #include "base/nearest.h"
 #include "base/text.h"
+#include "job/run_check.h"
 
 namespace foretrain {
 namespace {

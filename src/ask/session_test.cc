@@ -1,4 +1,5 @@
 #include "ask/session.h"
+#include "job/parse_run.h"
 
 #include <doctest/doctest.h>
 

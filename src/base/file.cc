@@ -10,18 +10,18 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/removal.h"
+#include "base/file.h"
 #include "base/text.h"
 
 namespace foretrain {
-namespace {
 
-// "cannot open: no such file or directory", at the file.
-tl::unexpected<Error> failed(std::string_view what, const std::string& path, int error_number) {
+tl::unexpected<Error> cannot(std::string_view what, const std::string& path, int error_number) {
   std::string reason = std::generic_category().message(error_number);
   if (!reason.empty() && reason[0] >= 'A' && reason[0] <= 'Z') reason[0] = static_cast<char>(reason[0] + 32);
   return fail("cannot " + std::string(what) + ": " + reason, Position{path});
 }
+
+namespace {
 
 class Descriptor {
  public:
@@ -56,7 +56,7 @@ Result<void> write_all(int descriptor, std::string_view content, const std::stri
   while (!content.empty()) {
     const ssize_t written = ::write(descriptor, content.data(), content.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return failed("write", path, errno);
+    if (written < 0) return cannot("write", path, errno);
     content.remove_prefix(static_cast<std::size_t>(written));
   }
   return {};
@@ -64,25 +64,33 @@ Result<void> write_all(int descriptor, std::string_view content, const std::stri
 
 Result<void> write_and_rename(const std::string& partial, const std::string& path, std::string_view content) {
   Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
-  if (file.number() < 0) return failed("write", path, errno);
+  if (file.number() < 0) return cannot("write", path, errno);
   const Removal removal(partial);
   TRY(write_all(file.number(), content, path));
-  if (!file.close()) return failed("write", path, errno);
-  if (std::rename(partial.c_str(), path.c_str()) != 0) return failed("write", path, errno);
+  if (!file.close()) return cannot("write", path, errno);
+  if (std::rename(partial.c_str(), path.c_str()) != 0) return cannot("write", path, errno);
   return {};
 }
 
 }  // namespace
+
+Removal::~Removal() {
+  if (::unlink(path_.c_str()) == 0 || errno == ENOENT) return;
+  try {
+    std::filesystem::remove_all(path_);
+  } catch (const std::exception&) {  // no memory even for that
+  }
+}
 
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
   TRY(expect_path(path));
   // Looked at before it is opened, for opening a device can have effects; and again once it is open, for it
   // may have been replaced in between. O_NONBLOCK keeps a pipe without a writer from holding us up.
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return failed("open", path, errno);
+  if (::stat(path.c_str(), &status) != 0) return cannot("open", path, errno);
   TRY(expect_regular(status, path));
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (file.number() < 0 || ::fstat(file.number(), &status) != 0) return failed("open", path, errno);
+  if (file.number() < 0 || ::fstat(file.number(), &status) != 0) return cannot("open", path, errno);
   TRY(expect_regular(status, path));
 
   // The size is a hint only (files in /proc say 0, and a file can grow): what counts is what is read.
@@ -93,7 +101,7 @@ Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
   while (size <= max_bytes && content.size() <= max_bytes) {
     const ssize_t got = ::read(file.number(), buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return failed("read", path, errno);
+    if (got < 0) return cannot("read", path, errno);
     if (got == 0) return content;
     content.append(buffer, static_cast<std::size_t>(got));
   }
@@ -118,23 +126,25 @@ Result<void> check_writable(const std::string& path) {
   const std::string folder = parent.empty() ? "." : parent;
   if (!is_folder(folder))
     return fail("found no folder " + foretrain::quoted(folder) + " to write into", Position{path});
-  if (::access(folder.c_str(), W_OK) != 0) return failed("write", path, errno);
+  if (::access(folder.c_str(), W_OK) != 0) return cannot("write", path, errno);
   return {};
 }
 
 Result<void> write_folder(const std::string& folder, const std::vector<OutputFile>& files) {
   const auto write_into = [&](const std::string& place) -> Result<void> {
-    for (const OutputFile& file : files) TRY(write_file(place + "/" + file.name, file.content));
+    for (const OutputFile& file : files)
+      if (auto written = write_file(place + "/" + file.name, file.content); !written)
+        return fail(written.error().message, Position{folder + "/" + file.name});
     return {};
   };
   if (is_folder(folder)) return write_into(folder);
   const std::string partial = folder + ".partial." + std::to_string(::getpid());
   std::error_code error;
-  if (!std::filesystem::create_directory(partial, error)) return failed("write", folder, error.value());
+  if (!std::filesystem::create_directory(partial, error)) return cannot("write", folder, error.value());
   const Removal removal(partial);
   TRY(write_into(partial));
   std::filesystem::rename(partial, folder, error);
-  if (error) return failed("write", folder, error.value());
+  if (error) return cannot("write", folder, error.value());
   return {};
 }
 
@@ -172,7 +182,7 @@ Result<std::vector<std::string>> names_in(const std::string& path, const Wanted&
     std::string name = entry->path().filename().string();
     if (wanted(*entry, name)) names.push_back(std::move(name));
   }
-  if (error) return failed("list the folder", path, error.value());
+  if (error) return cannot("list the folder", path, error.value());
   std::sort(names.begin(), names.end());
   return names;
 }

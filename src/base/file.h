@@ -36,6 +36,23 @@ bool same_file(const std::string& a, const std::string& b);
 
 bool exists(const std::string& path);  // as a file, a folder, or a link that may lead nowhere
 
+// The error of a system call at a file: cannot("open", "a.yaml", ENOENT) is "a.yaml: error: cannot open: no
+// such file or directory".
+tl::unexpected<Error> cannot(std::string_view what, const std::string& path, int error_number);
+
+// Removes a temporary file or folder at the end of its scope, also where memory runs out on the way there.
+// One that was renamed by then is no longer there, and stays. The path has to outlive it.
+class Removal {
+ public:
+  explicit Removal(const std::string& path) : path_(path) {}
+  Removal(const Removal&) = delete;
+  Removal& operator=(const Removal&) = delete;
+  ~Removal();
+
+ private:
+  const std::string& path_;
+};
+
 bool is_folder(const std::string& path);
 bool is_file(const std::string& path);
 

@@ -8,7 +8,6 @@
 #include <system_error>
 
 #include "base/file.h"
-#include "base/removal.h"
 
 namespace foretrain {
 namespace {
@@ -62,7 +61,7 @@ Result<void> replace_folder(const std::string& given, const std::vector<OutputFi
   const std::string made = folder + ".partial." + std::to_string(::getpid());
   const auto failed = [&](const std::error_code& why) -> Result<void> {
     if (!why) return {};
-    return fail("cannot write: " + why.message(), Position{folder});
+    return cannot("write", folder, why.value());
   };
   if (error) return failed(error);
   if (!fs::create_directory(made, error)) return failed(error);
@@ -71,7 +70,8 @@ Result<void> replace_folder(const std::string& given, const std::vector<OutputFi
   for (const OutputFile& file : files) {
     fs::create_directories(fs::path(made + "/" + file.name).parent_path(), error);
     TRY(failed(error));
-    TRY(write_file(made + "/" + file.name, file.content));
+    if (auto written = write_file(made + "/" + file.name, file.content); !written)
+      return fail(written.error().message, Position{folder});
   }
   return failed(put_in_place(made, folder));
 }

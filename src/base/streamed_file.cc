@@ -3,20 +3,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "base/file.h"
-#include "base/text.h"
 
 namespace foretrain {
-namespace {
-
-tl::unexpected<Error> cannot_write(const std::string& path, int error) {
-  return fail("cannot write " + quoted(path) + ": " + std::strerror(error));
-}
-
-}  // namespace
 
 StreamedFile::StreamedFile(std::string path, std::string beside, std::FILE* file)
     : path_(std::move(path)), beside_(std::move(beside)), file_(file) {}
@@ -38,7 +29,7 @@ Result<StreamedFile> StreamedFile::open(const std::string& path) {
   const std::string beside = path + ".partial." + std::to_string(::getpid());
   StreamedFile opened(path, beside, nullptr);  // first, so that the file has an owner from its beginning
   opened.file_ = std::fopen(beside.c_str(), "wxe");
-  if (opened.file_ == nullptr) return cannot_write(path, errno);
+  if (opened.file_ == nullptr) return cannot("write", path, errno);
   return opened;
 }
 
@@ -52,7 +43,7 @@ Result<void> StreamedFile::commit() {
   if (error_ == 0 && std::rename(beside_.c_str(), path_.c_str()) != 0) error_ = errno;
   if (error_ == 0) return {};
   ::unlink(beside_.c_str());
-  return cannot_write(path_, error_);
+  return cannot("write", path_, error_);
 }
 
 }  // namespace foretrain

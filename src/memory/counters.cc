@@ -4,13 +4,13 @@
 
 namespace foretrain {
 
-std::int64_t communicators(const Plan& plan) {
-  const std::int64_t gpus = plan.tp * plan.pp * plan.dp * plan.cp;
-  return (plan.tp > 1 ? 1 : 0) + (plan.dp * plan.cp > 1 ? 1 : 0) + (plan.pp > 1 ? 1 : 0) + (gpus > 1 ? 1 : 0);
+std::int64_t communicators(const Mesh& mesh) {
+  return (mesh.tp > 1 ? 1 : 0) + (mesh.data_ranks() > 1 ? 1 : 0) + (mesh.pp > 1 ? 1 : 0) +
+         (mesh.gpus() > 1 ? 1 : 0);
 }
 
-Bytes outside_torch(const Plan& plan) {
-  return gib(kContextGib + kCommunicatorGib * static_cast<double>(communicators(plan)));
+Bytes outside_torch(const Mesh& mesh) {
+  return gib(kContextGib + kCommunicatorGib * static_cast<double>(communicators(mesh)));
 }
 
 MemoryCounters memory_counters(const StateBytes& states, const PassesPeak& passes, Bytes largest_gradient,

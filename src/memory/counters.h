@@ -40,8 +40,8 @@ struct MemoryCounters {
 };
 
 // Communicators of a rank: tensor, data, pipeline neighbours, and the whole model's.
-std::int64_t communicators(const Plan& plan);
-Bytes outside_torch(const Plan& plan);  // context and communicators
+std::int64_t communicators(const Mesh& mesh);
+Bytes outside_torch(const Mesh& mesh);  // context and communicators
 
 // A stack that frees gradients after each step has none of them when its only backward begins.
 MemoryCounters memory_counters(const StateBytes& states, const PassesPeak& passes, Bytes largest_gradient,

@@ -56,13 +56,11 @@ TEST_CASE("Reserved adds what no cached block can serve; what must fit does not"
 }
 
 TEST_CASE("nvidia-smi counts context and communicators too") {
-  Plan plan;
-  plan.dp = 1;
-  CHECK(communicators(plan) == 0);
-  CHECK(outside_torch(plan) == gib(kContextGib));
-  plan.tp = plan.pp = plan.dp = 2;
-  CHECK(communicators(plan) == 4);
-  CHECK(outside_torch(plan).value == doctest::Approx(gib(kContextGib + 4 * kCommunicatorGib).value));
+  CHECK(communicators(Mesh{}) == 0);
+  CHECK(outside_torch(Mesh{}) == gib(kContextGib));
+  const Mesh mesh{.tp = 2, .dp = 2, .pp = 2};
+  CHECK(communicators(mesh) == 4);
+  CHECK(outside_torch(mesh).value == doctest::Approx(gib(kContextGib + 4 * kCommunicatorGib).value));
   const MemoryCounters c = counted({.weights = Bytes(1)}, Bytes(10), Stack{});
   CHECK(c.total.value == doctest::Approx(c.reserved.value + 7));
 }

@@ -6,6 +6,7 @@
 #include "operators/product.h"
 #include "spec/catalog.h"
 #include "spec/plan_text.h"
+#include "workload/testing.h"
 
 using namespace foretrain;
 
@@ -40,7 +41,7 @@ TEST_CASE("What a forward holds is what its tasks declare; recomputation moves i
   const auto bytes_with = [&](Recompute recompute) {
     plan.recompute = recompute;
     return pass_bytes(
-        build_chunk(model, megatron, choices_of(model, plan, megatron, 2048, true), Chunk{4, false, false}));
+        build_chunk(model, megatron, shape_of(model, plan, megatron, 2048, true), Chunk{4, false, false}));
   };
   const PassBytes none = bytes_with(Recompute::kNone);
   const PassBytes full = bytes_with(Recompute::kFull);
@@ -84,7 +85,7 @@ TEST_CASE("Some layers of a chunk can be recomputed: the others hold everything"
   const auto held = [&](std::string_view text) {
     const Plan plan = parse_plan(text).value();
     return pass_bytes(
-               build_chunk(model, megatron, choices_of(model, plan, megatron, 2048, true), {4, false, false}))
+               build_chunk(model, megatron, shape_of(model, plan, megatron, 2048, true), {4, false, false}))
         .held.value;
   };
   const double none = held("recompute=none"), full = held("recompute=full");
@@ -100,7 +101,7 @@ TEST_CASE("What is held is told by operator, and sums to all of it") {
   model.vocab = 51200;
   const Stack megatron = stack("megatron");
   const PassBytes bytes = pass_bytes(
-      build_chunk(model, megatron, choices_of(model, Plan{}, megatron, 2048, true), {4, true, true}));
+      build_chunk(model, megatron, shape_of(model, Plan{}, megatron, 2048, true), {4, true, true}));
   double sum = 0;
   for (const Bytes saved : bytes.saved) sum += saved.value;
   CHECK(sum == doctest::Approx(bytes.held.value));
@@ -117,7 +118,7 @@ TEST_CASE("A block that is run again and the loss are not there at once") {
   Plan plan;
   plan.recompute = Recompute::kFull;
   const auto extra_of = [&](Chunk chunk) {
-    return pass_bytes(build_chunk(model, hf, choices_of(model, plan, hf, 2048, false), chunk)).backward_extra;
+    return pass_bytes(build_chunk(model, hf, shape_of(model, plan, hf, 2048, false), chunk)).backward_extra;
   };
   // Two fp32 tensors of logits are more than all that a block keeps.
   CHECK(extra_of({4, false, true}) == Bytes(8.0 * 2048 * 51200));

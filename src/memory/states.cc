@@ -12,57 +12,45 @@ constexpr double kIterates = 3;
 
 }  // namespace
 
-StateChoices state_choices(const Plan& plan, const Stack& stack) {
-  return {.precision = plan.precision,
-          .grad_dtype = accumulation_dtype(plan, stack),
-          .optimizer = plan.optimizer,
-          .master_weights = plan.master_weights.value_or(stack.states.master_weights),
-          .zero = plan.zero,
-          .shards = plan.shards(),
-          .replicated = plan.dp * plan.cp > 1};
-}
-
-bool keeps_master(const StateChoices& choices, const Stack& stack) {
-  return choices.master_weights && choices.precision != Dtype::kFp32 && !stack.states.fp32_weights;
-}
-
-StateBytes state_bytes(const ParameterShare& share, const Stack& stack, const StateChoices& c) {
+StateBytes state_bytes(const ParameterShare& share, const Stack& stack, const Job& job) {
+  const Choices& c = job.choices;
+  const int zero = c.sharding.zero;
+  const std::int64_t shards = c.sharding.shards;
   const double n = static_cast<double>(share.elements);
   const auto divided_from = [&](int level, double bytes) {
-    return Bytes(c.zero >= level ? bytes / static_cast<double>(c.shards) : bytes);
+    return Bytes(zero >= level ? bytes / static_cast<double>(shards) : bytes);
   };
-  const bool has_master = keeps_master(c, stack);
   // Two moments an element; of the blocks' matrices Muon keeps one.
-  const double moment = moment_bytes(moment_width(c.optimizer, stack));
+  const double moment = moment_bytes(c.moment_width);
   double moments = 2 * n * moment;
   if (c.optimizer == OptimizerKind::kMuon) moments -= static_cast<double>(share.matrix_elements) * moment;
 
   StateBytes states;
   if (stack.states.fp32_weights) {
     // The copies for use are units of the passes under ZeRO 3, and there from forward to backward below it.
-    const bool gathered = c.zero == 2 && stack.data_parallel.zero2_gather == Zero2Gather::kForward;
+    const bool gathered = zero == 2 && stack.data_parallel.zero2_gather == Zero2Gather::kForward;
     states.weights = divided_from(gathered ? 2 : 3, n * 4);
-    if (c.zero < 3 && c.precision != Dtype::kFp32) states.weights += Bytes(n * bytes_of(c.precision));
+    if (zero < 3 && c.precision != Dtype::kFp32) states.weights += Bytes(n * bytes_of(c.precision));
   } else {
     states.weights = divided_from(3, n * bytes_of(c.precision));
   }
   states.gradients = divided_from(2, n * bytes_of(c.grad_dtype));
-  states.optimizer = divided_from(1, n * (has_master ? 4 : 0) + moments);
-  if (stack.data_parallel.bucket_buffers && c.zero == 0 && c.replicated)
+  states.optimizer = divided_from(1, n * (c.keeps_master ? 4 : 0) + moments);
+  if (stack.data_parallel.bucket_buffers && zero == 0 && job.mesh.data_ranks() > 1)
     states.buffers = Bytes(n * bytes_of(c.precision));
 
-  const bool casts = has_master && bytes_of(c.grad_dtype) < 4 &&
+  const bool casts = c.keeps_master && bytes_of(c.grad_dtype) < 4 &&
                      std::any_of(stack.parts.optimizer.begin(), stack.parts.optimizer.end(),
                                  [](const PartOperator& op) { return op.kind == OperatorKind::kCastGrads; });
   if (casts) states.step_copy = divided_from(1, n * 4);
   if (c.optimizer == OptimizerKind::kMuon && share.matrix_elements > 0)
     states.step_copy += Bytes(kIterates * bytes_of(Dtype::kBf16) * static_cast<double>(share.largest_matrix));
 
-  if (c.zero == 1 && c.shards > 1 && stack.data_parallel.gather_copies > 0) {
+  if (zero == 1 && shards > 1 && stack.data_parallel.gather_copies > 0) {
     const Bytes weights(n * bytes_of(c.precision));
     states.gather_copies = weights * static_cast<double>(stack.data_parallel.gather_copies);
     states.gather_block = weights;
-    if (stack.data_parallel.gather_copies > 1) states.gather_pieces = weights / static_cast<double>(c.shards);
+    if (stack.data_parallel.gather_copies > 1) states.gather_pieces = weights / static_cast<double>(shards);
   }
   return states;
 }

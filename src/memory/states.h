@@ -16,7 +16,7 @@
 // 1 puts the updated weights together in.
 #pragma once
 
-#include "spec/stack.h"
+#include "job/job.h"
 #include "workload/workload.h"
 
 namespace foretrain {
@@ -37,18 +37,6 @@ struct StateBytes {
   bool operator==(const StateBytes&) const = default;
 };
 
-struct StateChoices {
-  Dtype precision = Dtype::kBf16;
-  Dtype grad_dtype = Dtype::kFp32;
-  OptimizerKind optimizer = OptimizerKind::kAdamw;
-  bool master_weights = true;
-  int zero = 0;
-  std::int64_t shards = 1;
-  bool replicated = false;  // several ranks hold the same weights
-};
-StateChoices state_choices(const Plan& plan, const Stack& stack);
-bool keeps_master(const StateChoices& choices, const Stack& stack);  // an fp32 copy beside the weights
-
-StateBytes state_bytes(const ParameterShare& share, const Stack& stack, const StateChoices& choices);
+StateBytes state_bytes(const ParameterShare& share, const Stack& stack, const Job& job);
 
 }  // namespace foretrain

@@ -22,8 +22,8 @@ StateBytes states(std::string_view name, std::string_view plan_text, std::int64_
   auto plan = parse_plan(plan_text);
   REQUIRE_MESSAGE(plan, (plan ? "" : plan.error().text()));
   plan->dp = dp;
-  const Stack s = stack(name);
-  return state_bytes(kShare, s, state_choices(*plan, s));
+  const Setting setting{{}, {}, stack(name), 2048};
+  return state_bytes(kShare, setting.stack, job_of(setting, *plan, dp));
 }
 
 }  // namespace

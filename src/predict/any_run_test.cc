@@ -86,7 +86,7 @@ void draw_plan(Run& run, std::int64_t fewest, Draw draw) {
   run.gpus = plan.tp * plan.pp * plan.dp;
   run.global_batch = plan.dp * plan.micro_batch * *rc::gen::inRange<std::int64_t>(fewest, 24);
   // Schedules that ask for more micro-batches, or for a multiple, get them.
-  if (refusal(plan.effective_schedule(), plan.pp, plan.vpp, run.micro_batches()))
+  if (refusal(pipeline_of(plan).schedule, plan.pp, plan.vpp, run.micro_batches()))
     run.global_batch = plan.dp * plan.micro_batch * 2 * plan.pp * *rc::gen::inRange<std::int64_t>(1, 4);
 }
 

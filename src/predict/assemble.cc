@@ -100,11 +100,10 @@ Flops model_flops(const Evaluation& e) {
 
 }  // namespace
 
-Prediction assemble(const Setting& setting, const PowerModel* power, const Evaluation& e,
-                    std::int64_t global_batch) {
+Prediction assemble(const Setting& setting, const PowerModel* power, const Evaluation& e) {
   const Cluster& cluster = setting.cluster;
-  const Plan& plan = *e.plan;
-  const double gpus = static_cast<double>(plan.tp * plan.pp * plan.dp * plan.cp);
+  const Job& job = e.job;
+  const double gpus = static_cast<double>(job.mesh.gpus());
 
   Prediction p;
   p.step = {e.step.value, e.spread, Origin::kAnalytic};
@@ -113,10 +112,10 @@ Prediction assemble(const Setting& setting, const PowerModel* power, const Evalu
   if (cluster.jitter) {
     const auto nodes = (static_cast<std::int64_t>(gpus) + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
     Timeline drawn;  // ours still holds the undisturbed step
-    p.jitter = drawn_steps(e.pipeline, e.step, *cluster.jitter, nodes, plan.tp * plan.cp * plan.dp, drawn);
+    p.jitter = drawn_steps(e.pipeline, e.step, *cluster.jitter, nodes, job.mesh.stage_ranks(), drawn);
     p.typical = p.jitter->median;
   }
-  p.tokens_per_s_per_gpu = static_cast<double>(global_batch * setting.seq) / (e.step.value * gpus);
+  p.tokens_per_s_per_gpu = static_cast<double>(job.global_batch * job.seq) / (e.step.value * gpus);
   p.params = parameters(setting.model);
   p.usable = cluster.gpu.usable;
   const MemoryCounters& worst = e.stages[e.worst_stage].memory;
@@ -130,8 +129,8 @@ Prediction assemble(const Setting& setting, const PowerModel* power, const Evalu
   p.busiest_stage = static_cast<std::int64_t>(e.busiest);
   add_breakdown(e, p);
   for (std::size_t r = 0; r < e.stages.size(); ++r) p.stages.push_back(stage_prediction(e, r, power));
-  p.mfu = model_flops(e).value * static_cast<double>(plan.tp * plan.dp * plan.cp) /
-          (e.step.value * gpus * cluster.gpu.rate(plan.precision).value);
+  p.mfu = model_flops(e).value * static_cast<double>(job.mesh.stage_ranks()) /
+          (e.step.value * gpus * cluster.gpu.rate(job.choices.precision).value);
   return p;
 }
 

@@ -11,7 +11,6 @@
 namespace foretrain {
 
 // Of a step that has been simulated; power as the costs know it, or null.
-Prediction assemble(const Setting& setting, const PowerModel* power, const Evaluation& e,
-                    std::int64_t global_batch);
+Prediction assemble(const Setting& setting, const PowerModel* power, const Evaluation& e);
 
 }  // namespace foretrain

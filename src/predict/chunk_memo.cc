@@ -36,26 +36,24 @@ void stretch(Segment& segment, Seconds least) {
 
 }  // namespace
 
-ShapeKey shape_key(const Setting& setting, const Plan& plan, const Network& network,
-                   std::int64_t micro_batches) {
-  const ScheduleKind schedule = plan.effective_schedule();
+ShapeKey shape_key(const Setting& setting, const Job& job, const Network& network) {
   ShapeKey key;
-  key.choices = choices_of(setting.model, plan, setting.stack, setting.seq, micro_batches > 1);
-  if (plan.pp > 1 && network.placed(GroupKind::kPipeline).crosses_nodes())
-    key.choices.calls_beside_messages = setting.stack.host.calls_beside_messages * plan.tp;
+  key.passes = pass_shape(job);
+  if (job.mesh.pp > 1 && network.placed(GroupKind::kPipeline).crosses_nodes())
+    key.passes.calls_beside_messages = setting.stack.host.calls_beside_messages * job.mesh.tp;
   key.tensor = network.placed(GroupKind::kTensor);
-  if (key.choices.units.scatters) {
+  if (key.passes.units.scatters) {
     key.shard = network.placed(GroupKind::kShard);
     key.replica = network.placed(GroupKind::kReplica);
   }
-  key.drained = plan.pp > 1 && setting.stack.pipeline.blocking;
-  key.ends_together = plan.pp == 1 || lies_in_v(schedule);
-  key.split = splits_backward(schedule);
+  key.drained = job.mesh.pp > 1 && setting.stack.pipeline.blocking;
+  key.ends_together = job.pipeline.ends_together();
+  key.split = splits_backward(job.pipeline.schedule);
   return key;
 }
 
 std::size_t ChunkMemo::ShapeKeyHash::operator()(const ShapeKey& key) const noexcept {
-  const Choices& c = key.choices;
+  const PassShape& c = key.passes;
   std::uint64_t h =
       static_cast<std::uint64_t>(c.recompute) | static_cast<std::uint64_t>(c.attention) << 8 |
       static_cast<std::uint64_t>(c.precision) << 16 | static_cast<std::uint64_t>(c.sp) << 24 |
@@ -109,22 +107,22 @@ ChunkCost& ChunkMemo::bytes(const Chunk& chunk) {
   cost = std::make_unique<ChunkCost>();
   ++chunk_count_;
   cost->chunk = chunk;
-  cost->bytes = pass_bytes(build_chunk(setting_.model, setting_.stack, key.choices, chunk));
-  cost->share = parameter_share(setting_.model, setting_.stack, key.choices.tp, chunk, key.ends_together);
+  cost->bytes = pass_bytes(build_chunk(setting_.model, setting_.stack, key.passes, chunk));
+  cost->share = parameter_share(setting_.model, setting_.stack, key.passes.tp, chunk, key.ends_together);
   return *cost;
 }
 
 void ChunkMemo::lay_out(ChunkCost& cost, const Network& network) {
   if (cost.laid_out) return;
   const ShapeKey& key = shape_->first;
-  const ChunkWork work = build_chunk(setting_.model, setting_.stack, key.choices, cost.chunk);
+  const ChunkWork work = build_chunk(setting_.model, setting_.stack, key.passes, cost.chunk);
   const auto lay = [&](const Pass& pass, Seconds lead) {
     return foretrain::lay_out(pass, costs_, network, setting_.cluster.host_launch, lead);
   };
   cost.forward = lay(work.forward, Seconds(0));
   cost.backward = lay(work.backward, key.drained ? Seconds(0) : cost.forward.lead);
   if (!key.drained &&
-      key.choices.accumulates) {  // a micro-batch in the middle of a step: the lead has settled
+      key.passes.accumulates) {  // a micro-batch in the middle of a step: the lead has settled
     cost.forward = lay(work.forward, cost.backward.lead);
     cost.backward = lay(work.backward, cost.forward.lead);
   }
@@ -133,7 +131,7 @@ void ChunkMemo::lay_out(ChunkCost& cost, const Network& network) {
     cost.weight = lay(only(work.backward, Direction::kWeight), key.drained ? Seconds(0) : cost.input.lead);
   }
   // Copies to and from the host run beside the passes, which last at least as long.
-  if (key.choices.offload)
+  if (key.passes.offload)
     for (Segment* segment : {&cost.forward, &cost.backward, &cost.input})
       stretch(*segment, cost.bytes.offloaded / setting_.cluster.gpu.host);
   cost.model_flops = model_flops(work);

@@ -8,18 +8,17 @@
 #include <vector>
 
 #include "cost/memo.h"
-#include "job/setting.h"
+#include "job/job.h"
 #include "memory/memory.h"
 #include "network/network.h"
 #include "segment/segment.h"
-#include "spec/plan.h"
 #include "workload/workload.h"
 
 namespace foretrain {
 
 // What chunks of a plan have in common; with a chunk's own layers and ends it decides its passes.
 struct ShapeKey {
-  Choices choices;
+  PassShape passes;
   PlacedGroup tensor;
   PlacedGroup shard;  // where units gather and scatter inside passes
   PlacedGroup replica;
@@ -28,8 +27,7 @@ struct ShapeKey {
   bool split = false;         // the schedule runs halves of the backward
   bool operator==(const ShapeKey&) const = default;
 };
-ShapeKey shape_key(const Setting& setting, const Plan& plan, const Network& network,
-                   std::int64_t micro_batches);
+ShapeKey shape_key(const Setting& setting, const Job& job, const Network& network);
 
 struct ChunkCost {
   Chunk chunk;

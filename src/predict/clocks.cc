@@ -29,8 +29,8 @@ void settle_clocks(const Gpu& gpu, const PowerModel* power, Evaluation& e) {
   Seconds slowest;
   for (std::size_t r = 0; r < e.stages.size(); ++r) slowest = std::max(slowest, passes_of(r));
   // To fill and drain the pipeline takes as long as one micro-batch's passes of a chunk on all other ranks.
-  const double filling =
-      static_cast<double>(e.stages.size() - 1) / static_cast<double>(e.placement.chunks * e.micro_batches);
+  const double filling = static_cast<double>(e.stages.size() - 1) /
+                         static_cast<double>(e.placement.chunks * e.job.micro_batches);
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
     StageParts& part = e.stages[r];
     if (does_as_the_rank_before(e, r)) {

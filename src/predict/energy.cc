@@ -28,8 +28,7 @@ double joules(const Gpu& gpu, const PowerModel* power, const Evaluation& e) {
     add_joules(AtClock(*e.stages[r].optimizer, e.stages[r].stretch), 1);
     sum += std::max(0.0, (e.step - busy).value) * waiting_w;
   }
-  const Plan& plan = *e.plan;
-  return sum * static_cast<double>(plan.tp * plan.cp * plan.dp);
+  return sum * static_cast<double>(e.job.mesh.stage_ranks());
 }
 
 }  // namespace foretrain

@@ -22,7 +22,6 @@ Segment pass_of(double seconds, double watts) {
 struct TwoRanks {
   ChunkCost cost;
   Segment optimizer = pass_of(1, 100);
-  Plan plan;
   Evaluation e;
 
   explicit TwoRanks(ScheduleKind schedule, std::int64_t micro_batches) {
@@ -30,10 +29,11 @@ struct TwoRanks {
     cost.backward = pass_of(3, 200);
     cost.input = pass_of(1, 300);
     cost.weight = pass_of(1, 300);
+    Plan plan;
     plan.pp = 2;
     plan.dp = plan.micro_batch = 1;
     plan.schedule = schedule;
-    e.start(plan, micro_batches);
+    e.start(job_of(Setting{}, plan, micro_batches));
     const auto nodes = static_cast<std::size_t>(e.placement.nodes());
     e.chunks.assign(nodes, {.cost = &cost});
     e.stages.assign(2, {});

@@ -2,11 +2,10 @@
 
 namespace foretrain {
 
-void Evaluation::start(const Plan& of, std::int64_t global_batch) {
-  plan = &of;
-  placement = {of.effective_schedule(), of.pp, of.chunks_per_stage()};
-  micro_batches = global_batch / (of.dp * of.micro_batch);
-  per_chunk = runs_both_ways(placement.kind) ? micro_batches / 2 : micro_batches;
+void Evaluation::start(const Job& of) {
+  job = of;
+  placement = {of.pipeline.schedule, of.pipeline.stages, of.pipeline.chunks_per_stage};
+  per_chunk = runs_both_ways(placement.kind) ? of.micro_batches / 2 : of.micro_batches;
   step = Seconds(0);
   spread = 0;
   busiest = worst_stage = 0;

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "job/job.h"
 #include "memory/counters.h"
 #include "memory/memory.h"
 #include "predict/chunk_memo.h"
 #include "predict/network_time.h"
 #include "segment/segment.h"
-#include "spec/plan.h"
 #include "timeline/timeline.h"
 
 namespace foretrain {
@@ -38,9 +38,8 @@ struct StageParts {    // of a rank: all its chunks
 };
 
 struct Evaluation {
-  const Plan* plan = nullptr;
+  Job job;
   Placement placement;
-  std::int64_t micro_batches = 0;
   std::int64_t per_chunk = 0;  // micro-batches through each chunk
   Seconds step;
   double spread = 0;
@@ -60,7 +59,7 @@ struct Evaluation {
   NetworkTime exchange;               // of the tied embedding's gradients
 
   // Of another plan; nothing is known of its step.
-  void start(const Plan& of, std::int64_t global_batch);
+  void start(const Job& of);
 
   std::size_t node(std::size_t rank, std::int64_t chunk) const {
     return static_cast<std::size_t>(placement.node(static_cast<std::int64_t>(rank), chunk));

@@ -25,8 +25,7 @@ Evaluator::Evaluator(Model model, Cluster cluster, Stack stack, std::int64_t seq
       memo_(setting_, costs ? std::move(costs) : std::make_shared<const AnalyticCost>(setting_.cluster)),
       splits_(setting_) {}
 
-const Network& Evaluator::network_of(const Plan& plan) {
-  const Mesh mesh = mesh_of(plan);
+const Network& Evaluator::network_of(const Mesh& mesh) {
   if (!network_ || !(mesh == network_mesh_)) {
     network_.emplace(setting_.cluster, mesh);
     network_mesh_ = mesh;
@@ -35,17 +34,19 @@ const Network& Evaluator::network_of(const Plan& plan) {
 }
 
 Bytes Evaluator::weigh(const Plan& plan, std::int64_t global_batch) {
-  place(setting_, plan, global_batch, splits_.of(plan), network_of(plan), memo_, current_);
+  const Job job = job_of(setting_, plan, global_batch);
+  place(setting_, job, splits_.of(job), network_of(job.mesh), memo_, current_);
   add_bytes(setting_, current_);
   return current_.stages[current_.worst_stage].memory.needed;
 }
 
 PlanFloor Evaluator::floor(const Plan& plan, std::int64_t global_batch) {
-  return plan_floor(setting_, plan, global_batch, network_of(plan), memo_);
+  const Job job = job_of(setting_, plan, global_batch);
+  return plan_floor(setting_, job, network_of(job.mesh), memo_);
 }
 
 void Evaluator::add_missing_times() {
-  if (!current_.has_times) add_times(setting_, network_of(*current_.plan), memo_, current_);
+  if (!current_.has_times) add_times(setting_, network_of(current_.job.mesh), memo_, current_);
 }
 
 Seconds Evaluator::at_least() {
@@ -90,7 +91,7 @@ Score Evaluator::score(const Plan& plan, std::int64_t global_batch) {
 
 Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch, StepTrace* trace) {
   evaluate(plan, global_batch);
-  Prediction prediction = assemble(setting_, memo_.power(), current_, global_batch);
+  Prediction prediction = assemble(setting_, memo_.power(), current_);
   if (trace != nullptr) record(setting_.stack, current_, *trace);
   return prediction;
 }

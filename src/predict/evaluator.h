@@ -13,7 +13,7 @@
 #include <memory>
 #include <optional>
 
-#include "job/setting.h"
+#include "job/job.h"
 #include "network/network.h"
 #include "predict/chunk_memo.h"
 #include "predict/evaluation.h"
@@ -21,7 +21,6 @@
 #include "predict/layer_splits.h"
 #include "predict/prediction.h"
 #include "predict/trace.h"
-#include "spec/run.h"
 
 namespace foretrain {
 
@@ -41,7 +40,7 @@ class Evaluator {
   Evaluator(const Evaluator&) = delete;  // the network in use refers to its own cluster
   Evaluator& operator=(const Evaluator&) = delete;
 
-  // The plan has been checked (check_run), so dp is set.
+  // The plan has been checked (job/run_check.h), so dp is set.
   Score score(const Plan& plan, std::int64_t global_batch);
   // The same prediction, whether or not `trace` is filled with what the step's events were.
   Prediction predict(const Plan& plan, std::int64_t global_batch, StepTrace* trace = nullptr);
@@ -55,7 +54,7 @@ class Evaluator {
   double joules();  // of a step, all GPUs together; after timed(), or of the bound after at_least()
 
  private:
-  const Network& network_of(const Plan& plan);
+  const Network& network_of(const Mesh& mesh);
   void add_missing_times();  // of the plan that was weighed
   void evaluate(const Plan& plan, std::int64_t global_batch);
 

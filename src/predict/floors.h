@@ -2,13 +2,10 @@
 // families of plans by it.
 #pragma once
 
-#include <cstdint>
-
 #include "base/units.h"
-#include "job/setting.h"
+#include "job/job.h"
 #include "network/network.h"
 #include "predict/chunk_memo.h"
-#include "spec/plan.h"
 
 namespace foretrain {
 
@@ -21,7 +18,6 @@ struct PlanFloor {
 };
 
 // Leaves another shape in use.
-PlanFloor plan_floor(const Setting& setting, const Plan& plan, std::int64_t global_batch,
-                     const Network& network, ChunkMemo& memo);
+PlanFloor plan_floor(const Setting& setting, const Job& job, const Network& network, ChunkMemo& memo);
 
 }  // namespace foretrain

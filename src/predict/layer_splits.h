@@ -1,13 +1,13 @@
-// How many layers each chunk of a plan has: as the plan says, or as the stack deals them, remembered by the
+// How many layers each chunk of a job has: as its plan says, or as the stack deals them, remembered by the
 // number of chunks.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
-#include "job/setting.h"
-#include "spec/plan.h"
+#include "job/job.h"
 
 namespace foretrain {
 
@@ -15,7 +15,7 @@ class LayerSplits {
  public:
   explicit LayerSplits(const Setting& setting) : setting_(setting) {}  // which must outlive it
   // Of each chunk of the model, in its order; until the next call.
-  const std::vector<std::int64_t>& of(const Plan& plan);
+  std::span<const std::int64_t> of(const Job& job);
 
  private:
   const Setting& setting_;

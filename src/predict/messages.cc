@@ -5,18 +5,17 @@
 
 namespace foretrain {
 
-Messages::Messages(const Setting& setting, const Plan& plan, const Choices& choices,
-                   const Placement& placement, const Network& network)
+Messages::Messages(const Setting& setting, const Job& job, const Placement& placement, const Network& network)
     : placement_(placement), network_(network) {
   const Stack& stack = setting.stack;
-  const double activation =
-      static_cast<double>(plan.micro_batch * setting.seq * setting.model.hidden) * bytes_of(plan.precision);
-  const bool scattered = choices.sp || (stack.pipeline.scatter_gather && plan.tp > 1);
-  const Bytes message(activation / (scattered ? static_cast<double>(plan.tp) : 1.0));
-  const Bytes mask(stack.pipeline.sends_mask
-                       ? static_cast<double>(setting.seq * setting.seq) * bytes_of(plan.precision)
-                       : 0.0);
-  if (stack.pipeline.scatter_gather && !choices.sp && plan.tp > 1)
+  const std::int64_t tp = job.mesh.tp;
+  const bool sp = job.choices.sp;
+  const double element = bytes_of(job.choices.precision);
+  const double activation = static_cast<double>(job.micro_batch * job.seq * setting.model.hidden) * element;
+  const bool scattered = sp || (stack.pipeline.scatter_gather && tp > 1);
+  const Bytes message(activation / (scattered ? static_cast<double>(tp) : 1.0));
+  const Bytes mask(stack.pipeline.sends_mask ? static_cast<double>(job.seq * job.seq) * element : 0.0);
+  if (stack.pipeline.scatter_gather && !sp && tp > 1)
     gather_ = NetworkTime(network.cost({CollectiveKind::kAllGather, GroupKind::kTensor, Bytes(activation)}));
   down_.bytes = message + mask;
   up_.bytes = message;

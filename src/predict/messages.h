@@ -4,20 +4,17 @@
 #include <cstdint>
 #include <optional>
 
-#include "job/setting.h"
+#include "job/job.h"
 #include "network/network.h"
 #include "predict/network_time.h"
-#include "spec/plan.h"
 #include "timeline/schedule.h"
-#include "workload/workload.h"
 
 namespace foretrain {
 
-// Of one plan; asks the network once for each kind of boundary. Refers to what it is given.
+// Of one job; asks the network once for each kind of boundary. Refers to what it is given.
 class Messages {
  public:
-  Messages(const Setting& setting, const Plan& plan, const Choices& choices, const Placement& placement,
-           const Network& network);
+  Messages(const Setting& setting, const Job& job, const Placement& placement, const Network& network);
 
   // With the gather of what ranks of a tensor-parallel group got in parts. Inside a rank: nothing.
   NetworkTime down(std::int64_t node) { return send(node, node + 1, down_); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "job/run_check.h"
 #include "predict/uncertainty.h"
 
 namespace foretrain {
@@ -119,7 +120,7 @@ class Search {
     if (run.plan.shard > 0) run.plan.shard = 0;
     if (!check_run(run)) return;
     if (evaluator_.weigh(run.plan, run.global_batch) > most_that_fits(run.cluster.gpu.usable)) return;
-    passes_ += events_of(run.plan, run.global_batch) + kPassesAPlan;
+    passes_ += events_of(job_of(run)) + kPassesAPlan;
     if (passes_ > kMostPasses && found_.size() >= least_) return;  // a long step must not read as "none fits"
     const Score score = evaluator_.score(run.plan, run.global_batch);
     found_.push_back({run.plan, score, fit_probability(score.needed, run.cluster.gpu.usable)});

@@ -7,12 +7,13 @@
 
 namespace foretrain {
 
-void place(const Setting& setting, const Plan& plan, std::int64_t global_batch,
-           std::span<const std::int64_t> layers, const Network& network, ChunkMemo& memo, Evaluation& e) {
-  e.start(plan, global_batch);
+void place(const Setting& setting, const Job& job, std::span<const std::int64_t> layers,
+           const Network& network, ChunkMemo& memo, Evaluation& e) {
+  e.start(job);
   const Placement& placement = e.placement;
-  const auto nodes = static_cast<std::size_t>(placement.nodes()), ranks = static_cast<std::size_t>(plan.pp);
-  memo.use_shape(shape_key(setting, plan, network, e.micro_batches));
+  const auto nodes = static_cast<std::size_t>(placement.nodes()),
+             ranks = static_cast<std::size_t>(placement.ranks);
+  memo.use_shape(shape_key(setting, job, network));
 
   e.chunks.assign(nodes, ChunkParts{});
   e.loads.assign(nodes, ChunkLoad{});
@@ -29,7 +30,6 @@ void place(const Setting& setting, const Plan& plan, std::int64_t global_batch,
     load.backward_end = cost.bytes.backward_end;
   }
 
-  const StateChoices states = state_choices(plan, setting.stack);
   e.stages.assign(ranks, StageParts{});
   for (std::size_t r = 0; r < ranks; ++r) {
     StageParts& part = e.stages[r];
@@ -46,23 +46,22 @@ void place(const Setting& setting, const Plan& plan, std::int64_t global_batch,
     if (r > 0 && part.share == e.stages[r - 1].share)
       part.states = e.stages[r - 1].states;
     else
-      part.states = state_bytes(part.share, setting.stack, states);
+      part.states = state_bytes(part.share, setting.stack, job);
   }
 
   PipelineWork& pipeline = e.pipeline;
   pipeline.chunks = e.loads;
   pipeline.chunks_per_rank = placement.chunks;
-  pipeline.micro_batches = e.micro_batches;
+  pipeline.micro_batches = job.micro_batches;
   pipeline.schedule = placement.kind;
   pipeline.blocking_sends = setting.stack.pipeline.blocking;
   pipeline.blocking_receives = setting.stack.pipeline.serial;
-  pipeline.reduce_beside = plan.overlap_grad_reduce.value_or(setting.stack.data_parallel.overlap);
+  pipeline.reduce_beside = job.choices.overlap_grad_reduce;
 }
 
 void add_bytes(const Setting& setting, Evaluation& e) {
-  const Plan& plan = *e.plan;
   e.timeline.measure(e.pipeline);
-  const Bytes outside = outside_torch(plan);
+  const Bytes outside = outside_torch(e.job.mesh);
   const auto times = e.timeline.stages();
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
     StageParts& part = e.stages[r];
@@ -71,8 +70,8 @@ void add_bytes(const Setting& setting, Evaluation& e) {
       const auto n = e.node(r, c);
       passes.largest_block = std::max(passes.largest_block, e.chunks[n].cost->bytes.largest_block);
     }
-    const Bytes gradient(static_cast<double>(part.share.largest_tensor) * bytes_of(plan.precision));
-    part.memory = memory_counters(part.states, passes, gradient, setting.stack, e.micro_batches, outside);
+    const Bytes gradient(static_cast<double>(part.share.largest_tensor) * bytes_of(e.job.choices.precision));
+    part.memory = memory_counters(part.states, passes, gradient, setting.stack, e.job.micro_batches, outside);
     if (part.memory.needed > e.stages[e.worst_stage].memory.needed) e.worst_stage = r;
   }
 }

@@ -4,17 +4,16 @@
 #include <cstdint>
 #include <span>
 
-#include "job/setting.h"
+#include "job/job.h"
 #include "network/network.h"
 #include "predict/chunk_memo.h"
 #include "predict/evaluation.h"
-#include "spec/plan.h"
 
 namespace foretrain {
 
 // The chunks of every rank, `layers` each in the model's order, and the states that they bring, in bytes.
-void place(const Setting& setting, const Plan& plan, std::int64_t global_batch,
-           std::span<const std::int64_t> layers, const Network& network, ChunkMemo& memo, Evaluation& e);
+void place(const Setting& setting, const Job& job, std::span<const std::int64_t> layers,
+           const Network& network, ChunkMemo& memo, Evaluation& e);
 
 // Every rank's memory and the worst stage, of what has been placed.
 void add_bytes(const Setting& setting, Evaluation& e);

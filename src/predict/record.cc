@@ -7,7 +7,7 @@ namespace foretrain {
 
 void record(const Stack& stack, Evaluation& e, StepTrace& trace) {
   trace.placement = e.placement;
-  trace.micro_batches = e.micro_batches;
+  trace.micro_batches = e.job.micro_batches;
   trace.blocking_sends = e.pipeline.blocking_sends;
   trace.step = e.timeline.simulate(e.pipeline, &trace.events);
   trace.chunks.clear();
@@ -32,7 +32,7 @@ void record(const Stack& stack, Evaluation& e, StepTrace& trace) {
   }
   trace.states.clear();
   for (const StageParts& part : e.stages) trace.states.push_back(part.states);
-  trace.lazy_gradients = stack.states.lazy_gradients && e.micro_batches == 1;
+  trace.lazy_gradients = stack.states.lazy_gradients && e.job.micro_batches == 1;
 }
 
 }  // namespace foretrain

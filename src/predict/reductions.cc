@@ -7,21 +7,20 @@
 
 namespace foretrain {
 
-NetworkTime add_buckets(const Setting& setting, const Plan& plan, const ChunkCost& cost, double stretch,
+NetworkTime add_buckets(const Setting& setting, const Job& job, const ChunkCost& cost, double stretch,
                         const Network& network, Bytes grad_bytes, std::vector<Bucket>& buckets) {
-  const bool overlap = plan.overlap_grad_reduce.value_or(setting.stack.data_parallel.overlap);
-  const bool reduce_scatter =
-      plan.zero >= 1 && plan.shards() > 1 && setting.stack.data_parallel.zero_reduce_scatter;
-  const bool in_passes = plan.zero >= 2 && plan.dp * plan.cp > 1;  // reduced unit by unit already
+  const Choices& choices = job.choices;
+  const Sharding& sharding = choices.sharding;
+  const bool in_passes = sharding.units.scatters;  // reduced unit by unit already
   // Gradients are complete in the last pass to weights. (Of dualpipe a chunk may end with a whole backward,
   // in which they are complete sooner; that is left out.)
-  const bool split = splits_backward(plan.effective_schedule());
+  const bool split = splits_backward(job.pipeline.schedule);
   const Segment& last = split ? cost.weight : cost.backward;
   const auto& ready = last.ready_before_end;
   const double longer = AtClock(last, stretch).longer();
   const double elements = static_cast<double>(cost.share.elements);
   std::int64_t count = 1;
-  if (overlap && setting.stack.data_parallel.bucket_elements > 0)
+  if (choices.overlap_grad_reduce && setting.stack.data_parallel.bucket_elements > 0)
     count = static_cast<std::int64_t>(
         std::ceil(elements / static_cast<double>(setting.stack.data_parallel.bucket_elements)));
   // Buckets close at layer ends; more of them than layers only adds latency.
@@ -31,16 +30,18 @@ NetworkTime add_buckets(const Setting& setting, const Plan& plan, const ChunkCos
   const Bytes share = grad_bytes / static_cast<double>(count);
   NetworkTime bucket;
   const auto add = [&](const Collective& collective) { bucket += NetworkTime(network.cost(collective)); };
-  if (reduce_scatter && !in_passes) {  // to shards, which copies of the model then sum
+  if (sharding.reduces_to_shard && !in_passes) {  // to shards, which copies of the model then sum
     add({CollectiveKind::kReduceScatter, GroupKind::kShard, share, true});
-    add({CollectiveKind::kAllReduce, GroupKind::kReplica, share / static_cast<double>(plan.shards()), true});
+    add({CollectiveKind::kAllReduce, GroupKind::kReplica, share / static_cast<double>(sharding.shards),
+         true});
   } else if (!in_passes) {
     add({CollectiveKind::kAllReduce, GroupKind::kData, share, true});
   }
   // Dualpipe's two copies of a chunk, on mirrored ranks, are summed too: shard by shard, in pairs like first
   // and last rank's.
-  if (runs_both_ways(plan.effective_schedule()))
-    add({CollectiveKind::kAllReduce, GroupKind::kEmbedding, share / static_cast<double>(plan.dp * plan.cp)});
+  if (runs_both_ways(job.pipeline.schedule))
+    add({CollectiveKind::kAllReduce, GroupKind::kEmbedding,
+         share / static_cast<double>(job.mesh.data_ranks())});
   const Seconds seconds = bucket.seconds;
   if (count == 1) {
     buckets.push_back({Seconds(0), seconds});
@@ -62,14 +63,12 @@ NetworkTime add_buckets(const Setting& setting, const Plan& plan, const ChunkCos
 
 NetworkTime parameter_gather(const Setting& setting, const Evaluation& e, const Network& network,
                              std::size_t rank) {
-  const Plan& plan = *e.plan;
+  const Choices& choices = e.job.choices;
   const double elements = static_cast<double>(e.stages[rank].share.elements);
   const NetworkTime gather(network.cost(
-      {CollectiveKind::kAllGather, GroupKind::kShard, Bytes(elements * bytes_of(plan.precision)), true}));
+      {CollectiveKind::kAllGather, GroupKind::kShard, Bytes(elements * bytes_of(choices.precision)), true}));
   const Seconds whole = gather.seconds;
-  if (!plan.overlap_param_gather.value_or(setting.stack.data_parallel.overlap_param_gather) ||
-      setting.stack.data_parallel.bucket_elements == 0)
-    return gather;
+  if (!choices.overlap_param_gather || setting.stack.data_parallel.bucket_elements == 0) return gather;
   Seconds forward;
   double units = 0;
   for (std::int64_t c = 0; c < e.placement.chunks; ++c) {

@@ -5,13 +5,12 @@
 #include "network/network.h"
 #include "predict/chunk_memo.h"
 #include "predict/evaluation.h"
-#include "spec/plan.h"
 
 namespace foretrain {
 
 // Adds to `buckets` those of a chunk, whose rank's clock stretches it, when its last backward has them ready.
 // What all of them take, were nothing beside them.
-NetworkTime add_buckets(const Setting& setting, const Plan& plan, const ChunkCost& cost, double stretch,
+NetworkTime add_buckets(const Setting& setting, const Job& job, const ChunkCost& cost, double stretch,
                         const Network& network, Bytes grad_bytes, std::vector<Bucket>& buckets);
 
 // Of ZeRO 1 and 2: the updated weights, once a step. Beside the next forward, bucket by bucket, the first of

@@ -48,7 +48,7 @@ TEST_CASE("under every schedule causes sum to the step, and memory counters stan
     RC_ASSERT(p.peak_reserved <= p.peak);
     std::int64_t layers = 0;
     for (const StagePrediction& stage : p.stages) layers += stage.layers;
-    const std::int64_t copies = runs_both_ways(run.plan.effective_schedule()) ? 2 : 1;
+    const std::int64_t copies = runs_both_ways(pipeline_of(run.plan).schedule) ? 2 : 1;
     RC_ASSERT(layers == copies * run.model.layers());
     RC_ASSERT(static_cast<std::int64_t>(p.stages.size()) == run.plan.pp);
   }));

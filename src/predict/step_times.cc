@@ -10,12 +10,10 @@ namespace {
 // Chunks of equal size are looked for among so many before: of few sizes, in turns.
 constexpr std::size_t kNearChunks = 4;
 
-bool is_sharded(const Plan& plan) { return plan.zero >= 1 && plan.shards() > 1; }
-
 // At the reference clock.
 void add_optimizers(const Setting& setting, const Network& network, ChunkMemo& memo, Evaluation& e) {
-  const Plan& plan = *e.plan;
-  const UpdateFormat format = update_format(plan, setting.stack);
+  const Sharding& sharding = e.job.choices.sharding;
+  const UpdateFormat format = update_format(e.job.choices);
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
     StageParts& part = e.stages[r];
     const ParameterShare& share = part.share;
@@ -23,17 +21,16 @@ void add_optimizers(const Setting& setting, const Network& network, ChunkMemo& m
       part.optimizer = e.stages[r - 1].optimizer;
       continue;
     }
-    const std::int64_t shards = plan.shards();
-    const std::int64_t owned = is_sharded(plan) ? (share.elements + shards - 1) / shards : share.elements;
-    const std::int64_t gradients = plan.zero >= 2 ? owned : share.elements;  // that it keeps
+    const std::int64_t owned = (share.elements + sharding.shards - 1) / sharding.shards;
+    const std::int64_t gradients = sharding.zero >= 2 ? owned : share.elements;  // that it keeps
     part.optimizer = &memo.optimizer({gradients, owned, share.tensors, format}, network);
   }
 }
 
-void add_reductions(const Setting& setting, const Network& network, const Choices& choices, Evaluation& e) {
-  const Plan& plan = *e.plan;
-  const Dtype reduce_dtype = reduction_dtype(plan, setting.stack);
-  const bool reduces = (plan.dp * plan.cp > 1 && !choices.units.scatters) || runs_both_ways(e.placement.kind);
+void add_reductions(const Setting& setting, const Network& network, Evaluation& e) {
+  const Choices& choices = e.job.choices;
+  const bool reduces =
+      (e.job.mesh.data_ranks() > 1 && !choices.sharding.units.scatters) || runs_both_ways(e.placement.kind);
   e.buckets.clear();
   e.traffic.assign(e.chunks.size(), ChunkTraffic{});
   for (std::size_t n = 0; n < e.chunks.size(); ++n) {
@@ -49,16 +46,16 @@ void add_reductions(const Setting& setting, const Network& network, const Choice
     part.first_bucket = e.buckets.size();
     if (reduces)
       e.traffic[n].reduction = add_buckets(
-          setting, plan, *part.cost, stretch, network,
-          Bytes(static_cast<double>(part.cost->share.elements) * bytes_of(reduce_dtype)), e.buckets);
+          setting, e.job, *part.cost, stretch, network,
+          Bytes(static_cast<double>(part.cost->share.elements) * bytes_of(choices.reduce_dtype)), e.buckets);
     part.bucket_count = e.buckets.size() - part.first_bucket;
   }
 }
 
 // At the clock of each chunk's rank.
-void add_loads(const Setting& setting, const Network& network, const Choices& choices, Evaluation& e) {
+void add_loads(const Setting& setting, const Network& network, Evaluation& e) {
   const Placement& placement = e.placement;
-  Messages messages(setting, *e.plan, choices, placement, network);
+  Messages messages(setting, e.job, placement, network);
   for (std::size_t n = 0; n < e.chunks.size(); ++n) {
     const ChunkParts& part = e.chunks[n];
     const ChunkCost& cost = *part.cost;
@@ -81,10 +78,6 @@ void add_loads(const Setting& setting, const Network& network, const Choices& ch
 }
 
 void add_updates(const Setting& setting, const Network& network, Evaluation& e) {
-  const Plan& plan = *e.plan;
-  const bool gathers_by_step =
-      is_sharded(plan) &&
-      (plan.zero == 1 || (plan.zero == 2 && setting.stack.data_parallel.zero2_gather == Zero2Gather::kStep));
   e.updates.assign(e.stages.size(), StageUpdate{});
   e.gathers.assign(e.stages.size(), NetworkTime{});
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
@@ -95,17 +88,16 @@ void add_updates(const Setting& setting, const Network& network, Evaluation& e) 
       continue;
     }
     e.updates[r].optimizer = AtClock(*part.optimizer, part.stretch).duration();
-    if (gathers_by_step) e.gathers[r] = parameter_gather(setting, e, network, r);
+    if (e.job.choices.sharding.gathers_by_step) e.gathers[r] = parameter_gather(setting, e, network, r);
     e.updates[r].gather = e.gathers[r].seconds;
   }
   e.pipeline.updates = e.updates;
 }
 
 // What all ranks of the model do together.
-void add_exchanges(const Setting& setting, const Network& network, Evaluation& e) {
-  const Plan& plan = *e.plan;
+void add_exchanges(const Network& network, Evaluation& e) {
   const ParameterShare& first = e.stages.front().share;
-  const double reduced_bytes = bytes_of(reduction_dtype(plan, setting.stack));
+  const double reduced_bytes = bytes_of(e.job.choices.reduce_dtype);
   e.exchange = {};
   if (first.embedding_elements > 0)
     e.exchange =
@@ -119,14 +111,13 @@ void add_exchanges(const Setting& setting, const Network& network, Evaluation& e
 }  // namespace
 
 void add_times(const Setting& setting, const Network& network, ChunkMemo& memo, Evaluation& e) {
-  const Choices& choices = memo.shape().choices;
   for (const ChunkParts& part : e.chunks) memo.lay_out(*part.cost, network);
   add_optimizers(setting, network, memo, e);
   settle_clocks(setting.cluster.gpu, memo.power(), e);
-  add_reductions(setting, network, choices, e);
-  add_loads(setting, network, choices, e);
+  add_reductions(setting, network, e);
+  add_loads(setting, network, e);
   add_updates(setting, network, e);
-  add_exchanges(setting, network, e);
+  add_exchanges(network, e);
   e.has_times = true;
 }
 

@@ -4,9 +4,10 @@
 #include <string>
 
 #include "base/check.h"
+#include "job/parse_run.h"
+#include "job/run_check.h"
 #include "predict/evaluator.h"
 #include "spec/catalog.h"
-#include "spec/run_text.h"
 
 namespace foretrain {
 

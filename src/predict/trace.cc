@@ -8,11 +8,11 @@
 
 namespace foretrain {
 
-std::int64_t events_of(const Plan& plan, std::int64_t global_batch) {
-  const std::int64_t micro_batches = global_batch / (plan.dp * plan.micro_batch);
-  const std::int64_t passes = splits_backward(plan.effective_schedule()) ? 3 : 2;
-  const std::int64_t messages = plan.pp > 1 ? 4 : 0;  // sent and received, both ways
-  return micro_batches * plan.pp * plan.chunks_per_stage() * (passes + messages);
+std::int64_t events_of(const Job& job) {
+  const Pipeline& pipeline = job.pipeline;
+  const std::int64_t passes = splits_backward(pipeline.schedule) ? 3 : 2;
+  const std::int64_t messages = pipeline.stages > 1 ? 4 : 0;  // sent and received, both ways
+  return job.micro_batches * pipeline.stages * pipeline.chunks_per_stage * (passes + messages);
 }
 
 PassKind pass_kind(EventKind kind) {

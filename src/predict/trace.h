@@ -11,7 +11,6 @@
 
 #include "predict/prediction.h"
 #include "segment/segment.h"
-#include "spec/plan.h"
 #include "timeline/schedule.h"
 #include "timeline/work.h"
 
@@ -45,7 +44,7 @@ struct StepTrace {
 // More than this would take gigabytes: views of such a step are refused.
 inline constexpr std::int64_t kMostTracedEvents = 4'000'000;
 // Passes and messages, at most.
-std::int64_t events_of(const Plan& plan, std::int64_t global_batch);
+std::int64_t events_of(const Job& job);
 
 constexpr bool is_pass(EventKind kind) { return kind <= EventKind::kWeight; }
 constexpr bool is_message(EventKind kind) { return kind == EventKind::kSend || kind == EventKind::kReceive; }

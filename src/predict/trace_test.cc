@@ -40,7 +40,7 @@ TEST_CASE("a traced prediction is the same prediction, and its last event ends w
   for (const Event& event : t.trace.events) last = std::max(last, event.end);
   CHECK(last.value == t.trace.step.value);
   CHECK(t.trace.step.value == doctest::Approx(t.prediction.step.value).epsilon(1e-12));
-  CHECK(static_cast<std::int64_t>(t.trace.events.size()) <= events_of(run.plan, run.global_batch) + 4 * 64);
+  CHECK(static_cast<std::int64_t>(t.trace.events.size()) <= events_of(job_of(run)) + 4 * 64);
 }
 
 TEST_CASE("the critical path of equal stages is m + p - 1 forwards and backwards") {
@@ -131,7 +131,7 @@ TEST_CASE("of any run, path and spans have no gaps, sum to the step, and agree w
     Run run = any_run(1, Draw::kAllSchedules);
     run.stack.pipeline.blocking = *rc::gen::arbitrary<bool>();
     run.stack.pipeline.serial = *rc::gen::arbitrary<bool>();
-    if (events_of(run.plan, run.global_batch) > 100'000) return;
+    if (events_of(job_of(run)) > 100'000) return;
     const Traced t = traced(run);
     const TraceIndex index(t.trace);
     const double step = t.trace.step.value, close = 1e-7 * step;

@@ -13,8 +13,7 @@ Uncertainty uncertainty(const Evaluation& e) {
   const double stretch =
       times.compute > Seconds(0) ? (times.pipeline_end - times.sending) / times.compute : 1.0;
   Uncertainty u;
-  const Plan& plan = *e.plan;
-  u.composition = plan.tp * plan.cp * plan.dp * plan.pp > 1 ? kComposition : kPassComposition;
+  u.composition = e.job.mesh.gpus() > 1 ? kComposition : kPassComposition;
   e.for_each_segment(e.busiest, [&](const AtClock& segment, double n) {
     for (std::size_t k = 0; k < kOperatorKindCount; ++k) u.operators[k] += segment.uncertain(k) * n;
     u.collectives += segment.uncertain_collectives() * n;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "workload/workload.h"
+#include "job/job.h"
 
 namespace foretrain {
 
@@ -16,14 +16,15 @@ const std::string kDashes(2, '-');  // of Megatron's own flags; options of ours 
 
 MegatronFlags megatron_flags(const Run& run) {
   const Plan& plan = run.plan;
-  const Stack& stack = run.stack;
+  const Job job = job_of(run);
+  const Choices& choices = job.choices;
   MegatronFlags out;
   const auto add = [&](std::string_view flag) { out.flags.push_back(kDashes + std::string(flag)); };
   const auto add_count = [&](std::string_view flag, std::int64_t n) { add(fmt::format("{} {}", flag, n)); };
   add_count("tensor-model-parallel-size", plan.tp);
   if (plan.sp) add("sequence-parallel");
   add_count("pipeline-model-parallel-size", plan.pp);
-  const ScheduleKind schedule = plan.effective_schedule();
+  const ScheduleKind schedule = job.pipeline.schedule;
   const std::int64_t layers = run.model.layers();
   if (schedule == ScheduleKind::kInterleaved) {
     if (plan.layers_per_stage.empty() && layers % (plan.pp * plan.vpp) == 0)
@@ -55,7 +56,7 @@ MegatronFlags megatron_flags(const Run& run) {
     // The first so many layers of each chunk, or all of them one by one.
     add(plan.recompute_layers > 0 ? "recompute-method block" : "recompute-method uniform");
     add_count("recompute-num-layers", std::max<std::int64_t>(1, plan.recompute_layers));
-    if (plan.partition_activations.value_or(false)) add("distribute-saved-activations");
+    if (choices.partition_activations) add("distribute-saved-activations");
   }
   if (plan.zero == 1) add("use-distributed-optimizer");
   if (plan.zero >= 2) {
@@ -63,15 +64,13 @@ MegatronFlags megatron_flags(const Run& run) {
     add(plan.zero == 2 ? "data-parallel-sharding-strategy optim_grads"
                        : "data-parallel-sharding-strategy optim_grads_params");
   }
-  if (plan.zero > 0 && plan.shards() < plan.dp)
-    add_count("num-distributed-optimizer-instances", plan.dp / plan.shards());
-  if (plan.dp > 1 && plan.overlap_grad_reduce.value_or(stack.data_parallel.overlap))
-    add("overlap-grad-reduce");
-  if (plan.dp > 1 && plan.zero > 0 &&
-      plan.overlap_param_gather.value_or(stack.data_parallel.overlap_param_gather))
-    add("overlap-param-gather");
-  if (is_half(accumulation_dtype(plan, stack))) add("grad-reduce-in-bf16");
-  if (plan.attention.value_or(stack.default_attention) == AttentionKind::kFlash) add("use-flash-attn");
+  if (plan.zero > 0 && job.mesh.replicas() > 1)
+    add_count("num-distributed-optimizer-instances", job.mesh.replicas());
+  const bool reduces = job.mesh.data_ranks() > 1;
+  if (reduces && choices.overlap_grad_reduce) add("overlap-grad-reduce");
+  if (reduces && plan.zero > 0 && choices.overlap_param_gather) add("overlap-param-gather");
+  if (is_half(choices.grad_dtype)) add("grad-reduce-in-bf16");
+  if (choices.attention == AttentionKind::kFlash) add("use-flash-attn");
   return out;
 }
 

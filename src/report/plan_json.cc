@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "job/job.h"
 #include "spec/plan_fields.h"
-#include "workload/workload.h"
 
 namespace foretrain {
 namespace {
@@ -11,17 +11,18 @@ namespace {
 // The plan that runs: with the stack's choices where it left them open, and the schedule that it comes to.
 Plan settled(const Run& run) {
   Plan plan = run.plan;
-  const Stack& stack = run.stack;
-  plan.shard = plan.zero > 0 ? plan.shards() : 0;
-  if (plan.pp > 1) plan.schedule = plan.effective_schedule();
-  plan.attention = plan.attention.value_or(stack.default_attention);
-  plan.grad_dtype = accumulation_dtype(run.plan, stack);
-  plan.reduce_dtype = reduction_dtype(run.plan, stack);
-  plan.master_weights = plan.master_weights.value_or(stack.states.master_weights);
-  plan.sp_gather_again = plan.sp_gather_again.value_or(stack.tensor_parallel.sp_gather_again);
-  plan.overlap_grad_reduce = plan.overlap_grad_reduce.value_or(stack.data_parallel.overlap);
-  plan.overlap_param_gather = plan.overlap_param_gather.value_or(stack.data_parallel.overlap_param_gather);
-  plan.partition_activations = plan.partition_activations.value_or(false);
+  const Job job = job_of(run);
+  const Choices& choices = job.choices;
+  plan.shard = plan.zero > 0 ? job.mesh.shards() : 0;
+  if (plan.pp > 1) plan.schedule = job.pipeline.schedule;
+  plan.attention = choices.attention;
+  plan.grad_dtype = choices.grad_dtype;
+  plan.reduce_dtype = choices.reduce_dtype;
+  plan.master_weights = choices.master_weights;
+  plan.sp_gather_again = choices.sp_gather_again;
+  plan.overlap_grad_reduce = choices.overlap_grad_reduce;
+  plan.overlap_param_gather = choices.overlap_param_gather;
+  plan.partition_activations = choices.partition_activations;
   return plan;
 }
 

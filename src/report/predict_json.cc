@@ -1,11 +1,11 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "job/job.h"
 #include "report/memory_report.h"
 #include "report/plan_json.h"
 #include "report/predict_report.h"
 #include "spec/plan_text.h"
-#include "workload/workload.h"
 
 namespace foretrain {
 namespace {

@@ -4,12 +4,12 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "job/job.h"
 #include "report/memory_report.h"
 #include "report/predict_report.h"
 #include "report/table.h"
 #include "report/text_parts.h"
 #include "spec/plan_text.h"
-#include "workload/workload.h"
 
 namespace foretrain {
 namespace {
@@ -25,21 +25,20 @@ std::string rounded(double value) {
 
 // What plan and model may leave to the stack, as it came out: "flash attention, fp32 gradients, reduced in
 // fp32 beside the backward, dropout 0.1".
-std::string choices(const Run& run) {
-  const Plan& plan = run.plan;
-  const AttentionKind attention = plan.attention.value_or(run.stack.default_attention);
+std::string resolved(const Run& run) {
+  const Job job = job_of(run);
+  const Choices& choices = job.choices;
   std::string out =
-      fmt::format("{} attention, {} gradients", kAttentionNames[static_cast<std::size_t>(attention)],
-                  name(accumulation_dtype(plan, run.stack)));
-  if (plan.dp * plan.cp > 1)
-    out +=
-        fmt::format(", reduced in {} {} the backward", name(reduction_dtype(plan, run.stack)),
-                    plan.overlap_grad_reduce.value_or(run.stack.data_parallel.overlap) ? "beside" : "after");
+      fmt::format("{} attention, {} gradients", kAttentionNames[static_cast<std::size_t>(choices.attention)],
+                  name(choices.grad_dtype));
+  if (job.mesh.data_ranks() > 1)
+    out += fmt::format(", reduced in {} {} the backward", name(choices.reduce_dtype),
+                       choices.overlap_grad_reduce ? "beside" : "after");
   const double dropout = dropout_of(run.model, run.stack);
   out += dropout > 0 ? fmt::format(", dropout {}", dropout) : ", no dropout";
-  if (plan.chunks_per_stage() > 1)
-    out += fmt::format(", {} schedule with {} chunks a stage", name(plan.effective_schedule()),
-                       plan.chunks_per_stage());
+  if (job.pipeline.chunks_per_stage > 1)
+    out += fmt::format(", {} schedule with {} chunks a stage", name(job.pipeline.schedule),
+                       job.pipeline.chunks_per_stage);
   return out;
 }
 
@@ -49,7 +48,7 @@ std::string header(const Run& run, const Prediction& p) {
                   human_count(static_cast<double>(p.params)), printable(run.cluster.name), run.gpus,
                   printable(run.cluster.gpu.name), printable(run.stack.name), printable(run.profile));
   out += fmt::format("plan        {}\n", to_text(run.plan));
-  out += fmt::format("choices     {}\n", choices(run));
+  out += fmt::format("choices     {}\n", resolved(run));
   const std::int64_t micro_batches = run.micro_batches();
   out += fmt::format("batch       {} x {} tokens a step, {} micro-batch{}\n\n", run.global_batch, run.seq,
                      micro_batches, micro_batches == 1 ? "" : "es");

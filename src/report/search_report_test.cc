@@ -4,10 +4,10 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "job/parse_run.h"
 #include "report/megatron_flags.h"
 #include "spec/catalog.h"
 #include "spec/plan_text.h"
-#include "spec/run_text.h"
 
 namespace foretrain {
 namespace {

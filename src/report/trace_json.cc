@@ -8,6 +8,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "job/mesh.h"
+#include "job/pipeline.h"
 #include "predict/memory_track.h"
 #include "spec/plan_text.h"
 
@@ -85,7 +87,7 @@ class TraceWriter {
 
   void head() {
     const Plan& plan = run_.plan;
-    const std::int64_t gpus = plan.tp * plan.cp * plan.dp;
+    const std::int64_t gpus = mesh_of(plan).stage_ranks();
     std::string note =
         gpus == 1 ? "A process is a pipeline stage, one GPU. "
                   : fmt::format(
@@ -99,7 +101,7 @@ class TraceWriter {
                    "\"cluster\":{},\"gpus\":\"{}\",\"stack\":{},\"plan\":{},\"schedule\":\"{}\","
                    "\"micro_batches\":\"{}\",\"step_s\":\"{}\",\"note\":{}}},\"traceEvents\":[",
                    json_text(run_.model.name), json_text(run_.cluster.name), run_.gpus,
-                   json_text(run_.stack.name), json_text(to_text(plan)), name(plan.effective_schedule()),
+                   json_text(run_.stack.name), json_text(to_text(plan)), name(pipeline_of(plan).schedule),
                    run_.micro_batches(), view_.trace.step.value, json_text(note));
   }
 
@@ -172,7 +174,7 @@ class TraceWriter {
   }
 
   void stage(std::int64_t rank) {
-    const std::int64_t gpus = run_.plan.tp * run_.plan.cp * run_.plan.dp, pid = pid_of(rank);
+    const std::int64_t gpus = mesh_of(run_.plan).stage_ranks(), pid = pid_of(rank);
     process(pid,
             gpus == 1 ? fmt::format("stage {} (GPU {})", rank + 1, rank)
                       : fmt::format("stage {} (GPUs {} to {})", rank + 1, rank * gpus, (rank + 1) * gpus - 1),

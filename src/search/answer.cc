@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "job/run_check.h"
 #include "predict/evaluator.h"
 #include "predict/uncertainty.h"
 #include "search/why.h"

@@ -7,6 +7,7 @@
 #include "base/field.h"
 #include "base/nearest.h"
 #include "base/text.h"
+#include "job/pipeline.h"
 #include "spec/plan_fields.h"
 #include "spec/plan_text.h"
 #include "timeline/schedule.h"
@@ -188,10 +189,11 @@ bool Constraints::allows_ends(const Problem& problem, const Candidate& candidate
   if (static_cast<std::int64_t>(plan.layers_per_stage.size()) == plan.pp)
     return allows(kFirst, plan.layers_per_stage.front()) && allows(kLast, plan.layers_per_stage.back());
   // By chunk: those of each rank together.
-  const Placement placement{plan.effective_schedule(), plan.pp, plan.chunks_per_stage()};
+  const Pipeline pipeline = pipeline_of(plan);
+  const Placement placement{pipeline.schedule, pipeline.stages, pipeline.chunks_per_stage};
   const std::vector<Value> chunks =
       plan.layers_per_stage.empty()
-          ? split_layers(problem.model, problem.stack.pipeline.split, plan.model_chunks())
+          ? split_layers(problem.model, problem.stack.pipeline.split, pipeline.model_chunks())
           : plan.layers_per_stage;
   Value first = 0, last = 0;
   for (std::int64_t n = 0; n < static_cast<std::int64_t>(chunks.size()); ++n) {

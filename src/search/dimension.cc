@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "job/job.h"
+#include "job/run_check.h"
 #include "spec/plan_fields.h"
 #include "timeline/schedule.h"
 #include "workload/workload.h"
@@ -41,7 +43,7 @@ void divisors(int64_t n, Values& out) {
 }
 
 int64_t micro_batches(const Problem& problem, const Candidate& c) {
-  return problem.global_batch / (c.plan.dp * c.plan.micro_batch);
+  return micro_batches_of(c.plan, problem.global_batch);
 }
 
 void gpus_values(const Problem& problem, const Candidate&, Values& out) { out = problem.gpus; }
@@ -105,13 +107,14 @@ void sp_values(const Problem& problem, const Candidate& c, Values& out) {
 
 void zero_values(const Problem&, const Candidate& c, Values& out) {
   out.push_back(0);
-  if (c.plan.dp * c.plan.cp > 1) out.insert(out.end(), {1, 2, 3});
+  if (mesh_of(c.plan).data_ranks() > 1) out.insert(out.end(), {1, 2, 3});
 }
 
 // 0: all data parallel ranks; a group of one would shard nothing.
 void shard_values(const Problem&, const Candidate& c, Values& out) {
-  if (c.plan.zero > 0) divisors(c.plan.dp * c.plan.cp, out);
-  std::erase_if(out, [&](Value shard) { return shard == 1 || shard == c.plan.dp * c.plan.cp; });
+  const int64_t ranks = mesh_of(c.plan).data_ranks();
+  if (c.plan.zero > 0) divisors(ranks, out);
+  std::erase_if(out, [&](Value shard) { return shard == 1 || shard == ranks; });
   out.insert(out.begin(), 0);
 }
 
@@ -126,7 +129,8 @@ void recompute_values(const Problem& problem, const Candidate& c, Values& out) {
 void recompute_layers_values(const Problem& problem, const Candidate& c, Values& out) {
   out.push_back(0);
   if (c.plan.recompute != Recompute::kFull) return;
-  const int64_t chunks = c.plan.model_chunks(), most = (problem.model.layers() + chunks - 1) / chunks;
+  const int64_t chunks = pipeline_of(c.plan).model_chunks(),
+                most = (problem.model.layers() + chunks - 1) / chunks;
   for (Value n = 1; n < most; ++n) out.push_back(n);
 }
 
@@ -178,9 +182,9 @@ void dtype_values(const Problem&, const Candidate&, Values& out) {
 
 // Whether a split by stage is what the stack's rule gives anyway, chunk by chunk.
 bool is_rule(const Problem& problem, const Candidate& c, const std::vector<int64_t>& stages) {
-  const Plan& plan = c.plan;
-  const Placement placement{plan.effective_schedule(), plan.pp, plan.chunks_per_stage()};
-  const auto rule = split_layers(problem.model, problem.stack.pipeline.split, plan.model_chunks());
+  const Pipeline pipeline = pipeline_of(c.plan);
+  const Placement placement{pipeline.schedule, pipeline.stages, pipeline.chunks_per_stage};
+  const auto rule = split_layers(problem.model, problem.stack.pipeline.split, pipeline.model_chunks());
   for (int64_t n = 0; n < placement.nodes(); ++n) {
     const int64_t of_stage = stages[static_cast<std::size_t>(placement.rank(n))];
     const int64_t of_chunk = rule[static_cast<std::size_t>(n) % rule.size()];
@@ -206,7 +210,8 @@ void split_values(const Problem& problem, const Candidate& c, Values& out) {
     const auto& split = problem.given_splits[i];
     const auto size = static_cast<int64_t>(split.size());
     if (std::accumulate(split.begin(), split.end(), int64_t{0}) != layers) continue;
-    if (size == pp || size == c.plan.model_chunks()) out.push_back(kGivenSplit + static_cast<Value>(i));
+    if (size == pp || size == pipeline_of(c.plan).model_chunks())
+      out.push_back(kGivenSplit + static_cast<Value>(i));
   }
   if (!problem.given_splits.empty()) return;
   const int64_t share = (layers + pp - 1) / pp;
@@ -228,17 +233,14 @@ void split_values(const Problem& problem, const Candidate& c, Values& out) {
 
 // Under ZeRO 2 and 3 it says whether scatters stop compute.
 void overlap_reduce_values(const Problem&, const Candidate& c, Values& out) {
-  if (c.plan.dp * c.plan.cp == 1)
+  if (mesh_of(c.plan).data_ranks() == 1)
     out.push_back(kUnset);
   else
     out.insert(out.end(), {0, 1});
 }
 
 void overlap_gather_values(const Problem& problem, const Candidate& c, Values& out) {
-  const Plan& plan = c.plan;
-  const bool gathers =
-      plan.zero == 1 || (plan.zero == 2 && problem.stack.data_parallel.zero2_gather == Zero2Gather::kStep);
-  if (!gathers || plan.shards() == 1 || problem.stack.data_parallel.bucket_elements == 0)
+  if (!sharding_of(problem.stack, c.plan).gathers_by_step || problem.stack.data_parallel.bucket_elements == 0)
     out.push_back(kUnset);
   else
     out.insert(out.end(), {0, 1});

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "job/run_check.h"
 
 namespace foretrain {
 namespace {
@@ -63,11 +64,10 @@ Result<void> Space::grow(Run& run, Candidate& candidate, Family& family, std::si
   for (std::size_t i = outer_count(); i < dimensions().size(); ++i) {
     const Dimension& d = dimensions()[i];
     // How stages are split depends on few of the others: the last answer serves many families.
-    const SplitKey key{candidate.plan.pp, candidate.plan.chunks_per_stage(),
-                       candidate.plan.effective_schedule()};
+    const Pipeline pipeline = pipeline_of(candidate.plan);
     if (is_split(d)) {
-      if (!(key == split_key_)) fill(d, candidate, split_values_);
-      split_key_ = key;
+      if (split_of_ != pipeline) fill(d, candidate, split_values_);
+      split_of_ = pipeline;
       count *= split_values_.size();
     } else {
       std::vector<Value> values;

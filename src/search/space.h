@@ -5,8 +5,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "job/pipeline.h"
 #include "search/constraint.h"
 
 namespace foretrain {
@@ -55,15 +57,9 @@ class Space {
 
   Result<void> grow(Run& run, Candidate& candidate, Family& family, std::size_t depth);
 
-  struct SplitKey {
-    std::int64_t pp = 0, chunks = 0;
-    ScheduleKind schedule = ScheduleKind::k1f1b;
-    bool operator==(const SplitKey&) const = default;
-  };
-
   Problem problem_;
   Constraints constraints_;
-  SplitKey split_key_;  // while families are made
+  std::optional<Pipeline> split_of_;  // while families are made
   std::vector<Value> split_values_;
   std::vector<Family> families_;
   std::uint64_t size_ = 0;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "job/choices.h"
+#include "job/run_check.h"
 #include "search/testing.h"
 #include "spec/plan_text.h"
 
@@ -65,7 +67,7 @@ TEST_CASE("every legal plan is in the space") {
                   if (run.plan.schedule == ScheduleKind::kInterleaved) run.plan.vpp = 3;
                   if (!check_run(run)) continue;
                   // The same plan by another name is there once.
-                  if (run.plan.effective_schedule() != run.plan.schedule) continue;
+                  if (pipeline_of(run.plan).schedule != run.plan.schedule) continue;
                   if (zero > 0 && run.plan.dp == 1) continue;
                   if (shard == run.plan.dp) continue;
                   if (recompute == Recompute::kSelective &&
@@ -104,7 +106,7 @@ TEST_CASE("constraints leave what they allow") {
   std::set<std::int64_t> tps, pps;
   for (const Candidate& candidate : all_of(*space)) {
     const Plan& plan = candidate.plan;
-    const ScheduleKind schedule = plan.effective_schedule();
+    const ScheduleKind schedule = pipeline_of(plan).schedule;
     CHECK((schedule == ScheduleKind::k1f1b || schedule == ScheduleKind::kInterleaved));
     tps.insert(plan.tp), pps.insert(plan.pp);
     CHECK(plan.sp);
@@ -146,7 +148,7 @@ TEST_CASE("a split by hand is one of the values, where it has as many stages or 
       space_of(problem_of("gpt2", "dgx-h100", "megatron", {8}, 8), {"layers_per_stage=2-3-4-3"});
   CHECK(space.size() > 0);
   for (const Candidate& c : all_of(space)) {
-    CHECK((c.plan.pp == 4 || c.plan.model_chunks() == 4));
+    CHECK((c.plan.pp == 4 || pipeline_of(c.plan).model_chunks() == 4));
     CHECK(c.plan.layers_per_stage == std::vector<std::int64_t>{2, 3, 4, 3});
   }
   // One of another number of layers is no plan of this model.

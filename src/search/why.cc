@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "job/run_check.h"
 #include "spec/plan_text.h"
 
 namespace foretrain {

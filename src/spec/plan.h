@@ -52,16 +52,6 @@ struct Plan {
   std::optional<bool> partition_activations;   // checkpoints split over tp, gathered again in the backward
   std::vector<std::int64_t> layers_per_stage;  // empty: the stack's rule; by stage, or by chunk
 
-  std::int64_t shards() const { return shard > 0 ? shard : dp * cp; }  // where ZeRO divides at all
-  // What runs: 1f1b over several chunks is interleaved, and one stage has no pipeline, whatever is asked for.
-  ScheduleKind effective_schedule() const;
-  // Pieces of the model that each stage holds; of dualpipe one in each direction, of the same model.
-  std::int64_t chunks_per_stage() const { return pp > 1 ? chunks_per_rank(effective_schedule(), vpp) : 1; }
-  // Pieces that the model is cut into.
-  std::int64_t model_chunks() const {
-    return runs_both_ways(effective_schedule()) ? pp : pp * chunks_per_stage();
-  }
-
   bool operator==(const Plan&) const = default;
 };
 

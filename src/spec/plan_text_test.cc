@@ -52,30 +52,6 @@ TEST_CASE("a plan written as text reads back equal") {
   }
 }
 
-TEST_CASE("1f1b over several chunks is interleaved, and one stage has no pipeline") {
-  const auto schedule = [](const char* text) { return parse_plan(text)->effective_schedule(); };
-  CHECK(schedule("pp=4") == ScheduleKind::k1f1b);
-  CHECK(schedule("pp=4,vpp=2") == ScheduleKind::kInterleaved);
-  CHECK(schedule("pp=4,vpp=2,schedule=interleaved") == ScheduleKind::kInterleaved);
-  CHECK(schedule("pp=4,schedule=interleaved") == ScheduleKind::k1f1b);
-  CHECK(schedule("pp=4,schedule=zbv") == ScheduleKind::kZbv);
-  CHECK(schedule("schedule=zbv") == ScheduleKind::k1f1b);
-}
-
-TEST_CASE("a model is cut into the chunks that its schedule lays on the stages") {
-  const auto chunks = [](const char* text) {
-    const Plan plan = *parse_plan(text);
-    return std::pair(plan.chunks_per_stage(), plan.model_chunks());
-  };
-  CHECK(chunks("") == std::pair<std::int64_t, std::int64_t>(1, 1));
-  CHECK(chunks("pp=4") == std::pair<std::int64_t, std::int64_t>(1, 4));
-  CHECK(chunks("pp=4,vpp=3") == std::pair<std::int64_t, std::int64_t>(3, 12));
-  CHECK(chunks("pp=4,schedule=zb-h1") == std::pair<std::int64_t, std::int64_t>(1, 4));
-  CHECK(chunks("pp=4,schedule=dualpipev") == std::pair<std::int64_t, std::int64_t>(2, 8));
-  // Two copies of the four.
-  CHECK(chunks("pp=4,schedule=dualpipe") == std::pair<std::int64_t, std::int64_t>(2, 4));
-}
-
 TEST_CASE("a wrong plan is refused, by option and by file") {
   CHECK(error_of(parse_plan("tpp=4")) == "foretrain: error: unknown key 'tpp'; did you mean 'tp'?");
   CHECK(error_of(parse_plan("tp=4,tp=2")) == "foretrain: error: duplicate key 'tp'");

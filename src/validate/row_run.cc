@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "job/run_check.h"
 #include "spec/catalog.h"
 #include "validate/row_spec.h"
 

@@ -14,8 +14,8 @@ namespace {
 
 class StepWriter {
  public:
-  StepWriter(const Model& model, const Stack& stack, const Choices& choices, const Block& block)
-      : model_(model), stack_(stack), choices_(choices), block_(block) {}
+  StepWriter(const Model& model, const Stack& stack, const PassShape& shape, const Block& block)
+      : model_(model), stack_(stack), shape_(shape), block_(block) {}
 
   // Operators of `part` on all tokens, or, in the regions that sequence parallelism divides, on a share.
   void part(const Part& part, bool sequence_region) {
@@ -38,7 +38,7 @@ class StepWriter {
   }
 
   void enter() {
-    if (choices_.tp == 1) return;
+    if (shape_.tp == 1) return;
     Step step;
     step.kind = Step::Kind::kEnter;
     steps_.push_back(step);
@@ -46,7 +46,7 @@ class StepWriter {
   }
 
   void leave() {
-    if (choices_.tp == 1) return;
+    if (shape_.tp == 1) return;
     Step step;
     step.kind = Step::Kind::kLeave;
     steps_.push_back(step);
@@ -64,9 +64,9 @@ class StepWriter {
       case Condition::kQkvBias:
         return model_.qkv_bias;
       case Condition::kDropout:
-        return choices_.dropout;
+        return shape_.dropout;
       case Condition::kNoDropout:
-        return !choices_.dropout;
+        return !shape_.dropout;
       case Condition::kFusedQkv:
         return model_.fused_qkv;
       case Condition::kSplitQkv:
@@ -87,7 +87,7 @@ class StepWriter {
 
   // Elements a token has on one rank.
   std::int64_t width(Width which) const {
-    const std::int64_t tp = choices_.tp;
+    const std::int64_t tp = shape_.tp;
     const std::int64_t q = block_.q_width() / tp;
     // Fewer key-value heads than ranks: each rank keeps a whole one.
     const std::int64_t kv = std::max<std::int64_t>(block_.kv_heads / tp, 1) * block_.head_dim;
@@ -109,13 +109,13 @@ class StepWriter {
       case Width::kVocab:
         return padded_vocab(model_, stack_, tp) / tp;
       case Width::kScores:
-        return choices_.seq;  // of one head and one query
+        return shape_.seq;  // of one head and one query
     }
     return 0;
   }
 
   void add(const PartOperator& entry, bool sequence_region) {
-    const Choices& c = choices_;
+    const PassShape& c = shape_;
     const std::int64_t all_tokens = c.micro_batch * c.seq;
     const bool shared = sequence_region && c.sp;
     const std::int64_t tokens = shared ? all_tokens / c.tp : all_tokens;
@@ -242,14 +242,14 @@ class StepWriter {
     Step copy;
     const Impl impl = rope.impl == Impl::kFused ? Impl::kAten : Impl::kEager;
     copy.op = pointwise(OperatorKind::kCopy, {.tokens = tokens, .width = width(rope.in)},
-                        {.impl = impl, .dtype = choices_.precision, .launches = 2});
+                        {.impl = impl, .dtype = shape_.precision, .launches = 2});
     copy.launches = {2, 2, 0};
     steps_.push_back(copy);
   }
 
   const Model& model_;
   const Stack& stack_;
-  const Choices& choices_;
+  const PassShape& shape_;
   const Block& block_;
   std::vector<Step> steps_;
   bool entered_ = false;         // the next product's input came through f
@@ -259,17 +259,17 @@ class StepWriter {
 
 }  // namespace
 
-std::vector<Step> embedding_steps(const Model& model, const Stack& stack, const Choices& choices) {
-  StepWriter out(model, stack, choices, model.blocks.front().block);
+std::vector<Step> embedding_steps(const Model& model, const Stack& stack, const PassShape& shape) {
+  StepWriter out(model, stack, shape, model.blocks.front().block);
   out.part(stack.parts.embedding, false);
   out.leave();  // each rank knows its share of the vocabulary
   if (model.embedding_norm) out.part(stack.parts.norm[static_cast<std::size_t>(model.norm)], true);
   return out.take();
 }
 
-std::vector<Step> block_steps(const Model& model, const Stack& stack, const Choices& choices,
+std::vector<Step> block_steps(const Model& model, const Stack& stack, const PassShape& shape,
                               const Block& block) {
-  StepWriter out(model, stack, choices, block);
+  StepWriter out(model, stack, shape, block);
   const Part& norm = stack.parts.norm[static_cast<std::size_t>(model.norm)];
   const Part& mlp = stack.parts.mlp[static_cast<std::size_t>(block.mlp)];
   const Part& residual = stack.parts.residual[static_cast<std::size_t>(model.residual)];
@@ -279,11 +279,11 @@ std::vector<Step> block_steps(const Model& model, const Stack& stack, const Choi
   out.enter();
   out.part(stack.parts.qkv, false);
   if (model.qk_norm) {
-    out.norm_of_heads(norm, std::max<std::int64_t>(block.heads / choices.tp, 1));
-    out.norm_of_heads(norm, std::max<std::int64_t>(block.kv_heads / choices.tp, 1));
+    out.norm_of_heads(norm, std::max<std::int64_t>(block.heads / shape.tp, 1));
+    out.norm_of_heads(norm, std::max<std::int64_t>(block.kv_heads / shape.tp, 1));
   }
   if (model.positions == Positions::kRope) out.part(stack.parts.rope, false);
-  out.part(stack.parts.attention[static_cast<std::size_t>(choices.attention)], false);
+  out.part(stack.parts.attention[static_cast<std::size_t>(shape.attention)], false);
   out.part(stack.parts.projection, false);
   // Parallel halves add their partial sums before one g, where the stack does so.
   if (!parallel || stack.tensor_parallel.parallel_all_reduces[0] > 1) out.leave();
@@ -295,15 +295,15 @@ std::vector<Step> block_steps(const Model& model, const Stack& stack, const Choi
     out.part(norm, true);
   // The mlp has a norm of its own, so its input is gathered apart; backward a stack may add both halves'
   // gradients before one all-reduce.
-  if (!parallel || choices.sp || stack.tensor_parallel.parallel_all_reduces[1] > 1) out.enter();
+  if (!parallel || shape.sp || stack.tensor_parallel.parallel_all_reduces[1] > 1) out.enter();
   out.part(mlp, false);
   out.leave();
   out.part(residual, true);
   return out.take();
 }
 
-std::vector<Step> head_steps(const Model& model, const Stack& stack, const Choices& choices) {
-  StepWriter out(model, stack, choices, model.blocks.front().block);
+std::vector<Step> head_steps(const Model& model, const Stack& stack, const PassShape& shape) {
+  StepWriter out(model, stack, shape, model.blocks.front().block);
   out.part(stack.parts.norm[static_cast<std::size_t>(model.norm)], true);
   out.enter();
   out.part(stack.parts.head, false);

@@ -23,9 +23,9 @@ struct Step {
   bool has_backward = true;
 };
 
-std::vector<Step> embedding_steps(const Model& model, const Stack& stack, const Choices& choices);
-std::vector<Step> block_steps(const Model& model, const Stack& stack, const Choices& choices,
+std::vector<Step> embedding_steps(const Model& model, const Stack& stack, const PassShape& shape);
+std::vector<Step> block_steps(const Model& model, const Stack& stack, const PassShape& shape,
                               const Block& block);
-std::vector<Step> head_steps(const Model& model, const Stack& stack, const Choices& choices);
+std::vector<Step> head_steps(const Model& model, const Stack& stack, const PassShape& shape);
 
 }  // namespace foretrain

@@ -1,6 +1,7 @@
 // The host's work at the scale of passes, micro-batches and steps.
 #include <doctest/doctest.h>
 
+#include "workload/testing.h"
 #include "workload/workload.h"
 
 #include "spec/catalog.h"
@@ -30,7 +31,7 @@ Stack stack() {
 
 ChunkWork chunk(const Stack& stack, bool first, bool last) {
   const Model model = small();
-  return build_chunk(model, stack, choices_of(model, Plan{}, stack, 1024, true), Chunk{2, first, last});
+  return build_chunk(model, stack, shape_of(model, Plan{}, stack, 1024, true), Chunk{2, first, last});
 }
 
 struct HostWork {
@@ -82,9 +83,9 @@ TEST_CASE("Calls beside messages are spread over each layer, whatever direction 
   const Stack generic = *Catalog().stack("generic");
   Plan plan;
   plan.recompute = Recompute::kFull;
-  Choices choices = choices_of(model, plan, generic, 1024, true);
+  PassShape shape = shape_of(model, plan, generic, 1024, true);
   const auto calls = [&] {
-    const ChunkWork work = build_chunk(model, generic, choices, Chunk{2, true, true});
+    const ChunkWork work = build_chunk(model, generic, shape, Chunk{2, true, true});
     std::int64_t sum = 0;
     for (const Pass* pass : {&work.forward, &work.backward})
       for (const Repeat& repeat : pass->repeats)
@@ -92,6 +93,6 @@ TEST_CASE("Calls beside messages are spread over each layer, whatever direction 
     return sum;
   };
   const std::int64_t without = calls();
-  choices.calls_beside_messages = 40;
+  shape.calls_beside_messages = 40;
   CHECK(calls() - without == 2 * 3 * 40);  // forward, forward again, backward
 }

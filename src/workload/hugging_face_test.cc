@@ -9,6 +9,7 @@
 #include "operators/product.h"
 #include "spec/catalog.h"
 #include "workload/block.h"
+#include "workload/testing.h"
 #include "workload/workload.h"
 
 using namespace foretrain;
@@ -56,7 +57,7 @@ ChunkWork work_of(const Model& model, const char* name, Chunk chunk, Recompute r
   const Stack stack = Catalog().stack(name).value();
   Plan plan;
   plan.recompute = recompute;
-  return build_chunk(model, stack, choices_of(model, plan, stack, kSeq, false), chunk);
+  return build_chunk(model, stack, shape_of(model, plan, stack, kSeq, false), chunk);
 }
 
 double layer_bytes(const Model& model, const char* name) {

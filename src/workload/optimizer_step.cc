@@ -1,5 +1,4 @@
 // The optimizer's step as a pass.
-#include <algorithm>
 #include <utility>
 
 #include "operators/optimizer.h"
@@ -8,27 +7,11 @@
 
 namespace foretrain {
 
-std::int64_t moment_width(OptimizerKind optimizer, const Stack& stack) {
-  switch (optimizer) {
-    case OptimizerKind::kAdamw:
-    case OptimizerKind::kMuon:
-      return std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes_of(stack.states.moments)));
-    case OptimizerKind::kAdamwBf16:
-      return 2;
-    case OptimizerKind::kAdamw8bit:
-      return 1;
-  }
-  return 0;
-}
-
-UpdateFormat update_format(const Plan& plan, const Stack& stack) {
-  UpdateFormat format;
-  format.precision = plan.precision;
-  format.grad_dtype = accumulation_dtype(plan, stack);
-  format.moment_width = moment_width(plan.optimizer, stack);
-  format.master = plan.precision != Dtype::kFp32 &&
-                  (plan.master_weights.value_or(stack.states.master_weights) || stack.states.fp32_weights);
-  return format;
+UpdateFormat update_format(const Choices& choices) {
+  return {.precision = choices.precision,
+          .grad_dtype = choices.grad_dtype,
+          .moment_width = choices.moment_width,
+          .master = choices.updates_fp32};
 }
 
 Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_t elements,

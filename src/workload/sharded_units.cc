@@ -6,20 +6,6 @@
 
 namespace foretrain {
 
-UnitSharding unit_sharding(const Plan& plan, const Stack& stack) {
-  UnitSharding units;
-  if (plan.zero < 2 || plan.dp * plan.cp == 1) return units;
-  units.gathers_forward = plan.zero == 3 || stack.data_parallel.zero2_gather == Zero2Gather::kForward;
-  units.gathers_backward = plan.zero == 3 && stack.data_parallel.reshard_after_forward;
-  units.keeps_gathered = plan.zero == 3 && !stack.data_parallel.reshard_after_forward;
-  units.scatters = true;
-  units.beside = plan.overlap_grad_reduce.value_or(stack.data_parallel.overlap);
-  units.shards = plan.shards();
-  units.replicated = plan.dp * plan.cp > units.shards;
-  units.reduce_dtype = reduction_dtype(plan, stack);
-  return units;
-}
-
 void UnitWriter::gather(std::vector<Task>& tasks, std::int64_t elements, Direction direction) const {
   Task task = collective(CollectiveKind::kAllGather, GroupKind::kShard, weight_bytes(elements), direction);
   task.prefetch = stack_.data_parallel.prefetch[direction == Direction::kForward ? 0 : 1];
@@ -27,21 +13,21 @@ void UnitWriter::gather(std::vector<Task>& tasks, std::int64_t elements, Directi
 }
 
 void UnitWriter::scatter(std::vector<Task>& tasks, std::int64_t elements) {
-  const Bytes whole(static_cast<double>(elements) * bytes_of(choices_.units.reduce_dtype));
+  const Bytes whole(static_cast<double>(elements) * bytes_of(shape_.units.reduce_dtype));
   copy(tasks, elements);
   tasks.push_back(collective(CollectiveKind::kReduceScatter, GroupKind::kShard, whole, Direction::kWeight));
-  if (choices_.units.replicated)
+  if (shape_.units.replicated)
     tasks.push_back(collective(CollectiveKind::kAllReduce, GroupKind::kReplica,
-                               whole / static_cast<double>(choices_.units.shards), Direction::kWeight));
+                               whole / static_cast<double>(shape_.units.shards), Direction::kWeight));
   // As autograd made them, and once more in the format of the reduction, where that is wider.
-  const bool wider = bytes_of(choices_.units.reduce_dtype) > bytes_of(choices_.precision);
+  const bool wider = bytes_of(shape_.units.reduce_dtype) > bytes_of(shape_.precision);
   const double buffers = static_cast<double>(stack_.data_parallel.reduce_buffers) - (wider ? 0 : 1);
   const Bytes gradients = weight_bytes(elements) + whole * buffers;
   work_.unit_gradients = std::max(work_.unit_gradients, gradients);
 }
 
 void UnitWriter::unit(Repeat& forward, Repeat& backward, std::int64_t elements, bool is_block) {
-  const UnitSharding& units = choices_.units;
+  const UnitSharding& units = shape_.units;
   if (elements == 0) return;
   if (units.gathers_forward) gather(forward.tasks, elements, Direction::kForward);
   if (units.gathers_backward && is_block) gather(backward.tasks, elements, Direction::kBackward);
@@ -50,7 +36,7 @@ void UnitWriter::unit(Repeat& forward, Repeat& backward, std::int64_t elements, 
 }
 
 void UnitWriter::hold_blocks(std::int64_t elements, std::int64_t blocks) {
-  const UnitSharding& units = choices_.units;
+  const UnitSharding& units = shape_.units;
   if (!units.keeps_gathered && !units.gathers_backward) return;
   const bool ahead = stack_.data_parallel.prefetch[0] != Prefetch::kNone ||
                      stack_.data_parallel.prefetch[1] != Prefetch::kNone;
@@ -59,18 +45,18 @@ void UnitWriter::hold_blocks(std::int64_t elements, std::int64_t blocks) {
 }
 
 std::int64_t UnitWriter::elements(const Chunk& part, bool ends_together) const {
-  return parameter_share(model_, stack_, choices_.tp, part, ends_together).elements;
+  return parameter_share(model_, stack_, shape_.tp, part, ends_together).elements;
 }
 
 Bytes UnitWriter::weight_bytes(std::int64_t elements) const {
-  return Bytes(static_cast<double>(elements) * bytes_of(choices_.precision));
+  return Bytes(static_cast<double>(elements) * bytes_of(shape_.precision));
 }
 
 void UnitWriter::copy(std::vector<Task>& tasks, std::int64_t elements) const {
   if (stack_.data_parallel.gradient_copies == 0) return;
   Task task;
   const TokenSizes sizes = {.tokens = (elements + model_.hidden - 1) / model_.hidden, .width = model_.hidden};
-  task.op = pointwise(OperatorKind::kCopy, sizes, {.dtype = choices_.precision});
+  task.op = pointwise(OperatorKind::kCopy, sizes, {.dtype = shape_.precision});
   task.times = stack_.data_parallel.gradient_copies;
   task.direction = Direction::kWeight;
   tasks.push_back(task);
@@ -82,7 +68,7 @@ Task UnitWriter::collective(CollectiveKind kind, GroupKind group, Bytes bytes, D
   task.kind = Task::Kind::kCollective;
   task.collective = {kind, group, bytes};
   task.direction = direction;
-  task.blocking = direction == Direction::kWeight && !choices_.units.beside;
+  task.blocking = direction == Direction::kWeight && !shape_.units.beside;
   task.calls = group == GroupKind::kShard ? stack_.host.calls_per_unit : 0;
   return task;
 }

@@ -7,14 +7,11 @@
 
 namespace foretrain {
 
-// What a plan's ZeRO does around units; nothing below ZeRO 2.
-UnitSharding unit_sharding(const Plan& plan, const Stack& stack);
-
 // Writes gathers and scatters around the work of units.
 class UnitWriter {
  public:
-  UnitWriter(const Model& model, const Stack& stack, const Choices& choices, ChunkWork& work)
-      : model_(model), stack_(stack), choices_(choices), work_(work) {}
+  UnitWriter(const Model& model, const Stack& stack, const PassShape& shape, ChunkWork& work)
+      : model_(model), stack_(stack), shape_(shape), work_(work) {}
 
   // A whole unit. An end of the model keeps its weights from forward to backward: the head's backward follows
   // at once, and the embedding's does not need them.
@@ -36,7 +33,7 @@ class UnitWriter {
 
   const Model& model_;
   const Stack& stack_;
-  const Choices& choices_;
+  const PassShape& shape_;
   ChunkWork& work_;
 };
 

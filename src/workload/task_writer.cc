@@ -14,14 +14,14 @@ Direction forward_direction(bool recompute) { return recompute ? Direction::kBac
 
 }  // namespace
 
-TaskWriter::TaskWriter(const Model& model, const Stack& stack, const Choices& choices)
-    : choices_(choices),
+TaskWriter::TaskWriter(const Model& model, const Stack& stack, const PassShape& shape)
+    : shape_(shape),
       blocking_(stack.tensor_parallel.blocking),
-      gather_again_(choices.sp_gather_again),
+      gather_again_(shape.sp_gather_again),
       // Under ZeRO 2 and 3 whole gradients live for one backward; only shards are added up.
-      fused_accumulation_(stack.gradients.fused_accumulation || choices.units.scatters),
-      activation_(static_cast<double>(choices.micro_batch * choices.seq * model.hidden) *
-                  bytes_of(choices.precision)) {}
+      fused_accumulation_(stack.gradients.fused_accumulation || shape.units.scatters),
+      activation_(static_cast<double>(shape.micro_batch * shape.seq * model.hidden) *
+                  bytes_of(shape.precision)) {}
 
 void TaskWriter::forward(const std::vector<Step>& steps, std::size_t begin, std::size_t end, bool recompute) {
   for (std::size_t i = begin; i < end; ++i) {
@@ -29,9 +29,9 @@ void TaskWriter::forward(const std::vector<Step>& steps, std::size_t begin, std:
     if (step.kind == Step::Kind::kOperator) {
       if (step.launches[0] > 0) add_operator(step, PassKind::kForward, 0, recompute);
     } else if (step.kind == Step::Kind::kEnter) {
-      if (choices_.sp) add_collective(CollectiveKind::kAllGather, forward_direction(recompute), recompute);
+      if (shape_.sp) add_collective(CollectiveKind::kAllGather, forward_direction(recompute), recompute);
     } else {
-      add_collective(choices_.sp ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+      add_collective(shape_.sp ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
                      forward_direction(recompute), recompute);
     }
   }
@@ -54,14 +54,14 @@ void TaskWriter::backward(const std::vector<Step>& steps, bool selective) {
         if (i + 1 == steps.size() || !is_linear(steps[i + 1])) enter_backward();
         break;
       case Step::Kind::kLeave:
-        if (choices_.sp) add_collective(CollectiveKind::kAllGather, Direction::kBackward, false);
+        if (shape_.sp) add_collective(CollectiveKind::kAllGather, Direction::kBackward, false);
         break;
     }
   }
 }
 
 void TaskWriter::add_tied_gradients(std::int64_t width, std::int64_t rows) {
-  if (!fused_accumulation_) add_accumulate(width, rows, bytes_of(choices_.precision), 1);
+  if (!fused_accumulation_) add_accumulate(width, rows, bytes_of(shape_.precision), 1);
 }
 
 void TaskWriter::gather_checkpoint() {
@@ -79,7 +79,7 @@ void TaskWriter::add_operator(const Step& step, PassKind pass, std::size_t which
                    : pass == PassKind::kForward ? forward_direction(recompute)
                                                 : Direction::kBackward;
   if (pass == PassKind::kForward && !recompute)
-    task.saved = choices_.recompute == Recompute::kSelective ? step.selective_saved : step.saved;
+    task.saved = shape_.recompute == Recompute::kSelective ? step.selective_saved : step.saved;
   if (step.extra) task.extra = (*step.extra)[pass == PassKind::kForward ? 0 : 1];
   tasks_.push_back(task);
 }
@@ -95,7 +95,7 @@ void TaskWriter::add_collective(CollectiveKind kind, Direction direction, bool r
 }
 
 void TaskWriter::enter_backward() {
-  add_collective(choices_.sp ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+  add_collective(shape_.sp ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
                  Direction::kBackward, false, true);
 }
 
@@ -119,17 +119,17 @@ void TaskWriter::operator_backward(const std::vector<Step>& steps, std::size_t i
 
 // An accumulator in a wider format is always added to; .grad itself only from the second micro-batch on.
 void TaskWriter::accumulate(const Step& step) {
-  const bool wider = bytes_of(choices_.grad_dtype) > bytes_of(choices_.precision);
-  if (fused_accumulation_ || !(wider || choices_.accumulates)) return;
+  const bool wider = bytes_of(shape_.grad_dtype) > bytes_of(shape_.precision);
+  if (fused_accumulation_ || !(wider || shape_.accumulates)) return;
   const auto weight = step.op.as<LinearSizes>();
-  add_accumulate(weight.k, weight.n, bytes_of(choices_.grad_dtype), step.times);
+  add_accumulate(weight.k, weight.n, bytes_of(shape_.grad_dtype), step.times);
 }
 
 void TaskWriter::add_accumulate(std::int64_t k, std::int64_t n, double bytes, std::int64_t times) {
   Task task;
   task.direction = Direction::kWeight;
   task.op = foretrain::accumulate({.k = k, .n = n, .grad_bytes = static_cast<std::int64_t>(bytes)},
-                                  {.pass = PassKind::kWeight, .dtype = choices_.precision});
+                                  {.pass = PassKind::kWeight, .dtype = shape_.precision});
   task.times = times;
   tasks_.push_back(task);
 }

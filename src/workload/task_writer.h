@@ -12,7 +12,7 @@ namespace foretrain {
 
 class TaskWriter {
  public:
-  TaskWriter(const Model& model, const Stack& stack, const Choices& choices);
+  TaskWriter(const Model& model, const Stack& stack, const PassShape& shape);
 
   void forward(const std::vector<Step>& steps, std::size_t begin, std::size_t end, bool recompute);
   void backward(const std::vector<Step>& steps, bool selective);
@@ -30,7 +30,7 @@ class TaskWriter {
   void accumulate(const Step& step);
   void add_accumulate(std::int64_t k, std::int64_t n, double bytes, std::int64_t times);
 
-  const Choices& choices_;
+  const PassShape& shape_;
   bool blocking_;
   bool gather_again_;
   bool fused_accumulation_;

@@ -14,20 +14,20 @@ namespace {
 
 // Vocabulary-parallel cross-entropy reduces the row maximum, the target's logit and the sum of exponentials:
 // three fp32 numbers a token (Shoeybi et al. 2019, section 3).
-void add_loss_exchange(const Choices& choices, std::vector<Task>& tasks) {
-  if (choices.tp == 1) return;
+void add_loss_exchange(const PassShape& shape, std::vector<Task>& tasks) {
+  if (shape.tp == 1) return;
   for (int i = 0; i < 3; ++i) {
     Task task;
     task.kind = Task::Kind::kCollective;
     task.collective = {CollectiveKind::kAllReduce, GroupKind::kTensor,
-                       Bytes(4.0 * static_cast<double>(choices.micro_batch * choices.seq))};
+                       Bytes(4.0 * static_cast<double>(shape.micro_batch * shape.seq))};
     tasks.push_back(task);
   }
 }
 
 // A product that is fed a shard gathered for it keeps the shard; several products with one input keep it
 // once.
-Bytes held_for_weight(const std::vector<Step>& steps, const Choices& choices) {
+Bytes held_for_weight(const std::vector<Step>& steps, const PassShape& shape) {
   double sum = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Step& step = steps[i];
@@ -37,8 +37,8 @@ Bytes held_for_weight(const std::vector<Step>& steps, const Choices& choices) {
     const auto sizes = step.op.as<LinearSizes>();
     const double m = static_cast<double>(sizes.m), k = static_cast<double>(sizes.k);
     const double n = static_cast<double>(sizes.n);
-    const bool gathered = i > 0 && steps[i - 1].kind == Step::Kind::kEnter && choices.sp_gather_again;
-    const double input = m * k / (gathered ? static_cast<double>(choices.tp) : 1.0);
+    const bool gathered = i > 0 && steps[i - 1].kind == Step::Kind::kEnter && shape.sp_gather_again;
+    const double input = m * k / (gathered ? static_cast<double>(shape.tp) : 1.0);
     sum += bytes_of(step.op.dtype) * (input + m * n * static_cast<double>(step.times));
   }
   return Bytes(sum);
@@ -77,31 +77,31 @@ void set_saved(std::vector<Task>& tasks, Bytes kept) {
 // The passes of one chunk while they are put together.
 class ChunkWriter {
  public:
-  ChunkWriter(const Model& model, const Stack& stack, const Choices& choices)
-      : model_(model), stack_(stack), choices_(choices), units_(model, stack, choices, work_) {}
+  ChunkWriter(const Model& model, const Stack& stack, const PassShape& shape)
+      : model_(model), stack_(stack), shape_(shape), units_(model, stack, shape, work_) {}
 
   ChunkWork write(const Chunk& chunk) {
     last_ = chunk.last;
     // Tied ends on one rank are one unit, the embedding's.
     const bool both = chunk.first && chunk.last, joined = both && model_.tied;
     if (chunk.first)
-      end(embedding_steps(model_, stack_, choices_), false, units_.elements({0, true, joined}, both));
+      end(embedding_steps(model_, stack_, shape_), false, units_.elements({0, true, joined}, both));
     if (chunk.layers > 0) {
       const std::int64_t elements = units_.elements({1, false, false}, both);
-      const bool full = choices_.recompute == Recompute::kFull;
-      const std::int64_t some = choices_.recompute_layers;
+      const bool full = shape_.recompute == Recompute::kFull;
+      const std::int64_t some = shape_.recompute_layers;
       const std::int64_t again = !full ? 0 : some > 0 ? std::min(some, chunk.layers) : chunk.layers;
       if (again > 0) layers(again, true, elements);
       if (again < chunk.layers) layers(chunk.layers - again, false, elements);
       units_.hold_blocks(elements, chunk.layers);
     }
     if (chunk.last)
-      end(head_steps(model_, stack_, choices_), true, joined ? 0 : units_.elements({0, false, true}, both));
+      end(head_steps(model_, stack_, shape_), true, joined ? 0 : units_.elements({0, false, true}, both));
     while (!backwards_.empty()) {
       if (!backwards_.back().tasks.empty()) work_.backward.repeats.push_back(std::move(backwards_.back()));
       backwards_.pop_back();
     }
-    if (choices_.sp)
+    if (shape_.sp)
       work_.shared_buffers = activation() * static_cast<double>(stack_.tensor_parallel.sp_buffers);
     add_host_work(stack_, chunk, work_);
     return std::move(work_);
@@ -109,36 +109,36 @@ class ChunkWriter {
 
  private:
   Bytes activation() const {
-    return Bytes(static_cast<double>(choices_.micro_batch * choices_.seq * model_.hidden) *
-                 bytes_of(choices_.precision));
+    return Bytes(static_cast<double>(shape_.micro_batch * shape_.seq * model_.hidden) *
+                 bytes_of(shape_.precision));
   }
 
   void end(const std::vector<Step>& steps, bool is_head, std::int64_t elements) {
-    TaskWriter forward(model_, stack_, choices_);
+    TaskWriter forward(model_, stack_, shape_);
     forward.forward(steps, 0, steps.size(), false);
     Repeat f{1, false, forward.take(), {}, {}, {}};
-    if (is_head) add_loss_exchange(choices_, f.tasks);
-    TaskWriter backward(model_, stack_, choices_);
+    if (is_head) add_loss_exchange(shape_, f.tasks);
+    TaskWriter backward(model_, stack_, shape_);
     backward.backward(steps, false);
     if (!is_head && last_ && model_.tied)
-      backward.add_tied_gradients(model_.hidden, padded_vocab(model_, stack_, choices_.tp) / choices_.tp);
-    work_.held_for_weight += held_for_weight(steps, choices_);
+      backward.add_tied_gradients(model_.hidden, padded_vocab(model_, stack_, shape_.tp) / shape_.tp);
+    work_.held_for_weight += held_for_weight(steps, shape_);
     add(std::move(f), Repeat{1, false, backward.take(), {}, {}, {}}, elements, false);
   }
 
   // A row of equal layers, all of them run again in the backward (`full`) or none.
   void layers(std::int64_t count, bool full, std::int64_t elements) {
-    const std::vector<Step> steps = block_steps(model_, stack_, choices_, model_.blocks.front().block);
-    const bool selective = choices_.recompute == Recompute::kSelective;
-    TaskWriter forward(model_, stack_, choices_);
+    const std::vector<Step> steps = block_steps(model_, stack_, shape_, model_.blocks.front().block);
+    const bool selective = shape_.recompute == Recompute::kSelective;
+    TaskWriter forward(model_, stack_, shape_);
     forward.forward(steps, 0, steps.size(), false);
     Repeat f{count, true, forward.take(), {}, {}, {}};
-    add_calls(f.tasks, stack_.host.calls_per_layer[0] + choices_.calls_beside_messages, false);
+    add_calls(f.tasks, stack_.host.calls_per_layer[0] + shape_.calls_beside_messages, false);
     spread_syncs(f.tasks, stack_.host.syncs_per_layer, false);
-    const bool divided = choices_.sp || choices_.partition_activations;
-    if (full) set_saved(f.tasks, activation() / (divided ? static_cast<double>(choices_.tp) : 1.0));
-    work_.held_for_weight += held_for_weight(steps, choices_) * static_cast<double>(count);
-    if (choices_.offload) {
+    const bool divided = shape_.sp || shape_.partition_activations;
+    if (full) set_saved(f.tasks, activation() / (divided ? static_cast<double>(shape_.tp) : 1.0));
+    work_.held_for_weight += held_for_weight(steps, shape_) * static_cast<double>(count);
+    if (shape_.offload) {
       const Bytes each = saved_bytes(f);
       work_.offloaded += each * static_cast<double>(count);
       work_.offload_window =
@@ -146,18 +146,18 @@ class ChunkWriter {
       set_saved(f.tasks, Bytes(0));
     }
 
-    TaskWriter backward(model_, stack_, choices_);
+    TaskWriter backward(model_, stack_, shape_);
     if (full) {
-      if (choices_.partition_activations) backward.gather_checkpoint();
+      if (shape_.partition_activations) backward.gather_checkpoint();
       backward.forward(steps, 0, recomputed_steps(steps, stack_), true);
     }
     backward.backward(steps, selective);
     Repeat b{count, true, backward.take(), {}, {}, {}};
-    add_calls(b.tasks, stack_.host.calls_per_layer[1] + choices_.calls_beside_messages, false);
+    add_calls(b.tasks, stack_.host.calls_per_layer[1] + shape_.calls_beside_messages, false);
     if (full) {
       add_calls(
           b.tasks,
-          stack_.host.calls_per_layer[0] + stack_.host.calls_per_recompute + choices_.calls_beside_messages,
+          stack_.host.calls_per_layer[0] + stack_.host.calls_per_recompute + shape_.calls_beside_messages,
           true);
       spread_syncs(b.tasks, stack_.host.syncs_per_layer, true);
     }
@@ -170,15 +170,15 @@ class ChunkWriter {
   void add(Repeat forward, Repeat backward, std::int64_t elements, bool is_block) {
     units_.unit(forward, backward, elements, is_block);
     backward.releases = saved_bytes(forward);
-    if (stack_.gradients.autograd_copies && !choices_.units.scatters)
-      backward.leaves = Bytes(static_cast<double>(elements) * bytes_of(choices_.precision));
+    if (stack_.gradients.autograd_copies && !shape_.units.scatters)
+      backward.leaves = Bytes(static_cast<double>(elements) * bytes_of(shape_.precision));
     work_.forward.repeats.push_back(std::move(forward));
     backwards_.push_back(std::move(backward));
   }
 
   const Model& model_;
   const Stack& stack_;
-  const Choices& choices_;
+  const PassShape& shape_;
   ChunkWork work_;
   UnitWriter units_;
   std::vector<Repeat> backwards_;  // in the model's order
@@ -187,9 +187,9 @@ class ChunkWriter {
 
 }  // namespace
 
-ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& choices, const Chunk& chunk) {
+ChunkWork build_chunk(const Model& model, const Stack& stack, const PassShape& shape, const Chunk& chunk) {
   CHECK_THAT(model.blocks.size() == 1);
-  return ChunkWriter(model, stack, choices).write(chunk);
+  return ChunkWriter(model, stack, shape).write(chunk);
 }
 
 }  // namespace foretrain

@@ -1,4 +1,4 @@
-// From a model, a plan and a stack to the work of one pipeline chunk.
+// From a model, a stack and the shape of its passes to the work of one pipeline chunk.
 //
 // A block is written down once, forward, as the stack's operators with Megatron's two conjugate
 // communication points between them (Shoeybi et al. 2019, arXiv 1909.08053; Korthikanti et al. 2022,
@@ -8,18 +8,18 @@
 //   g, after a row-parallel product:      forward all-reduce, backward nothing
 //                              with sp:   forward reduce-scatter, backward all-gather
 // The backward is that list reversed, each product once to its inputs (B) and once to its weights (W), with
-// the recomputation that the plan asks for in front.
+// the recomputation that is asked for in front.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "spec/run.h"
 #include "workload/pass.h"
+#include "workload/pass_shape.h"
 
 namespace foretrain {
 
-// What a plan's chunk is made of, and everything that its passes depend on.
+// What a chunk is made of; with the shape, everything that its passes depend on.
 struct Chunk {
   std::int64_t layers = 0;
   bool first = false;  // holds the embedding
@@ -27,48 +27,6 @@ struct Chunk {
 
   bool operator==(const Chunk&) const = default;
 };
-
-// What ZeRO 2 and 3 do inside passes, unit by unit (a block, the embedding, the head): gather weights before
-// the work, scatter the sums of gradients after it.
-struct UnitSharding {
-  bool gathers_forward = false;
-  bool gathers_backward = false;
-  bool keeps_gathered = false;  // weights that are sharded stay gathered from forward to backward
-  bool scatters = false;
-  bool beside = false;      // scatters do not stop compute
-  std::int64_t shards = 1;  // ranks that share a copy
-  bool replicated = false;  // there are several copies, whose gradients are summed too
-  Dtype reduce_dtype = Dtype::kFp32;
-
-  bool operator==(const UnitSharding&) const = default;
-};
-
-// The choices that shape a chunk's passes, with the stack's defaults filled in.
-struct Choices {
-  std::int64_t tp = 1;
-  bool sp = false;
-  std::int64_t micro_batch = 1;
-  std::int64_t seq = 0;
-  Recompute recompute = Recompute::kNone;
-  AttentionKind attention = AttentionKind::kFlash;
-  Dtype precision = Dtype::kBf16;
-  bool partition_activations = false;
-  bool dropout = false;
-  bool accumulates = false;  // several micro-batches a step: gradients are added up
-  bool sp_gather_again = false;
-  std::int64_t recompute_layers = 0;  // of recompute full; 0: all
-  bool offload = false;
-  Dtype grad_dtype = Dtype::kFp32;
-  UnitSharding units;
-  std::int64_t calls_beside_messages = 0;  // of a layer and direction, all tensor-parallel ranks together
-
-  bool operator==(const Choices&) const = default;
-};
-double dropout_of(const Model& model, const Stack& stack);  // 0 where the stack has none
-Dtype accumulation_dtype(const Plan& plan, const Stack& stack);
-Dtype reduction_dtype(const Plan& plan, const Stack& stack);
-Choices choices_of(const Model& model, const Plan& plan, const Stack& stack, std::int64_t seq,
-                   bool accumulates);
 
 struct ChunkWork {
   Pass forward;
@@ -81,7 +39,7 @@ struct ChunkWork {
   // What products' W need when their B are over: their inputs and the gradients of their outputs.
   Bytes held_for_weight;
 };
-ChunkWork build_chunk(const Model& model, const Stack& stack, const Choices& choices, const Chunk& chunk);
+ChunkWork build_chunk(const Model& model, const Stack& stack, const PassShape& shape, const Chunk& chunk);
 
 // Trained numbers that one rank of a chunk holds, before any ZeRO sharding. A tied head on the last of
 // several ranks is a second copy of the embedding, unless one rank holds both ends of the model.
@@ -109,8 +67,7 @@ struct UpdateFormat {
 
   bool operator==(const UpdateFormat&) const = default;
 };
-std::int64_t moment_width(OptimizerKind optimizer, const Stack& stack);
-UpdateFormat update_format(const Plan& plan, const Stack& stack);
+UpdateFormat update_format(const Choices& choices);
 Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_t elements,
                      std::int64_t owned, std::int64_t tensors);
 

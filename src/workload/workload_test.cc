@@ -1,5 +1,7 @@
 #include "workload/workload.h"
 
+#include "workload/testing.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -36,11 +38,11 @@ Stack stack(std::string_view name) {
   return *found;
 }
 
-Choices choices(const Model& model, const Stack& s, Plan plan, std::int64_t seq = 2048) {
-  return choices_of(model, plan, s, seq, true);
+PassShape shape(const Model& model, const Stack& s, Plan plan, std::int64_t seq = 2048) {
+  return shape_of(model, plan, s, seq, true);
 }
 
-double layer_bytes(const Model& model, const Stack& s, const Choices& c) {
+double layer_bytes(const Model& model, const Stack& s, const PassShape& c) {
   const ChunkWork one = build_chunk(model, s, c, Chunk{1, false, false});
   return saved_bytes(one.forward).value;
 }
@@ -67,19 +69,19 @@ TEST_CASE("A Megatron layer keeps the bytes of Korthikanti et al., table 2") {
   plan.precision = Dtype::kFp16;
   plan.attention = AttentionKind::kUnfused;
 
-  CHECK(layer_bytes(model, megatron, choices(model, megatron, plan)) ==
+  CHECK(layer_bytes(model, megatron, shape(model, megatron, plan)) ==
         s * b * h * (34 + 5 * a * s / h) + stats);
   plan.tp = 4;
-  CHECK(layer_bytes(model, megatron, choices(model, megatron, plan)) ==
+  CHECK(layer_bytes(model, megatron, shape(model, megatron, plan)) ==
         s * b * h * (10 + 24 / t + 5 * a * s / (h * t)) + stats);
   plan.sp = true;
-  CHECK(layer_bytes(model, megatron, choices(model, megatron, plan)) ==
+  CHECK(layer_bytes(model, megatron, shape(model, megatron, plan)) ==
         s * b * h / t * (34 + 5 * a * s / h) + stats / t);
   plan.recompute = Recompute::kSelective;
-  CHECK(layer_bytes(model, megatron, choices(model, megatron, plan)) == 34 * s * b * h / t + stats / t);
+  CHECK(layer_bytes(model, megatron, shape(model, megatron, plan)) == 34 * s * b * h / t + stats / t);
   plan.recompute = Recompute::kFull;
   plan.sp = false;
-  CHECK(layer_bytes(model, megatron, choices(model, megatron, plan)) == 2 * s * b * h);
+  CHECK(layer_bytes(model, megatron, shape(model, megatron, plan)) == 2 * s * b * h);
 }
 
 TEST_CASE("Between its two backwards a Megatron layer keeps 32 sbh bytes, whatever is recomputed") {
@@ -90,7 +92,7 @@ TEST_CASE("Between its two backwards a Megatron layer keeps 32 sbh bytes, whatev
   const double s = 2048, b = 2, h = 1024, t = 4;
   const auto kept = [&](const Plan& plan, std::int64_t layers) {
     const ChunkWork work =
-        build_chunk(model, megatron, choices(model, megatron, plan), Chunk{layers, false, false});
+        build_chunk(model, megatron, shape(model, megatron, plan), Chunk{layers, false, false});
     return work.held_for_weight.value;
   };
   Plan plan;
@@ -116,7 +118,7 @@ TEST_CASE("A layer's products are 24 b s h^2 + 4 b s^2 h forward and twice that 
   Plan plan;
   plan.micro_batch = 2;
   plan.attention = AttentionKind::kUnfused;
-  const ChunkWork work = build_chunk(model, megatron, choices(model, megatron, plan), Chunk{1, false, false});
+  const ChunkWork work = build_chunk(model, megatron, shape(model, megatron, plan), Chunk{1, false, false});
   const double forward = 24 * b * s * h * h + 4 * b * s * s * h;
   CHECK(flops(work.forward).value == forward);
   CHECK(flops(work.backward).value == 2 * forward);
@@ -128,7 +130,7 @@ TEST_CASE("Full recomputation adds one forward to the backward") {
   const Stack megatron = stack("megatron");
   Plan plan;
   plan.recompute = Recompute::kFull;
-  const ChunkWork work = build_chunk(model, megatron, choices(model, megatron, plan), Chunk{3, false, false});
+  const ChunkWork work = build_chunk(model, megatron, shape(model, megatron, plan), Chunk{3, false, false});
   // Products: once again, then twice. Flash attention's backward is five products, not four, so half of its
   // forward (2 s^2 h a layer, causal) comes on top.
   const double attention = 3 * 2 * 2048.0 * 2048 * 1024;
@@ -140,10 +142,10 @@ TEST_CASE("Selective recomputation repeats the attention core only") {
   const Stack megatron = stack("megatron");
   Plan plan;
   plan.attention = AttentionKind::kUnfused;
-  const ChunkWork none = build_chunk(model, megatron, choices(model, megatron, plan), Chunk{1, false, false});
+  const ChunkWork none = build_chunk(model, megatron, shape(model, megatron, plan), Chunk{1, false, false});
   plan.recompute = Recompute::kSelective;
   const ChunkWork selective =
-      build_chunk(model, megatron, choices(model, megatron, plan), Chunk{1, false, false});
+      build_chunk(model, megatron, shape(model, megatron, plan), Chunk{1, false, false});
   const double core = 4.0 * 2048 * 2048 * 1024;
   CHECK(flops(selective.backward).value == flops(none.backward).value + core);
   CHECK(flops(selective.forward).value == flops(none.forward).value);
@@ -154,10 +156,10 @@ TEST_CASE("FLOPs, weights and sharded activations are conserved under tensor par
   for (const char* name : {"megatron", "nanotron", "neox", "hf-eager", "llm-foundry", "generic"}) {
     const Stack s = stack(name);
     Plan plan;
-    const ChunkWork whole = build_chunk(model, s, choices(model, s, plan), Chunk{2, true, true});
+    const ChunkWork whole = build_chunk(model, s, shape(model, s, plan), Chunk{2, true, true});
     for (const std::int64_t tp : {2, 4, 8, 16}) {
       plan.tp = tp;
-      const ChunkWork share = build_chunk(model, s, choices(model, s, plan), Chunk{2, true, true});
+      const ChunkWork share = build_chunk(model, s, shape(model, s, plan), Chunk{2, true, true});
       CAPTURE(name);
       CAPTURE(tp);
       CHECK(flops(share.forward).value * static_cast<double>(tp) == flops(whole.forward).value);
@@ -172,11 +174,11 @@ TEST_CASE("Tensor parallelism reduces twice forward and twice backward a layer; 
   const Stack megatron = stack("megatron");
   Plan plan;
   plan.tp = 4;
-  ChunkWork work = build_chunk(model, megatron, choices(model, megatron, plan), Chunk{3, false, false});
+  ChunkWork work = build_chunk(model, megatron, shape(model, megatron, plan), Chunk{3, false, false});
   CHECK(collectives(work.forward) == std::map<CollectiveKind, int>{{CollectiveKind::kAllReduce, 6}});
   CHECK(collectives(work.backward) == std::map<CollectiveKind, int>{{CollectiveKind::kAllReduce, 6}});
   plan.sp = true;
-  work = build_chunk(model, megatron, choices(model, megatron, plan), Chunk{3, false, false});
+  work = build_chunk(model, megatron, shape(model, megatron, plan), Chunk{3, false, false});
   CHECK(collectives(work.forward) ==
         std::map<CollectiveKind, int>{{CollectiveKind::kAllGather, 6}, {CollectiveKind::kReduceScatter, 6}});
   // Backward: the conjugates, and each column-parallel input gathered again for its weight gradient.
@@ -192,7 +194,7 @@ TEST_CASE("NeoX with parallel residuals reduces once forward and twice backward 
   plan.tp = 4;
   plan.recompute = Recompute::kFull;
   plan.partition_activations = true;
-  const ChunkWork work = build_chunk(model, neox, choices(model, neox, plan), Chunk{1, false, false});
+  const ChunkWork work = build_chunk(model, neox, shape(model, neox, plan), Chunk{1, false, false});
   CHECK(collectives(work.forward)[CollectiveKind::kAllReduce] == 1);
   CHECK(collectives(work.backward)[CollectiveKind::kAllReduce] == 2);
   // Recomputed: the forward's all-reduce, and the gather of the partitioned checkpoint.
@@ -211,7 +213,7 @@ TEST_CASE("With parallel residuals and sp each half gathers its input, and one s
       Stack s = stack(name);
       CHECK(s.tensor_parallel.parallel_all_reduces == std::array<std::int64_t, 2>{1, 2});
       s.tensor_parallel.parallel_all_reduces[1] = backward;  // counts without sp alone
-      const ChunkWork work = build_chunk(model, s, choices(model, s, plan), Chunk{1, false, false});
+      const ChunkWork work = build_chunk(model, s, shape(model, s, plan), Chunk{1, false, false});
       CHECK(collectives(work.forward) == std::map<CollectiveKind, int>{{CollectiveKind::kAllGather, 2},
                                                                        {CollectiveKind::kReduceScatter, 1}});
       // The conjugates, and both inputs gathered again for their weight gradients.
@@ -228,7 +230,7 @@ TEST_CASE("A stack that adds the gradients of parallel halves reduces them once"
   Plan plan;
   plan.tp = 4;
   const auto reduces = [&] {
-    const ChunkWork work = build_chunk(model, merging, choices(model, merging, plan), Chunk{1, false, false});
+    const ChunkWork work = build_chunk(model, merging, shape(model, merging, plan), Chunk{1, false, false});
     return collectives(work.backward)[CollectiveKind::kAllReduce];
   };
   CHECK(reduces() == 2);
@@ -300,7 +302,7 @@ TEST_CASE("A Hugging Face layer keeps q, k, v and the projection's input whateve
     plan.attention = attention;
     plan.recompute = recompute;
     model.dropout = dropout;
-    return layer_bytes(model, hf, choices(model, hf, plan));
+    return layer_bytes(model, hf, shape(model, hf, plan));
   };
   const double flash = kept(AttentionKind::kFlash, 0);
   // The softmax in fp32 and what the product reads; with dropout a byte of mask more.
@@ -320,7 +322,7 @@ TEST_CASE("Two products of one input keep it once") {
   const double s = 2048, h = 1024, stats = 2 * 8 * s + 4 * 16 * s;
   for (const char* name : {"neox", "llm-foundry"}) {
     const Stack stack_of = stack(name);
-    CHECK(layer_bytes(model, stack_of, choices(model, stack_of, Plan{})) ==
+    CHECK(layer_bytes(model, stack_of, shape(model, stack_of, Plan{})) ==
           2 * s * (8 * h + 4 * 4 * h) + stats);
   }
 }
@@ -351,9 +353,11 @@ TEST_CASE("Moments of eight bits are moved with their scales") {
   // Two of them read and written, of 1 byte and a 256th of an fp32 scale each: 4 (1 + 4/256) instead of the
   // 16 bytes of fp32, beside the gradient's 4 and 8 of the master copy.
   Plan plan;
+  plan.dp = 1;
   plan.optimizer = OptimizerKind::kAdamw8bit;
   const Stack megatron = stack("megatron");
-  const Pass pass = build_optimizer(megatron, update_format(plan, megatron), 1024, 1024, 10);
+  const UpdateFormat format = update_format(choices_of(gpt(), megatron, plan));
+  const Pass pass = build_optimizer(megatron, format, 1024, 1024, 10);
   for (const Task& task : pass.repeats.front().tasks)
     if (task.op.kind == OperatorKind::kAdamw) CHECK(bytes(task.op).value == 1024 * (4 + 4 + 8) + 4 * 16);
 }
@@ -369,7 +373,7 @@ TEST_CASE("Flash attention saves no scores; grouped-query heads shrink keys and 
   model.blocks.front().block.kv_heads = 4;
   const Stack generic = stack("generic");
   Plan plan;
-  const ChunkWork work = build_chunk(model, generic, choices(model, generic, plan), Chunk{1, false, false});
+  const ChunkWork work = build_chunk(model, generic, shape(model, generic, plan), Chunk{1, false, false});
   bool seen = false;
   for (const Task& task : work.forward.repeats.front().tasks)
     if (task.op.kind == OperatorKind::kAttention) {
@@ -398,7 +402,7 @@ ChunkWork sharded(const Model& model, const Stack& s, int zero, std::int64_t sha
   plan.zero = zero;
   plan.shard = shard;
   plan.reduce_dtype = Dtype::kFp32;
-  return build_chunk(model, s, choices(model, s, plan), Chunk{model.layers(), true, true});
+  return build_chunk(model, s, shape(model, s, plan), Chunk{model.layers(), true, true});
 }
 
 }  // namespace
@@ -491,7 +495,7 @@ TEST_CASE("torchtitan's selective recomputation keeps the outputs of attention a
   const auto held = [&](std::string_view text) {
     const Plan plan = parse_plan(text).value();
     const ChunkWork work =
-        build_chunk(model, torchtitan, choices_of(model, plan, torchtitan, 2048, true), {4, false, false});
+        build_chunk(model, torchtitan, shape_of(model, plan, torchtitan, 2048, true), {4, false, false});
     return saved_bytes(work.forward).value / (4.0 * 2048);
   };
   const double h = 1024, kv = 256, f = 4096, statistics = 4 * 16;

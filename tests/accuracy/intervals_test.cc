@@ -23,18 +23,18 @@ struct Miss {
   double by = 0;
   double parts = 0;
 };
-using Sources = std::map<std::string, std::vector<Miss>>;
+using MissesBySource = std::map<std::string, std::vector<Miss>>;
 
 // Runs of several GPUs, sources of ten rows or more; of the playbook those above a tenth of peak. Of one GPU
 // apart, under "one GPU".
-Sources misses() {
+MissesBySource misses() {
   std::vector<MeasuredRow> rows;
   for (MeasuredRow& row : all_rows())
     if (row.source != "hf_ultrascale" || above_a_tenth_of_peak(row)) rows.push_back(std::move(row));
   const ProfileStore store;
   const auto scores = score_rows(rows, Catalog(), Against::kMedian, &store);
   REQUIRE_MESSAGE(scores.has_value(), (scores ? "" : scores.error().text()));
-  Sources sources;
+  MissesBySource sources;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const RowScore& score = (*scores)[i];
     if (!score.skipped.empty() || !score.measured) continue;
@@ -55,7 +55,7 @@ double covered(const std::vector<Miss>& source, double composition) {
 }
 
 // In steps of half a point; the mean distance of coverage from 80 % over the sources but `left_out`.
-double best_composition(const Sources& sources, const std::string& left_out) {
+double best_composition(const MissesBySource& sources, const std::string& left_out) {
   double best = 0, least = 1e9;
   for (int i = 0; i <= 40; ++i) {
     double distance = 0;
@@ -69,7 +69,7 @@ double best_composition(const Sources& sources, const std::string& left_out) {
 }  // namespace
 
 TEST_CASE("80 % intervals hold 70 to 90 % of each source") {
-  Sources several = misses();
+  MissesBySource several = misses();
   REQUIRE(several.contains("one GPU"));
   const std::vector<Miss> one = several.extract("one GPU").mapped();
   MESSAGE(fmt::format("one GPU: {} rows, {:.0f} % covered with {}; nearest to 80 % with {:.3f}", one.size(),

@@ -14,6 +14,7 @@
 #include "operators/product.h"
 #include "seed_runs.h"
 #include "spec/catalog.h"
+#include "workload/testing.h"
 #include "workload/workload.h"
 
 using namespace foretrain;
@@ -112,7 +113,7 @@ TEST_CASE("a layer's compute kernels are within 5 % of those inside the measured
     REQUIRE_MESSAGE(choice.has_value(), (choice ? "" : choice.error().text()));
     const std::int64_t seq = run.at("architecture").at("seq");
     const ChunkWork work =
-        build_chunk(model, neox, choices_of(model, plan, neox, seq, true), Chunk{1, false, false});
+        build_chunk(model, neox, shape_of(model, plan, neox, seq, true), Chunk{1, false, false});
 
     // Kernel sums contain the tensor all-reduces: one or two forward, those again and two backward.
     const double reduce = run.at("components_ms_fastest_step").at("tp_allreduce_one").get<double>() * 1e3;

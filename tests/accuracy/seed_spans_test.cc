@@ -10,6 +10,7 @@
 #include "seed_runs.h"
 #include "segment/segment.h"
 #include "spec/catalog.h"
+#include "workload/testing.h"
 #include "workload/workload.h"
 
 using namespace foretrain;
@@ -30,7 +31,7 @@ TEST_CASE("a layer's forward and backward spans are within 8 % of the measured r
     const std::int64_t seq = run.at("architecture").at("seq");
     constexpr std::int64_t kLayers = 8;
     const ChunkWork work =
-        build_chunk(model, neox, choices_of(model, plan, neox, seq, true), Chunk{kLayers, false, false});
+        build_chunk(model, neox, shape_of(model, plan, neox, seq, true), Chunk{kLayers, false, false});
     const Network network(cluster, Mesh{.tp = plan.tp, .dp = plan_json.at("dp"), .pp = plan_json.at("pp")});
     const auto compare = [&](const std::string& which, const Pass& pass, double span, double sum) {
       const Segment segment = lay_out(pass, *choice->costs, network, cluster.host_launch, Seconds(0));

@@ -17,6 +17,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cost/profile_store.h"
+#include "job/parse_run.h"
+#include "job/run_check.h"
 #include "mutate.h"
 #include "predict/evaluator.h"
 #include "report/chart.h"
@@ -35,7 +37,6 @@
 #include "spec/model_text.h"
 #include "spec/plan_text.h"
 #include "spec/run.h"
-#include "spec/run_text.h"
 #include "spec/stack_text.h"
 #include "validate/example_table.h"
 
@@ -154,7 +155,7 @@ void expect_answer(const Run& run) {
   expect(!predict_text(run, prediction).empty(), "a report");
   const std::string json = predict_json(run, prediction);
   expect(json.starts_with('{') && json.find(":nan") == std::string::npos, "a report in JSON");
-  if (events_of(run.plan, run.global_batch) <= kMostEventsViewed) expect_views(run);
+  if (events_of(job_of(run)) <= kMostEventsViewed) expect_views(run);
 }
 
 // Counts of a kind: how many were tried, and how many were accepted and so predicted.

@@ -1,13 +1,13 @@
-#include "spec/run.h"
+#include "job/parse_run.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <string>
 
+#include "job/run_check.h"
 #include "spec/catalog.h"
 #include "spec/plan_text.h"
-#include "spec/run_text.h"
 #include "spec/testing.h"
 
 using namespace foretrain;
@@ -97,14 +97,14 @@ TEST_CASE("what a run needs and nobody gives is named with both ways to give it"
   RunOptions options;
   CHECK(bare(options) == "foretrain: error: no model: give model or 'model:' in the run file");
   options.model = "gpt2";
-  CHECK(bare(options) == "foretrain: error: no cluster: give --cluster or 'cluster:' in the run file");
+  CHECK(bare(options) == "foretrain: error: no cluster: give cluster or 'cluster:' in the run file");
   CHECK(error_of(run_of("gpus: 8\n")) ==
         "run.yaml:1:1: error: no model: give model or 'model:' in the run file");
   CHECK(error_of(run_of(kSpecs)) == "run.yaml:1:1: error: no gpus: give gpus or 'gpus:' in the run file");
   CHECK(error_of(run_of(kSpecs + "gpus: 8\n")) ==
-        "run.yaml:1:1: error: no global_batch: give --global-batch or 'global_batch:' in the run file");
+        "run.yaml:1:1: error: no global_batch: give global_batch or 'global_batch:' in the run file");
   CHECK(error_of(run_of(replaced(kSpecs, ", seq: 2048", "") + kRest)) ==
-        "run.yaml:1:1: error: no seq: give --seq or 'seq:' in the run file");
+        "run.yaml:1:1: error: no seq: give seq or 'seq:' in the run file");
 }
 
 TEST_CASE("an option's error names the option") {
@@ -135,7 +135,7 @@ TEST_CASE("a broken rule is laid at the door of the option that states the plan 
         "foretrain: error: global_batch 63 is not a multiple of dp*micro_batch = 8*4 = 32");
   options = {};
   options.seq = 1'000'000'000;
-  CHECK(error_of(run_of(file, options)).starts_with("foretrain: error: --seq: "));
+  CHECK(error_of(run_of(file, options)).starts_with("foretrain: error: seq: "));
 }
 
 TEST_CASE("the profile is the option's word, else the file's, and is not looked up here") {

@@ -1,9 +1,10 @@
-#include "spec/run_text.h"
+#include "job/parse_run.h"
 
 #include <fmt/format.h>
 
 #include "base/field.h"
 #include "base/text.h"
+#include "job/run_check.h"
 #include "spec/plan_text.h"
 #include "spec/read_fields.h"
 

@@ -1,4 +1,4 @@
-// A run as people give it: options of the command line, and RUN.yaml, which holds
+// Reads a run and checks it. RUN.yaml holds
 //   model, cluster, gpus, seq, global_batch, stack, profile, plan: {...}
 #pragma once
 

@@ -1,4 +1,5 @@
-// check_run: the rules that bind model, plan and cluster together.
+#include "job/run_check.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "spec/run.h"
+#include "job/job.h"
 
 namespace foretrain {
 
@@ -29,8 +30,8 @@ Result<void> check_degrees(Run& run) {
         fmt::format("dp {} is stated, but gpus/(tp*pp*cp) = {}/{} = {}", plan.dp, run.gpus, replica, dp));
   plan.dp = dp;
   if (plan.shard > 0 && plan.zero == 0) return fail("shard needs zero 1, 2 or 3");
-  if (plan.shard > 0 && plan.dp * plan.cp % plan.shard != 0)
-    return fail(fmt::format("shard {} does not divide dp*cp = {}", plan.shard, plan.dp * plan.cp));
+  if (const std::int64_t ranks = mesh_of(plan).data_ranks(); plan.shard > 0 && ranks % plan.shard != 0)
+    return fail(fmt::format("shard {} does not divide dp*cp = {}", plan.shard, ranks));
   const std::int64_t share = plan.dp * plan.micro_batch;
   if (run.global_batch % share != 0)
     return fail(fmt::format("global_batch {} is not a multiple of dp*micro_batch = {}*{} = {}",
@@ -71,21 +72,22 @@ Result<void> check_tensor_parallel(const Run& run) {
 Result<void> check_stages(const Run& run) {
   const Plan& plan = run.plan;
   const std::int64_t layers = run.model.layers();
-  const std::int64_t chunks = plan.model_chunks();
+  const Pipeline pipeline = pipeline_of(plan);
+  const std::int64_t chunks = pipeline.model_chunks();
   if (chunks > layers + kStagesBesidesLayers) {
     if (chunks == plan.pp)
       return fail(fmt::format("pp {} is more than layers {} with embedding and head", plan.pp, layers));
     return fail(fmt::format("pp {} with {} chunks a stage is more than layers {} with embedding and head",
-                            plan.pp, plan.chunks_per_stage(), layers));
+                            plan.pp, pipeline.chunks_per_stage, layers));
   }
-  if (const auto reason = refusal(plan.effective_schedule(), plan.pp, plan.vpp, run.micro_batches()))
+  if (const auto reason = refusal(pipeline.schedule, plan.pp, plan.vpp, run.micro_batches()))
     return fail(*reason);
   const auto& stages = plan.layers_per_stage;
   if (stages.empty()) return {};
   const auto entries = static_cast<std::int64_t>(stages.size());
   if (entries != plan.pp && entries != chunks) {
     const std::string by_chunk =
-        chunks == plan.pp ? "" : fmt::format(", in {} chunks a stage {}", plan.chunks_per_stage(), chunks);
+        chunks == plan.pp ? "" : fmt::format(", in {} chunks a stage {}", pipeline.chunks_per_stage, chunks);
     return fail(fmt::format("layers_per_stage has {} entries, but pp is {}{}", entries, plan.pp, by_chunk));
   }
   if (std::any_of(stages.begin(), stages.end(), [](std::int64_t count) { return count < 0; }))
@@ -124,8 +126,7 @@ Result<void> check_stack(const Run& run) {
     return need(parts[i], kind, names[i]);
   };
   TRY(need_variant(stack.parts.norm, "norm", kNormNames, model.norm));
-  TRY(need_variant(stack.parts.attention, "attention", kAttentionNames,
-                   run.plan.attention.value_or(stack.default_attention)));
+  TRY(need_variant(stack.parts.attention, "attention", kAttentionNames, attention_of(stack, run.plan)));
   TRY(need_variant(stack.parts.residual, "residual", kResidualNames, model.residual));
   for (const BlockRun& blocks : model.blocks)
     TRY(need_variant(stack.parts.mlp, "mlp", kMlpNames, blocks.block.mlp));
@@ -146,7 +147,7 @@ Result<void> check_sizes(const Run& run) {
   if (run.global_batch > kMaxTokens / run.seq)
     return fail(
         fmt::format("global_batch {} * seq {} is more than 10^12 tokens a step", run.global_batch, run.seq));
-  const std::int64_t chunks = run.plan.chunks_per_stage();
+  const std::int64_t chunks = pipeline_of(run.plan).chunks_per_stage;
   if (run.micro_batches() > kMaxPasses / (run.plan.pp * chunks))
     return fail(fmt::format("{} micro-batches a step * pp {}{} is more than 10^7; raise micro_batch or dp",
                             run.micro_batches(), run.plan.pp,
@@ -171,29 +172,14 @@ void add_assumptions(Run& run) {
   if (run.gpus > run.cluster.nvlink_domain && run.cluster.inter.assumed)
     assume(fmt::format("inter-node links of {}: assumed", run.cluster.name));
   if (run.plan.recompute == Recompute::kSelective && !repeats_selectively(run.model, run.stack, run.plan)) {
-    const auto attention = run.plan.attention.value_or(stack.default_attention);
-    assume(fmt::format("recompute=selective repeats nothing with {} attention",
-                       kAttentionNames[static_cast<std::size_t>(attention)]));
+    const auto attention = static_cast<std::size_t>(attention_of(stack, run.plan));
+    assume(fmt::format("recompute=selective repeats nothing with {} attention", kAttentionNames[attention]));
   }
-  if (run.model.dropout.value_or(stack.default_dropout) > 0 && !has_dropout(stack))
+  if (leaves_dropout_out(run.model, stack))
     assume(fmt::format("dropout left out: stack {} has none", stack.name));
 }
 
 }  // namespace
-
-bool repeats_selectively(const Model& model, const Stack& stack, const Plan& plan) {
-  const auto repeats = [](const Part& part) {
-    return std::any_of(part.begin(), part.end(), [](const PartOperator& op) { return op.selective; });
-  };
-  const auto attention = plan.attention.value_or(stack.default_attention);
-  return repeats(stack.parts.attention[static_cast<std::size_t>(attention)]) ||
-         repeats(stack.parts.norm[static_cast<std::size_t>(model.norm)]) || repeats(stack.parts.qkv) ||
-         repeats(stack.parts.rope) || repeats(stack.parts.projection) ||
-         repeats(stack.parts.residual[static_cast<std::size_t>(model.residual)]) ||
-         std::any_of(model.blocks.begin(), model.blocks.end(), [&](const BlockRun& blocks) {
-           return repeats(stack.parts.mlp[static_cast<std::size_t>(blocks.block.mlp)]);
-         });
-}
 
 std::optional<std::string> not_modelled(const Plan& plan) {
   if (plan.cp > 1) return "cp > 1";

@@ -1,0 +1,122 @@
+#include "job/choices.h"
+
+#include <algorithm>
+
+namespace foretrain {
+namespace {
+
+double asked_dropout(const Model& model, const Stack& stack) {
+  return model.dropout.value_or(stack.default_dropout);
+}
+
+// Runs in fp16 may keep their gradients in it, whatever others do.
+bool stays_in_fp16(const Stack& stack, const Plan& plan) {
+  return plan.precision == Dtype::kFp16 && stack.gradients.fp16_stays;
+}
+
+Dtype reduce_dtype_of(const Stack& stack, const Plan& plan) {
+  return plan.reduce_dtype.value_or(stays_in_fp16(stack, plan) ? plan.precision
+                                                               : stack.gradients.reduce_dtype);
+}
+
+bool overlaps_reduction(const Stack& stack, const Plan& plan) {
+  return plan.overlap_grad_reduce.value_or(stack.data_parallel.overlap);
+}
+
+std::int64_t moment_width_of(const Stack& stack, const Plan& plan) {
+  switch (plan.optimizer) {
+    case OptimizerKind::kAdamw:
+    case OptimizerKind::kMuon:
+      return std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes_of(stack.states.moments)));
+    case OptimizerKind::kAdamwBf16:
+      return 2;
+    case OptimizerKind::kAdamw8bit:
+      return 1;
+  }
+  return 0;
+}
+
+UnitSharding units_of(const Mesh& mesh, const Stack& stack, const Plan& plan) {
+  const Stack::DataParallel& data = stack.data_parallel;
+  UnitSharding units;
+  if (plan.zero < 2 || mesh.data_ranks() == 1) return units;
+  units.gathers_forward = plan.zero == 3 || data.zero2_gather == Zero2Gather::kForward;
+  units.gathers_backward = plan.zero == 3 && data.reshard_after_forward;
+  units.keeps_gathered = plan.zero == 3 && !data.reshard_after_forward;
+  units.scatters = true;
+  units.beside = overlaps_reduction(stack, plan);
+  units.shards = mesh.shards();
+  units.replicated = mesh.data_ranks() > units.shards;
+  units.reduce_dtype = reduce_dtype_of(stack, plan);
+  return units;
+}
+
+}  // namespace
+
+AttentionKind attention_of(const Stack& stack, const Plan& plan) {
+  return plan.attention.value_or(stack.default_attention);
+}
+
+Sharding sharding_of(const Stack& stack, const Plan& plan) {
+  const Mesh mesh = mesh_of(plan);
+  const Stack::DataParallel& data = stack.data_parallel;
+  Sharding sharding;
+  sharding.zero = plan.zero;
+  if (plan.zero > 0) sharding.shards = mesh.shards();
+  const bool divides = sharding.shards > 1;
+  sharding.reduces_to_shard = divides && data.zero_reduce_scatter;
+  sharding.gathers_by_step =
+      divides && (plan.zero == 1 || (plan.zero == 2 && data.zero2_gather == Zero2Gather::kStep));
+  sharding.units = units_of(mesh, stack, plan);
+  return sharding;
+}
+
+double dropout_of(const Model& model, const Stack& stack) {
+  return has_dropout(stack) ? asked_dropout(model, stack) : 0.0;
+}
+
+bool leaves_dropout_out(const Model& model, const Stack& stack) {
+  return asked_dropout(model, stack) > 0 && !has_dropout(stack);
+}
+
+bool repeats_selectively(const Model& model, const Stack& stack, const Plan& plan) {
+  const auto repeats = [](const Part& part) {
+    return std::any_of(part.begin(), part.end(), [](const PartOperator& op) { return op.selective; });
+  };
+  const Stack::Parts& parts = stack.parts;
+  return repeats(parts.attention[static_cast<std::size_t>(attention_of(stack, plan))]) ||
+         repeats(parts.norm[static_cast<std::size_t>(model.norm)]) || repeats(parts.qkv) ||
+         repeats(parts.rope) || repeats(parts.projection) ||
+         repeats(parts.residual[static_cast<std::size_t>(model.residual)]) ||
+         std::any_of(model.blocks.begin(), model.blocks.end(), [&](const BlockRun& blocks) {
+           return repeats(parts.mlp[static_cast<std::size_t>(blocks.block.mlp)]);
+         });
+}
+
+Choices choices_of(const Model& model, const Stack& stack, const Plan& plan) {
+  Choices c;
+  c.attention = attention_of(stack, plan);
+  c.dropout = asked_dropout(model, stack) > 0;
+  c.sp = plan.sp && plan.tp > 1;
+  c.sp_gather_again = plan.sp_gather_again.value_or(stack.tensor_parallel.sp_gather_again);
+  c.partition_activations = plan.partition_activations.value_or(false);
+  c.recompute = plan.recompute;
+  if (plan.recompute == Recompute::kFull) c.recompute_layers = plan.recompute_layers;
+  c.offload = plan.offload;
+  c.precision = plan.precision;
+  c.grad_dtype =
+      plan.grad_dtype.value_or(stays_in_fp16(stack, plan) ? plan.precision : stack.gradients.dtype);
+  c.reduce_dtype = reduce_dtype_of(stack, plan);
+  c.optimizer = plan.optimizer;
+  c.master_weights = plan.master_weights.value_or(stack.states.master_weights);
+  const bool narrow = plan.precision != Dtype::kFp32, in_fp32 = stack.states.fp32_weights;
+  c.keeps_master = c.master_weights && narrow && !in_fp32;
+  c.updates_fp32 = narrow && (c.master_weights || in_fp32);
+  c.moment_width = moment_width_of(stack, plan);
+  c.sharding = sharding_of(stack, plan);
+  c.overlap_grad_reduce = overlaps_reduction(stack, plan);
+  c.overlap_param_gather = plan.overlap_param_gather.value_or(stack.data_parallel.overlap_param_gather);
+  return c;
+}
+
+}  // namespace foretrain

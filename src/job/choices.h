@@ -1,0 +1,77 @@
+// What a plan chooses, with everything filled in that it leaves to its stack: decided here, and nowhere else.
+// A fixed number of bytes, made without allocation, as a search makes one for every plan it looks at.
+#pragma once
+
+#include <cstdint>
+
+#include "job/mesh.h"
+#include "spec/model.h"
+#include "spec/plan.h"
+#include "spec/stack.h"
+
+namespace foretrain {
+
+// What ZeRO 2 and 3 do inside passes, unit by unit (a block, the embedding, the head): gather weights before
+// the work, scatter the sums of gradients after it.
+struct UnitSharding {
+  bool gathers_forward = false;
+  bool gathers_backward = false;
+  bool keeps_gathered = false;  // weights that are sharded stay gathered from forward to backward
+  bool scatters = false;
+  bool beside = false;      // scatters do not stop compute
+  std::int64_t shards = 1;  // ranks that share a copy
+  bool replicated = false;  // there are several copies, whose gradients are summed too
+  Dtype reduce_dtype = Dtype::kFp32;
+
+  bool operator==(const UnitSharding&) const = default;
+};
+
+// What ZeRO divides, and how the shares come together again.
+struct Sharding {
+  int zero = 0;
+  std::int64_t shards = 1;        // ranks that share one copy of it; 1: nothing is divided
+  bool reduces_to_shard = false;  // ZeRO 1, after the backward: a rank gets the sums of its share alone
+  bool gathers_by_step = false;   // updated weights are put together once a step
+  UnitSharding units;             // nothing below ZeRO 2
+
+  bool operator==(const Sharding&) const = default;
+};
+
+struct Choices {
+  AttentionKind attention = AttentionKind::kFlash;
+  bool dropout = false;
+  bool sp = false;
+  bool sp_gather_again = false;        // where there is sp
+  bool partition_activations = false;  // where there is tensor parallelism
+  Recompute recompute = Recompute::kNone;
+  std::int64_t recompute_layers = 0;  // of recompute full; 0: all
+  bool offload = false;
+
+  // Formats by role.
+  Dtype precision = Dtype::kBf16;     // of weights and activations in the passes
+  Dtype grad_dtype = Dtype::kFp32;    // gradients are accumulated in it
+  Dtype reduce_dtype = Dtype::kFp32;  // and summed over data ranks in it
+  OptimizerKind optimizer = OptimizerKind::kAdamw;
+  bool master_weights = true;     // an fp32 copy of half precision weights is asked for
+  bool keeps_master = true;       // and kept: weights that are fp32 anyway need none
+  bool updates_fp32 = true;       // the update is of fp32 weights: that copy, or weights that are kept so
+  std::int64_t moment_width = 4;  // of the optimizer's moments: see moment_bytes(), operators/operator.h
+
+  Sharding sharding;
+  bool overlap_grad_reduce = false;
+  bool overlap_param_gather = false;
+
+  bool operator==(const Choices&) const = default;
+};
+// Of a plan whose dp is known.
+Choices choices_of(const Model& model, const Stack& stack, const Plan& plan);
+
+// Single choices, for who checks or lists plans that are not whole yet.
+AttentionKind attention_of(const Stack& stack, const Plan& plan);
+Sharding sharding_of(const Stack& stack, const Plan& plan);
+double dropout_of(const Model& model, const Stack& stack);        // 0 where the stack has none
+bool leaves_dropout_out(const Model& model, const Stack& stack);  // which the model asks for
+// Whether selective recomputation runs anything again; where not, it is the same as none.
+bool repeats_selectively(const Model& model, const Stack& stack, const Plan& plan);
+
+}  // namespace foretrain

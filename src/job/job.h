@@ -1,0 +1,36 @@
+// One plan of a setting, said once: who exchanges with whom (mesh), what is done (choices), in which order
+// (pipeline) and how often (batch). Everything that follows reads this and never the plan: what a plan leaves
+// open to its stack has been decided. Memos are kept by small projections of it (a pass's shape, an update's
+// format), so that plans share what they have in common.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "job/choices.h"
+#include "job/mesh.h"
+#include "job/pipeline.h"
+#include "job/setting.h"
+#include "spec/run.h"
+
+namespace foretrain {
+
+struct Job {
+  Mesh mesh;
+  Pipeline pipeline;
+  Choices choices;
+  std::int64_t seq = 0;
+  std::int64_t global_batch = 0;   // sequences a step
+  std::int64_t micro_batch = 1;    // sequences a pass
+  std::int64_t micro_batches = 1;  // passes a step, of each data rank
+  // The plan's own, by stage or by chunk, while the plan is there; empty: by the stack's rule.
+  std::span<const std::int64_t> layers_per_stage;
+};
+
+// Of a checked plan (run_check.h), so that dp is set. Allocates nothing.
+Job job_of(const Setting& setting, const Plan& plan, std::int64_t global_batch);
+Job job_of(const Run& run);
+
+std::int64_t micro_batches_of(const Plan& plan, std::int64_t global_batch);
+
+}  // namespace foretrain

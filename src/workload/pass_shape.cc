@@ -1,0 +1,26 @@
+#include "workload/pass_shape.h"
+
+namespace foretrain {
+
+PassShape pass_shape(const Job& job) {
+  const Choices& choices = job.choices;
+  PassShape shape;
+  shape.tp = job.mesh.tp;
+  shape.sp = choices.sp;
+  shape.micro_batch = job.micro_batch;
+  shape.seq = job.seq;
+  shape.recompute = choices.recompute;
+  shape.attention = choices.attention;
+  shape.precision = choices.precision;
+  shape.partition_activations = choices.partition_activations && job.mesh.tp > 1;
+  shape.dropout = choices.dropout;
+  shape.accumulates = job.micro_batches > 1;
+  shape.sp_gather_again = choices.sp && choices.sp_gather_again;
+  shape.recompute_layers = choices.recompute_layers;
+  shape.offload = choices.offload;
+  shape.grad_dtype = choices.grad_dtype;
+  shape.units = choices.sharding.units;
+  return shape;
+}
+
+}  // namespace foretrain

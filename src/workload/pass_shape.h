@@ -1,0 +1,34 @@
+// What shapes a chunk's passes, of all that a job says: plans that agree in this share their passes.
+#pragma once
+
+#include <cstdint>
+
+#include "job/job.h"
+
+namespace foretrain {
+
+struct PassShape {
+  std::int64_t tp = 1;
+  bool sp = false;
+  std::int64_t micro_batch = 1;
+  std::int64_t seq = 0;
+  Recompute recompute = Recompute::kNone;
+  AttentionKind attention = AttentionKind::kFlash;
+  Dtype precision = Dtype::kBf16;
+  bool partition_activations = false;
+  bool dropout = false;
+  bool accumulates = false;  // several micro-batches a step: gradients are added up
+  bool sp_gather_again = false;
+  std::int64_t recompute_layers = 0;  // of recompute full; 0: all
+  bool offload = false;
+  Dtype grad_dtype = Dtype::kFp32;
+  UnitSharding units;
+  std::int64_t calls_beside_messages = 0;  // of a layer and direction, all tensor-parallel ranks together
+
+  bool operator==(const PassShape&) const = default;
+};
+
+// Without calls beside messages: whether these cross nodes is the network's to say.
+PassShape pass_shape(const Job& job);
+
+}  // namespace foretrain
