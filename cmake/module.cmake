@@ -28,8 +28,6 @@ function(foretrain_module)
     target_link_libraries(${program} PRIVATE ${library} ${librapidcheck-dev_LIBRARY})
     foretrain_precompiled(${program} TESTS)
     add_test(NAME ${program} COMMAND ${program})
-    # Property tests draw the same values every time.
-    set_tests_properties(${program} PROPERTIES
-      LABELS "unit;${arg_TEST_LABELS}" ENVIRONMENT "RC_PARAMS=seed=1")
+    set_tests_properties(${program} PROPERTIES LABELS "unit;${arg_TEST_LABELS}")
   endif()
 endfunction()
