@@ -26,9 +26,6 @@ target_compile_options(foretrain_options INTERFACE
   -Wno-restrict       # g++ 12 sees overlaps inside std::string that are not there (PR105329)
   -Wno-missing-field-initializers  # a designated initializer that leaves out defaults is the point
   -ffp-contract=off)  # the same digits on a machine with fused multiply-add as on one without
-if(FORETRAIN_WERROR)
-  target_compile_options(foretrain_options INTERFACE -Werror)
-endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_compile_definitions(foretrain_options INTERFACE _GLIBCXX_ASSERTIONS)
 endif()
