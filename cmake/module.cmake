@@ -1,9 +1,10 @@
-# foretrain_module(NAME m DEPS above... [TEST_LABELS l...]): library foretrain_m from src/m/*.cc and, with
-# tests on, the program m_test from src/m/*_test.cc, which links that library alone (and what it stands on).
+# foretrain_module(NAME m DEPS above...): library foretrain_m from src/m/*.cc and, with tests on, the program m_test
+# from src/m/*_test.cc, which links that library alone (and what it stands on). With the thread sanitizer only the
+# modules of FORETRAIN_THREADED are tested, and of them the suite "threads".
 # A folder of headers only, or not there yet, is an INTERFACE library. foretrain_m_scope is set to the scope
 # (PUBLIC or INTERFACE) that further target_link_libraries() calls must name.
 function(foretrain_module)
-  cmake_parse_arguments(arg "" "NAME" "DEPS;TEST_LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "NAME" "DEPS" ${ARGN})
   set(library foretrain_${arg_NAME})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${arg_NAME}/*.cc)
   set(tests ${sources})
@@ -12,7 +13,7 @@ function(foretrain_module)
 
   if(sources)
     set(scope PUBLIC)
-    add_library(${library} STATIC ${sources})
+    add_library(${library} STATIC EXCLUDE_FROM_ALL ${sources})
     foretrain_precompiled(${library})
   else()
     set(scope INTERFACE)
@@ -22,14 +23,19 @@ function(foretrain_module)
   list(TRANSFORM arg_DEPS PREPEND foretrain_)
   target_link_libraries(${library} ${scope} foretrain_options ${arg_DEPS})
 
+  set(suite "")
+  if(FORETRAIN_SANITIZE STREQUAL "thread")
+    set(suite --test-suite=threads)
+    if(NOT arg_NAME IN_LIST FORETRAIN_THREADED)
+      return()
+    endif()
+  endif()
   if(FORETRAIN_TESTS AND tests)
     set(program ${arg_NAME}_test)
     add_executable(${program} ${tests} $<TARGET_OBJECTS:doctest_main>)
     target_link_libraries(${program} PRIVATE ${library} ${librapidcheck-dev_LIBRARY})
     foretrain_precompiled(${program} TESTS)
-    add_test(NAME ${program} COMMAND ${program})
-    # Property tests draw the same values every time.
-    set_tests_properties(${program} PROPERTIES
-      LABELS "unit;${arg_TEST_LABELS}" ENVIRONMENT "RC_PARAMS=seed=1")
+    add_test(NAME ${program} COMMAND ${program} ${suite})
+    set_tests_properties(${program} PROPERTIES LABELS unit)
   endif()
 endfunction()

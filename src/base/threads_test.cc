@@ -11,6 +11,8 @@
 namespace foretrain {
 namespace {
 
+TEST_SUITE_BEGIN("threads");
+
 TEST_CASE("each call has its number and a thread of its own, the first this one") {
   std::mutex mutex;
   std::set<int> numbers;
@@ -43,6 +45,8 @@ TEST_CASE("what any call throws reaches the caller, once all have ended") {
     CHECK(ended == 3);
   }
 }
+
+TEST_SUITE_END();
 
 }  // namespace
 }  // namespace foretrain
