@@ -31,7 +31,7 @@ void memory_warm(benchmark::State& state, const char* plan) {
   Evaluator evaluator(run.model, run.cluster, run.stack, run.seq);
   bool turn = false;  // in turns: nothing is known of the plan before
   for (auto _ : state)
-    benchmark::DoNotOptimize(evaluator.weigh((turn = !turn) ? run.plan : other, run.global_batch));
+    benchmark::DoNotOptimize(evaluator.weigh((turn = !turn) ? run.plan : other, run.global_batch).needed());
 }
 BENCHMARK_CAPTURE(memory_warm, 1f1b, "tp=8,pp=8,recompute=full")->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(memory_warm, zero3, "tp=8,zero=3")->Unit(benchmark::kMicrosecond);
@@ -44,7 +44,7 @@ void memory_cold(benchmark::State& state) {
     state.PauseTiming();
     Evaluator evaluator(run.model, run.cluster, run.stack, run.seq);
     state.ResumeTiming();
-    benchmark::DoNotOptimize(evaluator.weigh(run.plan, run.global_batch));
+    benchmark::DoNotOptimize(evaluator.weigh(run.plan, run.global_batch).needed());
   }
 }
 BENCHMARK(memory_cold)->Unit(benchmark::kMicrosecond);

@@ -124,10 +124,12 @@ Result<void> dump(const std::string& file) {
   put_prediction(lines, predict(run, costs.costs));
   Evaluator evaluator(run.model, run.cluster, run.stack, run.seq, costs.costs);
   put_score(lines.under("score"), evaluator.score(run.plan, run.global_batch));
-  lines.put("weighed", evaluator.weigh(run.plan, run.global_batch));
-  lines.put("at_least", evaluator.at_least());
-  lines.put("timed", evaluator.timed(true).step);
-  lines.put("joules", evaluator.joules());
+  Weighed weighed = evaluator.weigh(run.plan, run.global_batch);
+  lines.put("weighed", weighed.needed());
+  lines.put("at_least", weighed.at_least().seconds());
+  const TimedStep timed = weighed.timed(true);
+  lines.put("timed", timed.seconds());
+  lines.put("joules", timed.joules());
   return {};
 }
 

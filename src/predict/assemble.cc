@@ -9,12 +9,12 @@ namespace foretrain {
 namespace {
 
 // Where the busiest stage's seconds go, and who says so.
-void add_breakdown(const Evaluation& e, Prediction& p) {
+void add_breakdown(const Simulated& e, Prediction& p) {
   const auto cause = [&](StepCause which) -> Seconds& {
     return p.breakdown[static_cast<std::size_t>(which)];
   };
-  const StageParts& busiest = e.stages[e.busiest];
-  const StageTimes& t = e.timeline.stages()[e.busiest];
+  const StagePace& busiest = e.paces[e.busiest];
+  const StageTimes& t = e.times()[e.busiest];
   e.for_each_segment(e.busiest, [&](const AtClock& segment, double n) {
     // The first causes of a step are those of a segment, in the same order.
     for (std::size_t i = 0; i < kCauseCount; ++i) p.breakdown[i] += segment.by_cause(i) * n;
@@ -42,13 +42,13 @@ void add_breakdown(const Evaluation& e, Prediction& p) {
 }
 
 // What the passes' peak of a rank consists of.
-void describe_peak(const Evaluation& e, std::size_t rank, StagePrediction& stage) {
-  const StageTimes& times = e.timeline.stages()[rank];
+void describe_peak(const Simulated& e, std::size_t rank, StagePrediction& stage) {
+  const StageTimes& times = e.times()[rank];
   stage.moment = times.moment;
   Bytes rest = times.peak;
   for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
     const auto n = e.node(rank, c);
-    const PassBytes& bytes = e.chunks[n].cost->bytes;
+    const PassBytes& bytes = e.chunks[n]->bytes;
     const auto held = static_cast<double>(e.timeline.held_at_peak()[n]);
     for (std::size_t k = 0; k < kOperatorKindCount; ++k) stage.saved[k] += bytes.saved[k] * held;
     const Bytes waiting = bytes.held_for_weight * static_cast<double>(e.timeline.waiting_at_peak()[n]);
@@ -56,7 +56,7 @@ void describe_peak(const Evaluation& e, std::size_t rank, StagePrediction& stage
     rest -= bytes.held * held + waiting;
   }
   if (!times.moment.at_end) {
-    const PassBytes& bytes = e.chunks[static_cast<std::size_t>(times.moment.node)].cost->bytes;
+    const PassBytes& bytes = e.chunks[static_cast<std::size_t>(times.moment.node)]->bytes;
     stage.gathered = std::min(rest, bytes.gathered);
     stage.shared_buffers = std::min(rest - stage.gathered, bytes.shared_buffers);
   }
@@ -64,20 +64,21 @@ void describe_peak(const Evaluation& e, std::size_t rank, StagePrediction& stage
   stage.peak_in_step = stage.states.total() + stage.states.in_step() >= stage.memory.allocated;
 }
 
-StagePrediction stage_prediction(const Evaluation& e, std::size_t rank, const PowerModel* power) {
+StagePrediction stage_prediction(const Simulated& e, std::size_t rank, const PowerModel* power) {
   const StageParts& part = e.stages[rank];
-  const StageTimes& times = e.timeline.stages()[rank];
+  const double stretch = e.paces[rank].stretch;
+  const StageTimes& times = e.times()[rank];
   StagePrediction stage;
   for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
     const std::size_t n = e.node(rank, c);
-    const ChunkCost& cost = *e.chunks[n].cost;
+    const ChunkCost& cost = *e.chunks[n];
     stage.layers += cost.chunk.layers;
-    const auto duration = [&](const Segment& segment) { return AtClock(segment, part.stretch).duration(); };
+    const auto duration = [&](const Segment& segment) { return AtClock(segment, stretch).duration(); };
     stage.forward += duration(cost.forward);
-    stage.backward += e.timeline.chunks()[n].whole > 0 ? duration(cost.backward)
-                                                       : duration(cost.input) + duration(cost.weight);
+    stage.backward +=
+        e.counts[n].whole > 0 ? duration(cost.backward) : duration(cost.input) + duration(cost.weight);
   }
-  if (power != nullptr) stage.clock_mhz = power->reference_mhz / part.stretch;
+  if (power != nullptr) stage.clock_mhz = power->reference_mhz / stretch;
   stage.parameters = part.share.elements;
   stage.busy = times.compute + times.sending;
   stage.idle = times.pipeline_end - stage.busy;
@@ -90,25 +91,25 @@ StagePrediction stage_prediction(const Evaluation& e, std::size_t rank, const Po
 }
 
 // Of one replica's step.
-Flops model_flops(const Evaluation& e) {
+Flops model_flops(const Simulated& e) {
   Flops sum;
   for (std::size_t r = 0; r < e.stages.size(); ++r)
     for (std::int64_t c = 0; c < e.placement.chunks; ++c)
-      sum += e.chunks[e.node(r, c)].cost->model_flops * static_cast<double>(e.per_chunk);
+      sum += e.chunks[e.node(r, c)]->model_flops * static_cast<double>(e.per_chunk);
   return sum;
 }
 
 }  // namespace
 
-Prediction assemble(const Setting& setting, const PowerModel* power, const Evaluation& e) {
+Prediction assemble(const Setting& setting, const PowerModel* power, const Simulated& e) {
   const Cluster& cluster = setting.cluster;
   const Job& job = e.job;
   const double gpus = static_cast<double>(job.mesh.gpus());
 
   Prediction p;
-  p.step = {e.step.value, e.spread, Origin::kAnalytic};
-  p.typical = e.step;
   p.uncertain = uncertainty(e);
+  p.step = {e.step.value, relative_spread(p.uncertain, e.step), Origin::kAnalytic};
+  p.typical = e.step;
   if (cluster.jitter) {
     const auto nodes = (static_cast<std::int64_t>(gpus) + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
     Timeline drawn;  // ours still holds the undisturbed step

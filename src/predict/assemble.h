@@ -11,6 +11,6 @@
 namespace foretrain {
 
 // Of a step that has been simulated; power as the costs know it, or null.
-Prediction assemble(const Setting& setting, const PowerModel* power, const Evaluation& e);
+Prediction assemble(const Setting& setting, const PowerModel* power, const Simulated& e);
 
 }  // namespace foretrain

@@ -6,19 +6,18 @@ namespace foretrain {
 namespace {
 
 // Inner ranks of equal chunks do the same as those before them.
-bool does_as_the_rank_before(const Evaluation& e, std::size_t rank) {
-  if (rank == 0 || e.stages[rank].optimizer != e.stages[rank - 1].optimizer) return false;
+bool does_as_the_rank_before(const Timed& e, std::size_t rank) {
+  if (rank == 0 || e.paces[rank].optimizer != e.paces[rank - 1].optimizer) return false;
   for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
     const std::size_t n = e.node(rank, c), before = e.node(rank - 1, c);
-    if (e.chunks[n].cost != e.chunks[before].cost || e.timeline.chunks()[n] != e.timeline.chunks()[before])
-      return false;
+    if (e.chunks[n] != e.chunks[before] || e.counts[n] != e.counts[before]) return false;
   }
   return true;
 }
 
 }  // namespace
 
-void settle_clocks(const Gpu& gpu, const PowerModel* power, Evaluation& e) {
+void settle_clocks(const Gpu& gpu, const PowerModel* power, Timed& e) {
   if (power == nullptr) return;
   const double highest = std::min(gpu.clock_max_mhz / power->reference_mhz, 1.0);
   const auto passes_of = [&](std::size_t rank) {
@@ -32,16 +31,16 @@ void settle_clocks(const Gpu& gpu, const PowerModel* power, Evaluation& e) {
   const double filling = static_cast<double>(e.stages.size() - 1) /
                          static_cast<double>(e.placement.chunks * e.job.micro_batches);
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
-    StageParts& part = e.stages[r];
+    StagePace& pace = e.paces[r];
     if (does_as_the_rank_before(e, r)) {
-      part.stretch = e.stages[r - 1].stretch;
+      pace.stretch = e.paces[r - 1].stretch;
       continue;
     }
     PowerLoad load;
     e.for_each_pass(r, [&](const Segment& pass, double times) { add(load, pass, times); });
-    add(load, *part.optimizer, 1);
+    add(load, *pace.optimizer, 1);
     load.idle += std::max(slowest * (1 + filling) - passes_of(r), Seconds(0));
-    part.stretch = 1 / settled_clock(load, *power, gpu.power_cap_w, highest);
+    pace.stretch = 1 / settled_clock(load, *power, gpu.power_cap_w, highest);
   }
 }
 

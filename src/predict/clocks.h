@@ -11,6 +11,6 @@
 namespace foretrain {
 
 // Of ranks whose passes and updates are laid out. Null: the costs do not know what power does; clocks stay.
-void settle_clocks(const Gpu& gpu, const PowerModel* power, Evaluation& e);
+void settle_clocks(const Gpu& gpu, const PowerModel* power, Timed& e);
 
 }  // namespace foretrain

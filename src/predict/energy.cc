@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/check.h"
-
 namespace foretrain {
 namespace {
 
@@ -13,8 +11,7 @@ constexpr double kWaitPowerShare = 0.3;
 
 }  // namespace
 
-double joules(const Gpu& gpu, const PowerModel* power, const Evaluation& e) {
-  CHECK_THAT(e.has_times);
+double joules(const Gpu& gpu, const PowerModel* power, const Timed& e, Seconds step) {
   double sum = 0;
   const double waiting_w = power ? power->static_w : gpu.power_cap_w * kWaitPowerShare;
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
@@ -25,8 +22,8 @@ double joules(const Gpu& gpu, const PowerModel* power, const Evaluation& e) {
       busy += (at.duration() - at.by_cause(static_cast<std::size_t>(Cause::kLaunch))) * times;
     };
     e.for_each_segment(r, add_joules);
-    add_joules(AtClock(*e.stages[r].optimizer, e.stages[r].stretch), 1);
-    sum += std::max(0.0, (e.step - busy).value) * waiting_w;
+    add_joules(AtClock(*e.paces[r].optimizer, e.paces[r].stretch), 1);
+    sum += std::max(0.0, (step - busy).value) * waiting_w;
   }
   return sum * static_cast<double>(e.job.mesh.stage_ranks());
 }

@@ -7,8 +7,8 @@
 
 namespace foretrain {
 
-// Of all GPUs together, for the step that is known (simulated, or a bound; what runs is the same for both).
+// Of all GPUs together, in a step that takes so long or is bounded so.
 // Null: the costs do not know what power does; to wait then draws a share of the cap.
-double joules(const Gpu& gpu, const PowerModel* power, const Evaluation& e);
+double joules(const Gpu& gpu, const PowerModel* power, const Timed& e, Seconds step);
 
 }  // namespace foretrain

@@ -22,7 +22,7 @@ Segment pass_of(double seconds, double watts) {
 struct TwoRanks {
   ChunkCost cost;
   Segment optimizer = pass_of(1, 100);
-  Evaluation e;
+  Simulated e;
 
   explicit TwoRanks(ScheduleKind schedule, std::int64_t micro_batches) {
     cost.forward = pass_of(1, 100);
@@ -35,9 +35,9 @@ struct TwoRanks {
     plan.schedule = schedule;
     e.start(job_of(Setting{}, plan, micro_batches));
     const auto nodes = static_cast<std::size_t>(e.placement.nodes());
-    e.chunks.assign(nodes, {.cost = &cost});
+    e.chunks.assign(nodes, &cost);
     e.stages.assign(2, {});
-    for (StageParts& stage : e.stages) stage.optimizer = &optimizer;
+    e.paces.assign(2, {1, &optimizer});
     ChunkLoad load;
     load.forward = cost.forward.duration;
     load.backward = cost.backward.duration;
@@ -50,7 +50,8 @@ struct TwoRanks {
     e.pipeline.chunks_per_rank = e.placement.chunks;
     e.pipeline.micro_batches = micro_batches;
     e.pipeline.schedule = schedule;
-    e.has_times = true;
+    e.timeline.measure(e.pipeline);
+    e.counts.assign(e.timeline.chunks().begin(), e.timeline.chunks().end());
   }
 };
 
@@ -65,14 +66,16 @@ TEST_CASE("a whole backward draws what it draws, and waiting its share of the ca
   two.e.step = two.e.timeline.simulate(two.e.pipeline);
   // (m + p - 1)(f + b) and the update; each rank is busy for m (f + b) and the update.
   REQUIRE(two.e.step == Seconds(21));
-  CHECK(joules(gpu(), nullptr, two.e) == doctest::Approx(2 * (4 * (100 + 600) + 100 + (21 - 17) * 150.0)));
+  CHECK(joules(gpu(), nullptr, two.e, two.e.step) ==
+        doctest::Approx(2 * (4 * (100 + 600) + 100 + (21 - 17) * 150.0)));
 }
 
 TEST_CASE("where a schedule splits the backward, its halves are counted and not the whole") {
   TwoRanks two(ScheduleKind::kZbH1, 4);
   two.e.step = two.e.timeline.simulate(two.e.pipeline);
   const double waiting = (two.e.step.value - (4 * 3 + 1)) * 150;
-  CHECK(joules(gpu(), nullptr, two.e) == doctest::Approx(2 * (4 * (100 + 300 + 300) + 100 + waiting)));
+  CHECK(joules(gpu(), nullptr, two.e, two.e.step) ==
+        doctest::Approx(2 * (4 * (100 + 300 + 300) + 100 + waiting)));
 }
 
 TEST_CASE("the energy of a bound is of the same passes, and no more than that of the step") {
@@ -81,10 +84,10 @@ TEST_CASE("the energy of a bound is of the same passes, and no more than that of
     CAPTURE(name(schedule));
     TwoRanks two(schedule, 8);
     two.e.step = two.e.timeline.least(two.e.pipeline);
-    const double bound = joules(gpu(), nullptr, two.e);
+    const double bound = joules(gpu(), nullptr, two.e, two.e.step);
     const Seconds least = two.e.step;
     two.e.step = two.e.timeline.simulate(two.e.pipeline);
-    const double all = joules(gpu(), nullptr, two.e);
+    const double all = joules(gpu(), nullptr, two.e, two.e.step);
     CHECK(bound <= all);
     CHECK(bound >= all - 2 * (two.e.step - least).value * 150 - 1e-6);
   }
@@ -100,9 +103,8 @@ TEST_CASE("clocks are settled by the passes that run, whole or in halves") {
     Gpu capped = gpu();
     capped.clock_max_mhz = 1000;
     capped.power_cap_w = 0.5 * 5700 / (2 * (passes + 1) + passes / 8);
-    two.e.timeline.measure(two.e.pipeline);
     settle_clocks(capped, &power, two.e);
-    for (const StageParts& stage : two.e.stages) CHECK(stage.stretch == doctest::Approx(2));
+    for (const StagePace& pace : two.e.paces) CHECK(pace.stretch == doctest::Approx(2));
   };
   settles_at_half(ScheduleKind::k1f1b, 8 * (1 + 3));
   settles_at_half(ScheduleKind::kZbH1, 8 * (1 + 1 + 1));

@@ -1,9 +1,13 @@
-// One plan on its way from parts to a step: what each chunk and each rank brings, the work that they give the
-// pipeline, and what the timeline made of it. place() begins it with bytes (place.h), add_times() fills in
-// seconds (step_times.h); the buffers are kept from plan to plan.
+// One plan on its way from parts to a step, phase by phase. Each phase knows what those before it know, and a
+// function's argument says which it needs:
+//   Placed     where the plan's chunks lie and what they hold, in bytes (place.h)
+//   Timed      what passes, messages, reductions and updates take (step_times.h)
+//   Simulated  the step, and what each rank did in it
+// One object serves plan after plan, and keeps its buffers.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "job/job.h"
@@ -16,10 +20,48 @@
 
 namespace foretrain {
 
-struct ChunkParts {  // of a node, see timeline/schedule.h
-  ChunkCost* cost = nullptr;
-  std::size_t first_bucket = 0;
-  std::size_t bucket_count = 0;
+struct StageParts {  // of a rank: all its chunks
+  ParameterShare share;
+  StateBytes states;
+  MemoryCounters memory;
+};
+
+struct Placed {
+  Job job;
+  Placement placement;
+  std::int64_t per_chunk = 0;  // micro-batches through each chunk
+  std::size_t worst_stage = 0;
+  std::vector<ChunkCost*> chunks;  // by node, see timeline/schedule.h
+  std::vector<StageParts> stages;
+  std::vector<ChunkCounts> counts;  // how each chunk's backwards run
+
+  // Of another plan.
+  void start(const Job& of);
+
+  std::size_t node(std::size_t rank, std::int64_t chunk) const {
+    return static_cast<std::size_t>(placement.node(static_cast<std::int64_t>(rank), chunk));
+  }
+
+ protected:
+  friend void place(const Setting& setting, const Job& job, std::span<const std::int64_t> layers,
+                    const Network& network, ChunkMemo& memo, Placed& e);
+  friend void add_bytes(const Setting& setting, Placed& e);
+
+  // Of bytes these are complete; seconds are there from the next phase on.
+  std::vector<ChunkLoad> loads;  // by chunk
+  PipelineWork pipeline;         // refers to vectors of this
+  Timeline timeline;
+};
+
+struct StagePace {     // of a rank
+  double stretch = 1;  // of its clock, against the reference clock
+  const Segment* optimizer = nullptr;
+};
+
+// Where the buckets of a chunk are.
+struct BucketRange {
+  std::size_t first = 0;
+  std::size_t count = 0;
 };
 
 // What a node sends, were nothing beside it: its messages of one micro-batch that keep its rank busy, and its
@@ -29,43 +71,20 @@ struct ChunkTraffic {
   NetworkTime reduction;
 };
 
-struct StageParts {    // of a rank: all its chunks
-  double stretch = 1;  // of its clock, against the reference clock
-  ParameterShare share;
-  const Segment* optimizer = nullptr;
-  StateBytes states;
-  MemoryCounters memory;
-};
-
-struct Evaluation {
-  Job job;
-  Placement placement;
-  std::int64_t per_chunk = 0;  // micro-batches through each chunk
-  Seconds step;
-  double spread = 0;
-  std::size_t busiest = 0;
-  std::size_t worst_stage = 0;
-  bool has_times = false;
-
-  PipelineWork pipeline;  // refers to the vectors below
-  Timeline timeline;
-  std::vector<ChunkParts> chunks;
-  std::vector<StageParts> stages;
-  std::vector<ChunkLoad> loads;  // by chunk
+struct Timed : Placed {
+  using Placed::loads;
+  using Placed::pipeline;
+  using Placed::timeline;
+  std::vector<StagePace> paces;  // by rank
   std::vector<Bucket> buckets;
+  std::vector<BucketRange> ranges;    // of the buckets, by chunk
   std::vector<StageUpdate> updates;   // by rank
   std::vector<ChunkTraffic> traffic;  // by chunk
   std::vector<NetworkTime> gathers;   // of updated weights, by rank
   NetworkTime exchange;               // of the tied embedding's gradients
 
-  // Of another plan; nothing is known of its step.
-  void start(const Job& of);
-
-  std::size_t node(std::size_t rank, std::int64_t chunk) const {
-    return static_cast<std::size_t>(placement.node(static_cast<std::int64_t>(rank), chunk));
-  }
   double stretch_of(std::size_t node) const {
-    return stages[static_cast<std::size_t>(placement.rank(static_cast<std::int64_t>(node)))].stretch;
+    return paces[static_cast<std::size_t>(placement.rank(static_cast<std::int64_t>(node)))].stretch;
   }
   // Every pass that runs on a rank, at the reference clock, with how often it does in a step: visit(Segment,
   // times).
@@ -73,21 +92,30 @@ struct Evaluation {
   void for_each_pass(std::size_t rank, Visit visit) const {
     for (std::int64_t c = 0; c < placement.chunks; ++c) {
       const std::size_t n = node(rank, c);
-      const ChunkCost& cost = *chunks[n].cost;
-      const ChunkCounts& counts = timeline.chunks()[n];
+      const ChunkCost& cost = *chunks[n];
       visit(cost.forward, static_cast<double>(per_chunk));
-      if (counts.whole > 0) visit(cost.backward, static_cast<double>(counts.whole));
-      if (counts.split > 0) visit(cost.input, static_cast<double>(counts.split));
-      if (counts.split > 0) visit(cost.weight, static_cast<double>(counts.split));
+      if (counts[n].whole > 0) visit(cost.backward, static_cast<double>(counts[n].whole));
+      if (counts[n].split > 0) visit(cost.input, static_cast<double>(counts[n].split));
+      if (counts[n].split > 0) visit(cost.weight, static_cast<double>(counts[n].split));
     }
   }
   // Likewise at the rank's clock: visit(AtClock, times).
   template <class Visit>
   void for_each_segment(std::size_t rank, Visit visit) const {
     for_each_pass(rank, [&](const Segment& segment, double times) {
-      visit(AtClock(segment, stages[rank].stretch), times);
+      visit(AtClock(segment, paces[rank].stretch), times);
     });
   }
 };
+
+struct Simulated : Timed {
+  Seconds step;
+  std::size_t busiest = 0;  // of the stages
+
+  std::span<const StageTimes> times() const { return timeline.stages(); }
+};
+
+// Simulates a plan of which all times are known.
+void simulate(Simulated& e);
 
 }  // namespace foretrain

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "cost/analytic.h"
 #include "predict/assemble.h"
 #include "predict/energy.h"
@@ -33,65 +34,75 @@ const Network& Evaluator::network_of(const Mesh& mesh) {
   return *network_;
 }
 
-Bytes Evaluator::weigh(const Plan& plan, std::int64_t global_batch) {
+Weighed Evaluator::weigh(const Plan& plan, std::int64_t global_batch) {
   const Job job = job_of(setting_, plan, global_batch);
   place(setting_, job, splits_.of(job), network_of(job.mesh), memo_, current_);
   add_bytes(setting_, current_);
-  return current_.stages[current_.worst_stage].memory.needed;
+  has_times_ = false;
+  return Weighed(*this, ++turn_);
 }
 
 PlanFloor Evaluator::floor(const Plan& plan, std::int64_t global_batch) {
+  ++turn_;
   const Job job = job_of(setting_, plan, global_batch);
   return plan_floor(setting_, job, network_of(job.mesh), memo_);
 }
 
-void Evaluator::add_missing_times() {
-  if (!current_.has_times) add_times(setting_, network_of(current_.job.mesh), memo_, current_);
+Timed& Evaluator::timed() {
+  if (!has_times_) add_times(setting_, network_of(current_.job.mesh), memo_, current_);
+  has_times_ = true;
+  return current_;
 }
 
-Seconds Evaluator::at_least() {
-  add_missing_times();
-  return current_.step = current_.timeline.least(current_.pipeline) * kBelowRounding;
+Evaluator& Weighed::evaluator() const {
+  CHECK_THAT(turn_ == evaluator_->turn_);
+  return *evaluator_;
 }
 
-TimedStep Evaluator::timed(bool exactly) {
-  add_missing_times();
-  const PipelineWork& work = current_.pipeline;
+Bytes Weighed::needed() const {
+  const Placed& placed = evaluator().current_;
+  return placed.stages[placed.worst_stage].memory.needed;
+}
+
+StepBound Weighed::at_least() {
+  Timed& timed = evaluator().timed();
+  return StepBound(*this, timed.timeline.least(timed.pipeline) * kBelowRounding);
+}
+
+TimedStep Weighed::timed(bool exactly) {
+  Timed& timed = evaluator().timed();
+  const PipelineWork& work = timed.pipeline;
   const std::int64_t passes =
       2 * static_cast<std::int64_t>(work.chunks.size()) * work.micro_batches_per_chunk();
   if (!exactly && passes > kFewPasses) {
-    const Seconds least = current_.timeline.least(work) * kBelowRounding;
-    if (current_.timeline.most(work) <= least * (1 + kClosedFormError)) {
-      current_.step = least;
-      return {least, false};
-    }
+    const Seconds least = timed.timeline.least(work) * kBelowRounding;
+    if (timed.timeline.most(work) <= least * (1 + kClosedFormError)) return TimedStep(*this, least, false);
   }
-  current_.step = current_.timeline.simulate(work);
-  return {current_.step, true};
+  return TimedStep(*this, timed.timeline.simulate(work), true);
 }
 
-double Evaluator::joules() { return foretrain::joules(setting_.cluster.gpu, memo_.power(), current_); }
+double Weighed::joules(Seconds step) const {
+  Evaluator& e = evaluator();
+  return foretrain::joules(e.setting_.cluster.gpu, e.memo_.power(), e.timed(), step);
+}
 
-void Evaluator::evaluate(const Plan& plan, std::int64_t global_batch) {
+const Simulated& Evaluator::simulated(const Plan& plan, std::int64_t global_batch) {
   weigh(plan, global_batch);
-  timed(true);
-  const auto times = current_.timeline.stages();
-  std::size_t& busiest = current_.busiest;
-  for (std::size_t r = 0; r < times.size(); ++r)
-    if (times[r].compute + times[r].sending > times[busiest].compute + times[busiest].sending) busiest = r;
-  current_.spread = relative_spread(uncertainty(current_), current_.step);
+  timed();
+  simulate(current_);
+  return current_;
 }
 
 Score Evaluator::score(const Plan& plan, std::int64_t global_batch) {
-  evaluate(plan, global_batch);
-  const MemoryCounters& memory = current_.stages[current_.worst_stage].memory;
-  return {current_.step, current_.spread, memory.total, memory.needed,
+  const Simulated& e = simulated(plan, global_batch);
+  const MemoryCounters& memory = e.stages[e.worst_stage].memory;
+  return {e.step, relative_spread(uncertainty(e), e.step), memory.total, memory.needed,
           fit_probability(memory.needed, setting_.cluster.gpu.usable) >= kFitsFrom};
 }
 
 Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch, StepTrace* trace) {
-  evaluate(plan, global_batch);
-  Prediction prediction = assemble(setting_, memo_.power(), current_);
+  const Simulated& e = simulated(plan, global_batch);
+  Prediction prediction = assemble(setting_, memo_.power(), e);
   if (trace != nullptr) record(setting_.stack, current_, *trace);
   return prediction;
 }

@@ -6,8 +6,9 @@
 // timeline sees their seconds at that clock.
 //
 // score() and predict() take the same path; score() keeps a small value and, once warm, allocates nothing.
-// A search asks for less, in turns: weigh() says what a plan holds, before any of its passes is laid out;
-// then at_least() bounds its step; then timed() gives it, exactly or by a bound within kClosedFormError.
+// A search asks for less, in turns: a Weighed plan says what it holds, before any of its passes is laid out;
+// it can bound its step, or time it, exactly or by a bound within kClosedFormError; and what was bounded or
+// timed says what energy that takes.
 #pragma once
 
 #include <memory>
@@ -24,12 +25,61 @@
 
 namespace foretrain {
 
-// What timed() may differ by from the simulated step, as a share of it.
+// What Weighed::timed() may differ by from the simulated step, as a share of it.
 inline constexpr double kClosedFormError = 0.01;
 
-struct TimedStep {
-  Seconds step;
-  bool exact = false;  // simulated; otherwise a bound: the step is that, or up to kClosedFormError more
+class Evaluator;
+class StepBound;
+class TimedStep;
+
+// A plan that an evaluator has weighed. The evaluator has room for one: the next plan that it is asked about
+// ends this one, and to ask it again trips a CHECK. The plan itself must be there still.
+class Weighed {
+ public:
+  Bytes needed() const;  // what must fit on the worst stage (most_that_fits)
+  StepBound at_least();
+  TimedStep timed(bool exactly = false);
+
+ private:
+  friend class Evaluator;
+  friend class StepBound;
+  friend class TimedStep;
+  Weighed(Evaluator& evaluator, std::uint64_t turn) : evaluator_(&evaluator), turn_(turn) {}
+  Evaluator& evaluator() const;
+  double joules(Seconds step) const;
+
+  Evaluator* evaluator_;
+  std::uint64_t turn_;
+};
+
+// No step of the plan is shorter, and none takes less energy.
+class StepBound {
+ public:
+  Seconds seconds() const { return seconds_; }
+  double joules() const { return plan_.joules(seconds_); }  // all GPUs together
+
+ private:
+  friend class Weighed;
+  StepBound(Weighed plan, Seconds seconds) : plan_(plan), seconds_(seconds) {}
+
+  Weighed plan_;
+  Seconds seconds_;
+};
+
+class TimedStep {
+ public:
+  Seconds seconds() const { return seconds_; }
+  // Simulated; otherwise a bound: the step is that, or up to kClosedFormError more.
+  bool exact() const { return exact_; }
+  double joules() const { return plan_.joules(seconds_); }  // all GPUs together
+
+ private:
+  friend class Weighed;
+  TimedStep(Weighed plan, Seconds seconds, bool exact) : plan_(plan), seconds_(seconds), exact_(exact) {}
+
+  Weighed plan_;
+  Seconds seconds_;
+  bool exact_;
 };
 
 class Evaluator {
@@ -46,24 +96,22 @@ class Evaluator {
   Prediction predict(const Plan& plan, std::int64_t global_batch, StepTrace* trace = nullptr);
 
   PlanFloor floor(const Plan& plan, std::int64_t global_batch);
-  // What must fit on the worst stage (most_that_fits). What follows speaks of the plan that was weighed last,
-  // which must be there still.
-  Bytes weigh(const Plan& plan, std::int64_t global_batch);
-  Seconds at_least();
-  TimedStep timed(bool exactly = false);
-  double joules();  // of a step, all GPUs together; after timed(), or of the bound after at_least()
+  Weighed weigh(const Plan& plan, std::int64_t global_batch);
 
  private:
+  friend class Weighed;
   const Network& network_of(const Mesh& mesh);
-  void add_missing_times();  // of the plan that was weighed
-  void evaluate(const Plan& plan, std::int64_t global_batch);
+  Timed& timed();  // the plan that was weighed
+  const Simulated& simulated(const Plan& plan, std::int64_t global_batch);
 
   Setting setting_;
   ChunkMemo memo_;
   LayerSplits splits_;
   std::optional<Network> network_;
   Mesh network_mesh_;
-  Evaluation current_;
+  Simulated current_;       // as far as it has come
+  bool has_times_ = false;  // of the plan that was weighed
+  std::uint64_t turn_ = 0;  // of plans that were asked about
 };
 
 // The whole way from a checked run; costs as above.

@@ -119,7 +119,8 @@ class Search {
     run.plan.dp = 0;  // what the other degrees leave
     if (run.plan.shard > 0) run.plan.shard = 0;
     if (!check_run(run)) return;
-    if (evaluator_.weigh(run.plan, run.global_batch) > most_that_fits(run.cluster.gpu.usable)) return;
+    if (evaluator_.weigh(run.plan, run.global_batch).needed() > most_that_fits(run.cluster.gpu.usable))
+      return;
     passes_ += events_of(job_of(run)) + kPassesAPlan;
     if (passes_ > kMostPasses && found_.size() >= least_) return;  // a long step must not read as "none fits"
     const Score score = evaluator_.score(run.plan, run.global_batch);

@@ -8,19 +8,19 @@
 namespace foretrain {
 
 void place(const Setting& setting, const Job& job, std::span<const std::int64_t> layers,
-           const Network& network, ChunkMemo& memo, Evaluation& e) {
+           const Network& network, ChunkMemo& memo, Placed& e) {
   e.start(job);
   const Placement& placement = e.placement;
   const auto nodes = static_cast<std::size_t>(placement.nodes()),
              ranks = static_cast<std::size_t>(placement.ranks);
   memo.use_shape(shape_key(setting, job, network));
 
-  e.chunks.assign(nodes, ChunkParts{});
+  e.chunks.assign(nodes, nullptr);
   e.loads.assign(nodes, ChunkLoad{});
   for (std::size_t n = 0; n < nodes; ++n) {
     const auto node = static_cast<std::int64_t>(n);
     ChunkCost& cost = memo.bytes({layers[n % layers.size()], placement.first(node), placement.last(node)});
-    e.chunks[n].cost = &cost;
+    e.chunks[n] = &cost;
     ChunkLoad& load = e.loads[n];
     load.held = cost.bytes.held;
     load.held_for_weight = cost.bytes.held_for_weight;
@@ -35,7 +35,7 @@ void place(const Setting& setting, const Job& job, std::span<const std::int64_t>
     StageParts& part = e.stages[r];
     for (std::int64_t c = 0; c < placement.chunks; ++c) {
       const auto n = e.node(r, c);
-      const ParameterShare& share = e.chunks[n].cost->share;
+      const ParameterShare& share = e.chunks[n]->share;
       part.share.elements += share.elements;
       part.share.tensors += share.tensors;
       part.share.embedding_elements += share.embedding_elements;
@@ -59,8 +59,9 @@ void place(const Setting& setting, const Job& job, std::span<const std::int64_t>
   pipeline.reduce_beside = job.choices.overlap_grad_reduce;
 }
 
-void add_bytes(const Setting& setting, Evaluation& e) {
+void add_bytes(const Setting& setting, Placed& e) {
   e.timeline.measure(e.pipeline);
+  e.counts.assign(e.timeline.chunks().begin(), e.timeline.chunks().end());
   const Bytes outside = outside_torch(e.job.mesh);
   const auto times = e.timeline.stages();
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
@@ -68,7 +69,7 @@ void add_bytes(const Setting& setting, Evaluation& e) {
     PassesPeak passes{times[r].peak, Bytes(0)};
     for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
       const auto n = e.node(r, c);
-      passes.largest_block = std::max(passes.largest_block, e.chunks[n].cost->bytes.largest_block);
+      passes.largest_block = std::max(passes.largest_block, e.chunks[n]->bytes.largest_block);
     }
     const Bytes gradient(static_cast<double>(part.share.largest_tensor) * bytes_of(e.job.choices.precision));
     part.memory = memory_counters(part.states, passes, gradient, setting.stack, e.job.micro_batches, outside);

@@ -5,14 +5,14 @@
 
 namespace foretrain {
 
-void record(const Stack& stack, Evaluation& e, StepTrace& trace) {
+void record(const Stack& stack, Simulated& e, StepTrace& trace) {
   trace.placement = e.placement;
   trace.micro_batches = e.job.micro_batches;
   trace.blocking_sends = e.pipeline.blocking_sends;
   trace.step = e.timeline.simulate(e.pipeline, &trace.events);
   trace.chunks.clear();
   for (std::size_t n = 0; n < e.chunks.size(); ++n) {
-    const ChunkCost& cost = *e.chunks[n].cost;
+    const ChunkCost& cost = *e.chunks[n];
     const ChunkLoad& load = e.pipeline.chunks[n];
     TracedChunk& chunk = trace.chunks.emplace_back();
     const double stretch = e.stretch_of(n);

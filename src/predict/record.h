@@ -7,6 +7,6 @@
 
 namespace foretrain {
 
-void record(const Stack& stack, Evaluation& e, StepTrace& trace);
+void record(const Stack& stack, Simulated& e, StepTrace& trace);
 
 }  // namespace foretrain

@@ -61,7 +61,7 @@ NetworkTime add_buckets(const Setting& setting, const Job& job, const ChunkCost&
   return bucket * static_cast<double>(count);
 }
 
-NetworkTime parameter_gather(const Setting& setting, const Evaluation& e, const Network& network,
+NetworkTime parameter_gather(const Setting& setting, const Timed& e, const Network& network,
                              std::size_t rank) {
   const Choices& choices = e.job.choices;
   const double elements = static_cast<double>(e.stages[rank].share.elements);
@@ -73,8 +73,8 @@ NetworkTime parameter_gather(const Setting& setting, const Evaluation& e, const 
   double units = 0;
   for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
     const auto n = e.node(rank, c);
-    forward += AtClock(e.chunks[n].cost->forward, e.stretch_of(n)).duration();
-    units += static_cast<double>(e.chunks[n].cost->backward.ready_before_end.size());
+    forward += AtClock(e.chunks[n]->forward, e.stretch_of(n)).duration();
+    units += static_cast<double>(e.chunks[n]->backward.ready_before_end.size());
   }
   const double buckets =
       std::clamp(std::ceil(elements / static_cast<double>(setting.stack.data_parallel.bucket_elements)), 1.0,

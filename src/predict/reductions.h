@@ -15,7 +15,7 @@ NetworkTime add_buckets(const Setting& setting, const Job& job, const ChunkCost&
 
 // Of ZeRO 1 and 2: the updated weights, once a step. Beside the next forward, bucket by bucket, the first of
 // n is waited for, and what (n-1)/n of the forward does not hide of the others; the two slow each other down.
-NetworkTime parameter_gather(const Setting& setting, const Evaluation& e, const Network& network,
+NetworkTime parameter_gather(const Setting& setting, const Timed& e, const Network& network,
                              std::size_t rank);
 
 }  // namespace foretrain

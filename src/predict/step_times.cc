@@ -11,54 +11,55 @@ namespace {
 constexpr std::size_t kNearChunks = 4;
 
 // At the reference clock.
-void add_optimizers(const Setting& setting, const Network& network, ChunkMemo& memo, Evaluation& e) {
+void add_optimizers(const Network& network, ChunkMemo& memo, Timed& e) {
   const Sharding& sharding = e.job.choices.sharding;
   const UpdateFormat format = update_format(e.job.choices);
+  e.paces.assign(e.stages.size(), StagePace{});
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
-    StageParts& part = e.stages[r];
-    const ParameterShare& share = part.share;
+    const ParameterShare& share = e.stages[r].share;
     if (r > 0 && share == e.stages[r - 1].share) {
-      part.optimizer = e.stages[r - 1].optimizer;
+      e.paces[r].optimizer = e.paces[r - 1].optimizer;
       continue;
     }
     const std::int64_t owned = (share.elements + sharding.shards - 1) / sharding.shards;
     const std::int64_t gradients = sharding.zero >= 2 ? owned : share.elements;  // that it keeps
-    part.optimizer = &memo.optimizer({gradients, owned, share.tensors, format}, network);
+    e.paces[r].optimizer = &memo.optimizer({gradients, owned, share.tensors, format}, network);
   }
 }
 
-void add_reductions(const Setting& setting, const Network& network, Evaluation& e) {
+void add_reductions(const Setting& setting, const Network& network, Timed& e) {
   const Choices& choices = e.job.choices;
   const bool reduces =
       (e.job.mesh.data_ranks() > 1 && !choices.sharding.units.scatters) || runs_both_ways(e.placement.kind);
   e.buckets.clear();
+  e.ranges.assign(e.chunks.size(), BucketRange{});
   e.traffic.assign(e.chunks.size(), ChunkTraffic{});
   for (std::size_t n = 0; n < e.chunks.size(); ++n) {
-    ChunkParts& part = e.chunks[n];
+    const ChunkCost& cost = *e.chunks[n];
+    BucketRange& range = e.ranges[n];
     const double stretch = e.stretch_of(n);
     for (std::size_t before = n; before-- > 0 && n - before < kNearChunks;)
-      if (e.chunks[before].cost == part.cost && e.stretch_of(before) == stretch) {
-        part = e.chunks[before];
+      if (e.chunks[before] == e.chunks[n] && e.stretch_of(before) == stretch) {
+        range = e.ranges[before];
         e.traffic[n].reduction = e.traffic[before].reduction;
         break;
       }
-    if (part.bucket_count > 0) continue;
-    part.first_bucket = e.buckets.size();
+    if (range.count > 0) continue;
+    range.first = e.buckets.size();
     if (reduces)
       e.traffic[n].reduction = add_buckets(
-          setting, e.job, *part.cost, stretch, network,
-          Bytes(static_cast<double>(part.cost->share.elements) * bytes_of(choices.reduce_dtype)), e.buckets);
-    part.bucket_count = e.buckets.size() - part.first_bucket;
+          setting, e.job, cost, stretch, network,
+          Bytes(static_cast<double>(cost.share.elements) * bytes_of(choices.reduce_dtype)), e.buckets);
+    range.count = e.buckets.size() - range.first;
   }
 }
 
 // At the clock of each chunk's rank.
-void add_loads(const Setting& setting, const Network& network, Evaluation& e) {
+void add_loads(const Setting& setting, const Network& network, Timed& e) {
   const Placement& placement = e.placement;
   Messages messages(setting, e.job, placement, network);
   for (std::size_t n = 0; n < e.chunks.size(); ++n) {
-    const ChunkParts& part = e.chunks[n];
-    const ChunkCost& cost = *part.cost;
+    const ChunkCost& cost = *e.chunks[n];
     const auto node = static_cast<std::int64_t>(n);
     const double stretch = e.stretch_of(n);
     ChunkLoad& load = e.loads[n];
@@ -73,21 +74,21 @@ void add_loads(const Setting& setting, const Network& network, Evaluation& e) {
     };
     if (!placement.last(node)) load.send_forward = send(messages.down(node), n + 1);
     if (!placement.first(node)) load.send_backward = send(messages.up(node), n - 1);
-    load.buckets = {e.buckets.data() + part.first_bucket, part.bucket_count};
+    load.buckets = {e.buckets.data() + e.ranges[n].first, e.ranges[n].count};
   }
 }
 
-void add_updates(const Setting& setting, const Network& network, Evaluation& e) {
+void add_updates(const Setting& setting, const Network& network, Timed& e) {
   e.updates.assign(e.stages.size(), StageUpdate{});
   e.gathers.assign(e.stages.size(), NetworkTime{});
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
-    const StageParts& part = e.stages[r];
-    if (r > 0 && part.share == e.stages[r - 1].share && part.stretch == e.stages[r - 1].stretch) {
+    const StagePace& pace = e.paces[r];
+    if (r > 0 && e.stages[r].share == e.stages[r - 1].share && pace.stretch == e.paces[r - 1].stretch) {
       e.updates[r] = e.updates[r - 1];
       e.gathers[r] = e.gathers[r - 1];
       continue;
     }
-    e.updates[r].optimizer = AtClock(*part.optimizer, part.stretch).duration();
+    e.updates[r].optimizer = AtClock(*pace.optimizer, pace.stretch).duration();
     if (e.job.choices.sharding.gathers_by_step) e.gathers[r] = parameter_gather(setting, e, network, r);
     e.updates[r].gather = e.gathers[r].seconds;
   }
@@ -95,7 +96,7 @@ void add_updates(const Setting& setting, const Network& network, Evaluation& e) 
 }
 
 // What all ranks of the model do together.
-void add_exchanges(const Network& network, Evaluation& e) {
+void add_exchanges(const Network& network, Timed& e) {
   const ParameterShare& first = e.stages.front().share;
   const double reduced_bytes = bytes_of(e.job.choices.reduce_dtype);
   e.exchange = {};
@@ -110,15 +111,14 @@ void add_exchanges(const Network& network, Evaluation& e) {
 
 }  // namespace
 
-void add_times(const Setting& setting, const Network& network, ChunkMemo& memo, Evaluation& e) {
-  for (const ChunkParts& part : e.chunks) memo.lay_out(*part.cost, network);
-  add_optimizers(setting, network, memo, e);
+void add_times(const Setting& setting, const Network& network, ChunkMemo& memo, Timed& e) {
+  for (ChunkCost* cost : e.chunks) memo.lay_out(*cost, network);
+  add_optimizers(network, memo, e);
   settle_clocks(setting.cluster.gpu, memo.power(), e);
   add_reductions(setting, network, e);
   add_loads(setting, network, e);
   add_updates(setting, network, e);
   add_exchanges(network, e);
-  e.has_times = true;
 }
 
 }  // namespace foretrain

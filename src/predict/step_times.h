@@ -8,7 +8,7 @@
 
 namespace foretrain {
 
-// Of a plan that has been placed, with its shape still in use.
-void add_times(const Setting& setting, const Network& network, ChunkMemo& memo, Evaluation& e);
+// Of a plan that has been placed and weighed, with its shape still in use.
+void add_times(const Setting& setting, const Network& network, ChunkMemo& memo, Timed& e);
 
 }  // namespace foretrain

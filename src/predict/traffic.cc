@@ -2,8 +2,8 @@
 
 namespace foretrain {
 
-RankTraffic traffic_of(const Evaluation& e, std::size_t rank) {
-  const StageTimes& times = e.timeline.stages()[rank];
+RankTraffic traffic_of(const Simulated& e, std::size_t rank) {
+  const StageTimes& times = e.times()[rank];
   RankTraffic traffic;
   for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
     const ChunkTraffic& chunk = e.traffic[e.node(rank, c)];

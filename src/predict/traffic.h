@@ -15,7 +15,6 @@ struct RankTraffic {
   std::array<NetworkTime, 4> all() const { return {messages, reduction, gather, exchange}; }
 };
 
-// Of a step that has been simulated.
-RankTraffic traffic_of(const Evaluation& e, std::size_t rank);
+RankTraffic traffic_of(const Simulated& e, std::size_t rank);
 
 }  // namespace foretrain

@@ -5,10 +5,10 @@
 
 namespace foretrain {
 
-Uncertainty uncertainty(const Evaluation& e) {
-  const StageParts& part = e.stages[e.busiest];
+Uncertainty uncertainty(const Simulated& e) {
+  const StagePace& pace = e.paces[e.busiest];
   const RankTraffic traffic = traffic_of(e, e.busiest);
-  const StageTimes& times = e.timeline.stages()[e.busiest];
+  const StageTimes& times = e.times()[e.busiest];
   // The bubble is made of the same passes: it is as uncertain as they are.
   const double stretch =
       times.compute > Seconds(0) ? (times.pipeline_end - times.sending) / times.compute : 1.0;
@@ -19,7 +19,7 @@ Uncertainty uncertainty(const Evaluation& e) {
     u.collectives += segment.uncertain_collectives() * n;
     u.launches += segment.by_cause(static_cast<std::size_t>(Cause::kLaunch)) * n;
   });
-  const AtClock optimizer(*part.optimizer, part.stretch);
+  const AtClock optimizer(*pace.optimizer, pace.stretch);
   for (std::size_t k = 0; k < kOperatorKindCount; ++k)
     u.operators[k] = u.operators[k] * stretch + optimizer.uncertain(k);
   u.collectives *= stretch;

@@ -14,7 +14,7 @@
 
 namespace foretrain {
 
-struct Evaluation;
+struct Simulated;
 
 inline constexpr double kPassComposition = 0.03;  // of a step on one GPU: passes in a row
 inline constexpr double kComposition = 0.085;     // of several, which wait for each other
@@ -39,8 +39,8 @@ inline double relative_spread(const Uncertainty& u, Seconds step) {
   return sum.relative(step, u.composition);
 }
 
-// Of a step that has been simulated, by its busiest stage.
-Uncertainty uncertainty(const Evaluation& e);
+// By the busiest stage.
+Uncertainty uncertainty(const Simulated& e);
 
 // The chance that what is needed stays under the limit, where log(true / predicted) is normal. Both figures
 // are those of three sources with measured memory, each weighing the same (docs/memory.md has them with any

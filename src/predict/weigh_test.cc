@@ -12,13 +12,14 @@ TEST_CASE("a plan weighs what its prediction says, and takes at least its bounds
     const Run run = any_run(1, Draw::kAllSchedules);
     Evaluator evaluator = evaluator_of(run), other = evaluator_of(run);
     const Score score = other.score(run.plan, run.global_batch);
-    RC_ASSERT(evaluator.weigh(run.plan, run.global_batch) == score.needed);
-    RC_ASSERT(evaluator.at_least() <= score.step);
+    Weighed weighed = evaluator.weigh(run.plan, run.global_batch);
+    RC_ASSERT(weighed.needed() == score.needed);
+    RC_ASSERT(weighed.at_least().seconds() <= score.step);
     const PlanFloor floor = evaluator.floor(run.plan, run.global_batch);
     RC_ASSERT(floor.step <= score.step);
     RC_ASSERT(floor.peak <= score.needed);
     // The order of questions does not matter.
-    RC_ASSERT(evaluator.weigh(run.plan, run.global_batch) == score.needed);
+    RC_ASSERT(evaluator.weigh(run.plan, run.global_batch).needed() == score.needed);
     RC_ASSERT(evaluator.score(run.plan, run.global_batch) == score);
   }));
 }
@@ -45,12 +46,11 @@ TEST_CASE("a timed plan is within a hundredth of the simulator, on 1,000 random 
       RC_PRE(check_run(run).has_value());
       Evaluator evaluator = evaluator_of(run), other = evaluator_of(run);
       const double step = other.score(run.plan, run.global_batch).step.value;
-      evaluator.weigh(run.plan, run.global_batch);
-      const TimedStep timed = evaluator.timed();
-      const double error = 1 - timed.step.value / step;
-      RC_ASSERT((timed.exact ? error == 0 : error <= kClosedFormError));
+      const TimedStep timed = evaluator.weigh(run.plan, run.global_batch).timed();
+      const double error = 1 - timed.seconds().value / step;
+      RC_ASSERT((timed.exact() ? error == 0 : error <= kClosedFormError));
       RC_ASSERT(error >= 0);
-      ++plans, bounded += !timed.exact;
+      ++plans, bounded += !timed.exact();
       worst = std::max(worst, error);
     }));
   MESSAGE(plans, " plans, ", bounded, " of them by a bound, at most ", worst, " below the simulator");
@@ -61,21 +61,19 @@ TEST_CASE("with equal stages a timed plan is exact, by simulation or by the boun
   // One layer a stage and nothing else: the ends of the model are what makes stages unequal, so compare pp=1.
   const Run one = run_of("llama-2-7b", "dgx-h100", 8, "megatron", "tp=2,zero=1", 4096);
   Evaluator evaluator = evaluator_of(one), other = evaluator_of(one);
-  evaluator.weigh(one.plan, one.global_batch);
   const double step = other.score(one.plan, one.global_batch).step.value;
-  const TimedStep timed = evaluator.timed();
-  CHECK(timed.step.value == doctest::Approx(step).epsilon(1e-10));
+  const TimedStep timed = evaluator.weigh(one.plan, one.global_batch).timed();
+  CHECK(timed.seconds().value == doctest::Approx(step).epsilon(1e-10));
 }
 
 TEST_CASE("energy is that of all GPUs: no less than they draw waiting, no more than their caps") {
   CHECK(rc::check([] {
     const Run run = any_run(1, Draw::kAllSchedules);
     Evaluator evaluator = evaluator_of(run);
-    evaluator.weigh(run.plan, run.global_batch);
-    const double step = evaluator.timed().step.value;
-    const double caps = static_cast<double>(run.gpus) * run.cluster.gpu.power_cap_w * step;
-    RC_ASSERT(evaluator.joules() > 0.25 * caps);
-    RC_ASSERT(evaluator.joules() <= 1.001 * caps);
+    const TimedStep timed = evaluator.weigh(run.plan, run.global_batch).timed();
+    const double caps = static_cast<double>(run.gpus) * run.cluster.gpu.power_cap_w * timed.seconds().value;
+    RC_ASSERT(timed.joules() > 0.25 * caps);
+    RC_ASSERT(timed.joules() <= 1.001 * caps);
   }));
 }
 

@@ -142,10 +142,12 @@ class Searcher {
       ScoredPlan plan;
       plan.index = space_.first(family);
       plan.gpus = candidate.gpus;
-      plan.peak = evaluator.weigh(candidate.plan, space_.problem().global_batch).value;
+      Weighed weighed = evaluator.weigh(candidate.plan, space_.problem().global_batch);
+      plan.peak = weighed.needed().value;
       if (plan.peak > options_.limits.memory.value) return;
-      plan.step = evaluator.timed(true).step.value;
-      plan.joules = evaluator.joules();
+      const TimedStep timed = weighed.timed(true);
+      plan.step = timed.seconds().value;
+      plan.joules = timed.joules();
       if (plan.step <= options_.limits.longest_step(plan.gpus).value) probed[i] = plan;
     });
     for (const auto& plan : probed) {
@@ -261,7 +263,8 @@ class Searcher {
       ScoredPlan plan;
       plan.index = first + n;
       plan.gpus = gpus;
-      plan.peak = evaluator.weigh(candidate.plan, batch).value;
+      Weighed weighed = evaluator.weigh(candidate.plan, batch);
+      plan.peak = weighed.needed().value;
       if (plan.peak > memory) {
         ++out.counts.pruned_memory;
         continue;
@@ -271,28 +274,29 @@ class Searcher {
                wanted(best, front, key_of(options_.objective, plan), gpus, plan.step, plan.peak);
       };
       if (options_.bounds) {
-        plan.step = evaluator.at_least().value;
-        if (energy) plan.joules = evaluator.joules();
+        const StepBound bound = weighed.at_least();
+        plan.step = bound.seconds().value;
+        if (energy) plan.joules = bound.joules();
         if (!comes_in()) {
           ++out.counts.pruned_bound;
           continue;
         }
       }
-      TimedStep timed = evaluator.timed();
+      TimedStep timed = weighed.timed();
       const auto note = [&] {
-        plan.step = timed.step.value;
-        plan.exact = timed.exact;
-        plan.joules = evaluator.joules();
+        plan.step = timed.seconds().value;
+        plan.exact = timed.exact();
+        plan.joules = timed.joules();
       };
       note();
-      if (!timed.exact && comes_in()) {
-        timed = evaluator.timed(true);
+      if (!timed.exact() && comes_in()) {
+        timed = weighed.timed(true);
         note();
       }
       ++out.counts.evaluated;
-      out.counts.simulated += timed.exact;
+      out.counts.simulated += timed.exact();
       if (options_.evaluated) out.evaluated.push_back(plan);
-      if (!timed.exact || !comes_in()) continue;
+      if (!timed.exact() || !comes_in()) continue;
       best.add(plan);
       front.add(plan);
       out.kept.push_back(plan);

@@ -92,12 +92,7 @@ Seconds Timeline::least(const PipelineWork& work) {
   const auto m = static_cast<double>(work.micro_batches_per_chunk());
   const bool whole = !splits_backward(work.schedule);
   const bool turns = work.schedule == ScheduleKind::k1f1b;
-  if (!whole && follow_orders(work)) {
-    hold(work);
-    count_by_orders();
-  } else {
-    count_whole(work);
-  }
+  count_whole(work);  // whatever runs: a bound's stages are not looked at
 
   // Each rank by itself. Where receives block they are among its own: the message can be taken before them.
   double down = 0, longest_down = 0, all_down = 0;

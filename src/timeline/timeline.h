@@ -39,8 +39,7 @@ class Timeline {
                                       std::vector<Event>* events = nullptr);
 
   // Each rank's peak of bytes and micro-batches in flight, whatever the times are: the only figures of
-  // `stages` that it sets, and those that a simulation would. Likewise `chunks`, which is the same however a
-  // step is worked out.
+  // `stages` that it sets, and those that a simulation would. Likewise `chunks`: orders alone decide them.
   void measure(const PipelineWork& work);
 
   // Bounds of that length, in a few operations a chunk (bound.cc): least <= simulate <= most. Infinite where
