@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <tuple>
+
 #include "operators/attention.h"
 #include "operators/experts.h"
 #include "operators/pointwise.h"
