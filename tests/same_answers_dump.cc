@@ -9,7 +9,7 @@
 #include "base/yaml.h"
 #include "cost/profile_store.h"
 #include "job/parse_run.h"
-#include "predict/evaluator.h"
+#include "search/nearest.h"
 #include "spec/catalog.h"
 #include "spec/plan_text.h"
 
@@ -121,7 +121,7 @@ Result<void> dump(const std::string& file) {
   TRY_ASSIGN(const Run run, parse_run(&node, {}, Catalog()));
   TRY_ASSIGN(const auto costs, ProfileStore().costs_for(run.cluster, run.profile));
   const Lines lines(file);
-  put_prediction(lines, predict(run, costs.costs));
+  put_prediction(lines, predict_or_nearest(run, costs.costs));
   Evaluator evaluator(run.model, run.cluster, run.stack, run.seq, costs.costs);
   put_score(lines.under("score"), evaluator.score(run.plan, run.global_batch));
   Weighed weighed = evaluator.weigh(run.plan, run.global_batch);

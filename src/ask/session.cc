@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "search/nearest.h"
+
 namespace foretrain {
 
 Result<ProfileStore::Choice> Session::costs_for(const Cluster& cluster, std::string_view profile) {
@@ -55,7 +57,7 @@ Evaluator& Session::evaluator_for(const Run& run, const std::shared_ptr<const Co
 
 Prediction Session::predict(const Run& run, const std::shared_ptr<const CostSource>& costs,
                             StepTrace* trace) {
-  return foretrain::predict(run, evaluator_for(run, costs), trace);
+  return predict_or_nearest(run, evaluator_for(run, costs), trace);
 }
 
 }  // namespace foretrain

@@ -6,7 +6,6 @@
 #include "cost/analytic.h"
 #include "predict/assemble.h"
 #include "predict/energy.h"
-#include "predict/nearest.h"
 #include "predict/place.h"
 #include "predict/record.h"
 #include "predict/step_times.h"
@@ -107,16 +106,15 @@ Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch, StepT
   return prediction;
 }
 
-Prediction predict(const Run& run, std::shared_ptr<const CostSource> costs, StepTrace* trace) {
-  Evaluator evaluator(run.model, run.cluster, run.stack, run.seq, std::move(costs));
-  return predict(run, evaluator, trace);
-}
-
 Prediction predict(const Run& run, Evaluator& evaluator, StepTrace* trace) {
   Prediction prediction = evaluator.predict(run.plan, run.global_batch, trace);
   prediction.assumed = run.assumed;
-  if (!prediction.fits) prediction.would_fit = nearest_fitting(run, evaluator);
   return prediction;
+}
+
+Prediction predict(const Run& run, std::shared_ptr<const CostSource> costs, StepTrace* trace) {
+  Evaluator evaluator(run.model, run.cluster, run.stack, run.seq, std::move(costs));
+  return predict(run, evaluator, trace);
 }
 
 }  // namespace foretrain

@@ -21,7 +21,7 @@
 #include "predict/floors.h"
 #include "predict/layer_splits.h"
 #include "predict/prediction.h"
-#include "predict/trace.h"
+#include "predict/step_trace.h"
 
 namespace foretrain {
 
@@ -114,10 +114,10 @@ class Evaluator {
   std::uint64_t turn_ = 0;  // of plans that were asked about
 };
 
-// The whole way from a checked run; costs as above.
+// The whole way from a checked run, with an evaluator of its model, cluster, stack and seq, or with costs as
+// above.
+Prediction predict(const Run& run, Evaluator& evaluator, StepTrace* trace = nullptr);
 Prediction predict(const Run& run, std::shared_ptr<const CostSource> costs = nullptr,
                    StepTrace* trace = nullptr);
-// The same by an evaluator of the run's model, cluster, stack and seq.
-Prediction predict(const Run& run, Evaluator& evaluator, StepTrace* trace = nullptr);
 
 }  // namespace foretrain

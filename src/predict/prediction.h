@@ -115,7 +115,7 @@ struct Prediction {
   std::int64_t busiest_stage = 0;
   std::vector<StagePrediction> stages;
   std::vector<std::string> assumed;
-  std::vector<FittingPlan> would_fit;  // where the plan does not; see nearest.h
+  std::vector<FittingPlan> would_fit;  // where the plan does not, see search/nearest.h
 
   Score score() const { return {Seconds(step.value), step.spread, peak, needed, fits}; }
 };

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "predict/evaluation.h"
-#include "predict/trace.h"
+#include "predict/step_trace.h"
 #include "spec/stack.h"
 
 namespace foretrain {

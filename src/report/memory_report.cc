@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "predict/memory_track.h"
 #include "predict/uncertainty.h"
 #include "report/text_parts.h"
+#include "trace/memory_track.h"
 
 namespace foretrain {
 namespace {

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "predict/critical_path.h"
-#include "predict/rank_time.h"
-#include "predict/trace.h"
+#include "trace/critical_path.h"
+#include "trace/rank_time.h"
+#include "trace/trace_index.h"
 
 namespace foretrain {
 

@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "job/mesh.h"
 #include "job/pipeline.h"
-#include "predict/memory_track.h"
 #include "spec/plan_text.h"
+#include "trace/memory_track.h"
 
 namespace foretrain {
 namespace {

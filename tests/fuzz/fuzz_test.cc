@@ -31,6 +31,7 @@
 #include "samples/clean.h"
 #include "samples/collective_clean.h"
 #include "samples/nccl_tests.h"
+#include "search/nearest.h"
 #include "spec/catalog.h"
 #include "spec/embedded.h"
 #include "spec/gpu_text.h"
@@ -124,7 +125,7 @@ void expect_sound(const Prediction& p) {
 // Every view of the step; path and stages' times sum to it.
 void expect_views(const Run& run) {
   StepTrace trace;
-  const Prediction prediction = predict(run, nullptr, &trace);
+  const Prediction prediction = predict_or_nearest(run, nullptr, &trace);
   const StepView view(std::move(trace));
   const double step = prediction.step.value;
   double path = 0;
@@ -147,7 +148,7 @@ void expect_views(const Run& run) {
 
 // A run that has been checked is answered.
 void expect_answer(const Run& run) {
-  const Prediction prediction = predict(run);
+  const Prediction prediction = predict_or_nearest(run);
   expect_sound(prediction);
   expect(Evaluator(run.model, run.cluster, run.stack, run.seq).score(run.plan, run.global_batch) ==
              prediction.score(),

@@ -1,4 +1,4 @@
-#include "predict/memory_track.h"
+#include "trace/memory_track.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

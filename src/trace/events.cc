@@ -1,8 +1,6 @@
-#include "predict/trace.h"
+#include "trace/events.h"
 
 #include <fmt/format.h>
-
-#include <algorithm>
 
 #include "base/check.h"
 
@@ -84,46 +82,6 @@ std::string label(const Event& event) {
   std::string out = fmt::format("{}{}", letter, event.micro_batch);
   if (event.chunk > 0) out += fmt::format(".{}", event.chunk);
   return out;
-}
-
-TraceIndex::TraceIndex(const StepTrace& trace)
-    : placement_(trace.placement),
-      micro_batches_(trace.micro_batches),
-      entries_(static_cast<std::size_t>(2 * trace.micro_batches * trace.placement.nodes())),
-      down_(trace.events.size(), false),
-      ranks_(static_cast<std::size_t>(trace.placement.ranks)) {
-  for (std::size_t i = 0; i < trace.events.size(); ++i) {
-    const Event& event = trace.events[i];
-    ranks_[static_cast<std::size_t>(event.stage)].push_back(static_cast<std::int32_t>(i));
-    const bool passes = is_pass(event.kind) && event.kind != EventKind::kWeight;
-    if (!passes && !is_message(event.kind)) continue;
-    const auto at = static_cast<std::size_t>((trace.node(event) * micro_batches_ + event.micro_batch) * 2);
-    Entry& downward = entries_[at];
-    Entry& upward = entries_[at + 1];
-    // A send follows its pass, a receive comes before it: a micro-batch goes down, then up.
-    const bool down = passes                              ? event.kind == EventKind::kForward
-                      : event.kind == EventKind::kReceive ? downward.pass < 0
-                                                          : upward.pass < 0;
-    down_[i] = down;
-    Entry& entry = down ? downward : upward;
-    if (passes) entry.pass = static_cast<std::int32_t>(i);
-    if (event.kind == EventKind::kSend) entry.send = static_cast<std::int32_t>(i);
-  }
-  for (auto& events : ranks_)
-    std::stable_sort(events.begin(), events.end(), [&](std::int32_t a, std::int32_t b) {
-      return trace.events[static_cast<std::size_t>(a)].start <
-             trace.events[static_cast<std::size_t>(b)].start;
-    });
-}
-
-std::int64_t TraceIndex::sender(std::int64_t node, bool down) const {
-  if (down) return placement_.first(node) ? -1 : node - 1;
-  return placement_.last(node) ? -1 : node + 1;
-}
-
-std::int64_t TraceIndex::receiver(std::int64_t node, bool down) const {
-  if (down) return placement_.last(node) ? -1 : node + 1;
-  return placement_.first(node) ? -1 : node - 1;
 }
 
 }  // namespace foretrain

@@ -1,4 +1,4 @@
-#include "predict/nearest.h"
+#include "search/nearest.h"
 
 #include <doctest/doctest.h>
 
@@ -50,7 +50,7 @@ TEST_CASE("a model that nothing makes fit has no nearest plan, and a prediction 
   const Run large = run_of("gpt-1t", "h200-1", 1, "generic", "", 1);
   Evaluator evaluator = evaluator_of(large);
   CHECK(nearest_fitting(large, evaluator).empty());
-  CHECK(predict(run_of("gpt2", "h200-1", 1, "generic", "", 1)).would_fit.empty());
+  CHECK(predict_or_nearest(run_of("gpt2", "h200-1", 1, "generic", "", 1)).would_fit.empty());
 }
 
 TEST_CASE("sequence parallelism is found for a plan that had no tensor parallelism to go with it") {

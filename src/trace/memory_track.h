@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "predict/trace.h"
+#include "trace/trace_index.h"
 
 namespace foretrain {
 

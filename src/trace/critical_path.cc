@@ -1,4 +1,4 @@
-#include "predict/critical_path.h"
+#include "trace/critical_path.h"
 
 #include <algorithm>
 

@@ -9,7 +9,7 @@
 #include <array>
 #include <vector>
 
-#include "predict/trace.h"
+#include "trace/trace_index.h"
 
 namespace foretrain {
 

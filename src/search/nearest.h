@@ -3,6 +3,7 @@
 // fastest; what the training computes (batch, sequence, formats, optimizer) is left as it is.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "predict/evaluator.h"
@@ -12,5 +13,10 @@ namespace foretrain {
 
 // The first so many, none where no change of up to three keys is enough. `run` is checked.
 std::vector<FittingPlan> nearest_fitting(const Run& run, Evaluator& evaluator, std::size_t most = 3);
+
+// A run's prediction and, where its plan does not fit, the nearest that do (Prediction::would_fit).
+Prediction predict_or_nearest(const Run& run, std::shared_ptr<const CostSource> costs = nullptr,
+                              StepTrace* trace = nullptr);
+Prediction predict_or_nearest(const Run& run, Evaluator& evaluator, StepTrace* trace = nullptr);
 
 }  // namespace foretrain

@@ -1,4 +1,4 @@
-#include "predict/memory_track.h"
+#include "trace/memory_track.h"
 
 #include <algorithm>
 

@@ -1,10 +1,12 @@
-#include "predict/nearest.h"
+#include "search/nearest.h"
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "job/run_check.h"
 #include "predict/uncertainty.h"
+#include "trace/events.h"
 
 namespace foretrain {
 namespace {
@@ -143,6 +145,17 @@ std::vector<FittingPlan> nearest_fitting(const Run& run, Evaluator& evaluator, s
     for (FittingPlan& plan : search.with_changes(changes, most - nearest.size()))
       if (nearest.size() < most) nearest.push_back(std::move(plan));
   return nearest;
+}
+
+Prediction predict_or_nearest(const Run& run, std::shared_ptr<const CostSource> costs, StepTrace* trace) {
+  Evaluator evaluator(run.model, run.cluster, run.stack, run.seq, std::move(costs));
+  return predict_or_nearest(run, evaluator, trace);
+}
+
+Prediction predict_or_nearest(const Run& run, Evaluator& evaluator, StepTrace* trace) {
+  Prediction prediction = predict(run, evaluator, trace);
+  if (!prediction.fits) prediction.would_fit = nearest_fitting(run, evaluator);
+  return prediction;
 }
 
 }  // namespace foretrain

@@ -1,4 +1,4 @@
-#include "predict/rank_time.h"
+#include "trace/rank_time.h"
 
 #include <algorithm>
 

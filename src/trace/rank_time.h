@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "predict/trace.h"
+#include "trace/trace_index.h"
 
 namespace foretrain {
 

@@ -1,4 +1,4 @@
-#include "predict/trace.h"
+#include "trace/trace_index.h"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "predict/any_run.h"
-#include "predict/critical_path.h"
-#include "predict/rank_time.h"
+#include "trace/critical_path.h"
+#include "trace/rank_time.h"
 
 namespace foretrain {
 namespace {
