@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/field.h"
 #include "job/choices.h"
 #include "job/run_check.h"
 #include "search/testing.h"
@@ -169,7 +170,8 @@ TEST_CASE("bad constraints are told with the nearest name") {
         "layers_per_stage: found 'x', expected a whole number from 0 to 10000");
   CHECK(error(c.add_set("8", problem)) == "expected key=value, found '8'");
   CHECK(error(c.add_range("pp=8..2")) == "pp: found '8..2', expected the smaller number first");
-  CHECK(error(c.add_range("schedule=1..2")) == "schedule: has no range, expected set or forbid");
+  CHECK(error(c.add_range("schedule=1..2")) ==
+        "schedule: has no range, expected " + marked("set") + " or " + marked("forbid"));
   CHECK(error(c.add_range("pp=4")) == "pp: found '4', expected a range such as 1..16");
 }
 
