@@ -45,8 +45,8 @@ class ModelFile {
   std::size_t bytes() const { return bytes_ ? bytes_->size() * sizeof(std::uint64_t) : 0; }
 
  private:
-  std::shared_ptr<const std::vector<std::uint64_t>>
-      bytes_;  // eight-byte aligned; moves do not invalidate views
+  // Eight-byte aligned; moves do not invalidate views.
+  std::shared_ptr<const std::vector<std::uint64_t>> bytes_;
   std::vector<OperatorModelView> models_;
 };
 

@@ -34,8 +34,8 @@ struct FittedOperator {
   Smooth smooth;
   Smooth host;
   Smooth power;  // fit/power_fit.h
-  std::vector<double>
-      held_out;  // predicted over measured, a sample each, by the fold that had not seen it; 0: none
+  // Predicted over measured, a sample each, by the fold that had not seen it; 0: none.
+  std::vector<double> held_out;
 
   OperatorModelView view() const {
     return {key, facts, coefficients, residual.view(), smooth.view(), host.view(), power.view()};

@@ -50,8 +50,7 @@ TEST_CASE("Attention pays for the head_dim that kernels are built for") {
 }
 
 TEST_CASE("One block of queries sees all keys, on one SM") {
-  // Two heads of 128 queries: half of the work of all, but a hundred times as long on one SM as on all of
-  // them.
+  // Two heads of 128 queries: half of the work of all, but a hundred times as long on one SM as on all of them.
   const Operator op =
       attention({.batch = 1, .heads = 2, .kv_heads = 2, .seq = 128, .head_dim = 128, .causal = 0});
   const Terms t = physical_terms(op, gpu());

@@ -17,8 +17,8 @@ struct CostRow {
   std::optional<double> clock_mhz;  // none: what power does is not known
   std::optional<double> measured_us;
   std::optional<double> measured_host_us;
-  std::optional<double>
-      us_at_measured_clock;  // where that was measured and power is known: without the governor
+  // Where that was measured and power is known: without the governor.
+  std::optional<double> us_at_measured_clock;
 };
 
 struct CostReport {

@@ -82,8 +82,7 @@ double take_off_host_share(std::span<Sample* const> samples, const Gpu& gpu) {
   if (errors[errors.size() / 2] > kWorstFit) return 0;
 
   for (Sample* sample : samples) {
-    // A row below the line keeps what the line gives its bytes at least in part, so that cleaning can judge
-    // it.
+    // A row below the line keeps what the line gives its bytes at least in part, so that cleaning can judge it.
     const double host = (*line)[2] * tensors(*sample);
     sample->us = std::max(sample->us - host, 0.01 * sample->us);
   }

@@ -60,8 +60,8 @@ struct Segment {
   std::array<Seconds, kOperatorKindCount> uncertain{};  // seconds times spread, by kind
   Seconds uncertain_collectives;
   Seconds lead;  // of the host over the GPU when the pass ends
-  std::vector<Seconds>
-      ready_before_end;  // layer by layer: its weight gradients are complete this long before the end
+  // Layer by layer: its weight gradients are complete this long before the end.
+  std::vector<Seconds> ready_before_end;
   ClockedPart clocked;
 };
 

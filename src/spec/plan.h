@@ -45,8 +45,8 @@ struct Plan {
   bool offload = false;               // what blocks keep for their backward waits in the host's memory
   OptimizerKind optimizer = OptimizerKind::kAdamw;
   std::optional<bool> master_weights;  // an fp32 copy of half precision weights
-  std::optional<bool>
-      sp_gather_again;  // the backward gathers the saved shard of a column-parallel input again
+  // The backward gathers the saved shard of a column-parallel input again.
+  std::optional<bool> sp_gather_again;
   std::optional<bool> overlap_grad_reduce;
   std::optional<bool> overlap_param_gather;    // of ZeRO 1 and 2, with the next step's first forward
   std::optional<bool> partition_activations;   // checkpoints split over tp, gathered again in the backward

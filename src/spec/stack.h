@@ -214,8 +214,7 @@ struct Stack {
     // as long as a launch.
     std::array<std::int64_t, 2> calls_per_layer = {0, 0};  // forward, backward
     std::int64_t calls_per_recompute = 0;                  // on top of the forward that is run again
-    // Likewise, of each tensor-parallel rank while pipeline messages cross nodes: its group waits for every
-    // one.
+    // Likewise, of each tensor-parallel rank while pipeline messages cross nodes: its group waits for every one.
     std::int64_t calls_beside_messages = 0;
     std::int64_t calls_per_unit = 0;  // likewise around each gather or scatter of a block under ZeRO 2 and 3
     std::array<std::int64_t, 2> calls_per_pass = {0, 0};  // likewise before a forward or backward begins

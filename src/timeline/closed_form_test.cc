@@ -96,8 +96,7 @@ TEST_CASE("dualpipe: (p/2 - 1)(F&B + B - 3W), dualpipev the same of 2p stages") 
     for (const int64_t m : {2 * p, 2 * p + 2, 5 * p}) {
       CHECK(idle(ScheduleKind::kDualpipe, p, 1, m, 1, 1, 1) == published(d(p) / 2, kThirds));
       CHECK(idle(ScheduleKind::kDualpipev, p, 1, m, 1, 1, 1) == published(d(p), kThirds));
-      // Where the halves differ, F no longer than B, messages may leave sooner than the published count has
-      // it.
+      // Where the halves differ, F no longer than B, messages may leave sooner than the published count has it.
       for (const Times& t : kUnequal) {
         if (t.f > t.b) continue;
         CHECK(idle(ScheduleKind::kDualpipe, p, 1, m, t.f, t.b, t.w) <= published(d(p) / 2, t));

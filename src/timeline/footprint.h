@@ -15,8 +15,8 @@ namespace foretrain {
 struct RankFootprint {
   Bytes peak;  // the rule stands at ChunkLoad, work.h
   PeakMoment moment;
-  std::int64_t in_flight =
-      0;  // most micro-batches begun by a forward and not ended by a backward, over all chunks
+  // Most micro-batches begun by a forward and not ended by a backward, over all chunks.
+  std::int64_t in_flight = 0;
 };
 
 class Footprint {

@@ -104,8 +104,8 @@ struct StageTimes {
   Seconds end;
   Bytes peak;  // largest sum of held and extra bytes
   PeakMoment moment;
-  std::int64_t in_flight =
-      0;  // most micro-batches held at once for a backward to inputs, each chunk's counted
+  // Most micro-batches held at once for a backward to inputs, each chunk's counted.
+  std::int64_t in_flight = 0;
 };
 
 // How a chunk's backwards ran.

@@ -1,6 +1,5 @@
 // From a measured row to a run that can be predicted, or the reason why it is left out. A row is left out,
-// and counted under its reason, where the program does not model what the row did; nothing is guessed into
-// it.
+// and counted under its reason, where the program does not model what the row did; nothing is guessed into it.
 #pragma once
 
 #include <map>

@@ -277,8 +277,7 @@ TEST_CASE("Layers are dealt by each stack's own rule and none is lost") {
   CHECK(split_layers(gpt(32), StageSplit::kPipelineLayers, 4) == Layers{8, 9, 9, 6});
   CHECK(split_layers(gpt(48), StageSplit::kEven, 8) == Layers(8, 6));
   CHECK(split_layers(gpt(10), StageSplit::kEven, 4) == Layers{3, 3, 2, 2});
-  // A head of four layers' cost: 16 + 4 = 20 units over two stages, and a block that passes the half closes
-  // it.
+  // A head of four layers' cost: 16 + 4 = 20 units over two stages, and a block that passes the half closes it.
   Model llama;
   llama.hidden = 2048;
   llama.blocks = {{16, Block{32, 32, 64, 8192, MlpKind::kSwiglu}}};
