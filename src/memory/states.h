@@ -17,7 +17,7 @@
 #pragma once
 
 #include "job/job.h"
-#include "workload/workload.h"
+#include "workload/parameter_share.h"
 
 namespace foretrain {
 

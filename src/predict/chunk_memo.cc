@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "workload/workload.h"
+
 namespace foretrain {
 namespace {
 

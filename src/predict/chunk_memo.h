@@ -12,7 +12,9 @@
 #include "memory/memory.h"
 #include "network/network.h"
 #include "segment/segment.h"
-#include "workload/workload.h"
+#include "workload/chunk.h"
+#include "workload/optimizer_step.h"
+#include "workload/parameter_share.h"
 
 namespace foretrain {
 

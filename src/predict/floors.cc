@@ -4,6 +4,7 @@
 
 #include "memory/states.h"
 #include "timeline/schedule.h"
+#include "workload/parameter_share.h"
 
 namespace foretrain {
 namespace {

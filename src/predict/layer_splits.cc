@@ -1,7 +1,7 @@
 #include "predict/layer_splits.h"
 
 #include "timeline/schedule.h"
-#include "workload/workload.h"
+#include "workload/split.h"
 
 namespace foretrain {
 

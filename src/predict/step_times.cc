@@ -3,6 +3,7 @@
 #include "predict/clocks.h"
 #include "predict/messages.h"
 #include "predict/reductions.h"
+#include "workload/optimizer_step.h"
 
 namespace foretrain {
 namespace {

@@ -11,7 +11,7 @@
 #include "spec/plan_fields.h"
 #include "spec/plan_text.h"
 #include "timeline/schedule.h"
-#include "workload/workload.h"
+#include "workload/split.h"
 
 namespace foretrain {
 namespace {

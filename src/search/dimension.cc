@@ -9,7 +9,7 @@
 #include "job/run_check.h"
 #include "spec/plan_fields.h"
 #include "timeline/schedule.h"
-#include "workload/workload.h"
+#include "workload/split.h"
 
 namespace foretrain {
 

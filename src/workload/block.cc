@@ -8,6 +8,7 @@
 #include "operators/pointwise.h"
 #include "operators/product.h"
 #include "operators/softmax.h"
+#include "workload/parameter_share.h"
 
 namespace foretrain {
 namespace {

@@ -2,10 +2,14 @@
 // and g between them. Forward and backward passes are both made from it (see workload.h).
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "workload/workload.h"
+#include "base/units.h"
+#include "operators/operator.h"
+#include "workload/pass_shape.h"
 
 namespace foretrain {
 

@@ -5,6 +5,7 @@
 #include "workload/workload.h"
 
 #include "spec/catalog.h"
+#include "workload/optimizer_step.h"
 
 using namespace foretrain;
 

@@ -9,6 +9,7 @@
 #include "operators/product.h"
 #include "spec/catalog.h"
 #include "workload/block.h"
+#include "workload/parameter_share.h"
 #include "workload/testing.h"
 #include "workload/workload.h"
 

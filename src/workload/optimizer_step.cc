@@ -1,9 +1,9 @@
-// The optimizer's step as a pass.
+#include "workload/optimizer_step.h"
+
 #include <utility>
 
 #include "operators/optimizer.h"
 #include "workload/host_work.h"
-#include "workload/workload.h"
 
 namespace foretrain {
 

@@ -1,8 +1,8 @@
-// Parameters that one rank of a chunk holds.
+#include "workload/parameter_share.h"
+
 #include <algorithm>
 
 #include "base/check.h"
-#include "workload/workload.h"
 
 namespace foretrain {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "operators/pointwise.h"
+#include "workload/parameter_share.h"
 
 namespace foretrain {
 

@@ -1,8 +1,10 @@
-// How layers are dealt over the chunks of pipeline stages. With one chunk a stage, the words are stages.
+// With one chunk a stage, the words are stages.
+#include "workload/split.h"
+
+#include <algorithm>
 #include <numeric>
 
 #include "base/check.h"
-#include "workload/workload.h"
 
 namespace foretrain {
 namespace {

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "workload/block.h"
-#include "workload/workload.h"
+#include "workload/pass.h"
+#include "workload/pass_shape.h"
 
 namespace foretrain {
 

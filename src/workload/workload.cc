@@ -6,6 +6,7 @@
 #include "operators/product.h"
 #include "workload/block.h"
 #include "workload/host_work.h"
+#include "workload/parameter_share.h"
 #include "workload/sharded_units.h"
 #include "workload/task_writer.h"
 

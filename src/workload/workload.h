@@ -11,22 +11,11 @@
 // the recomputation that is asked for in front.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
+#include "workload/chunk.h"
 #include "workload/pass.h"
 #include "workload/pass_shape.h"
 
 namespace foretrain {
-
-// What a chunk is made of; with the shape, everything that its passes depend on.
-struct Chunk {
-  std::int64_t layers = 0;
-  bool first = false;  // holds the embedding
-  bool last = false;   // holds the final norm, the head and the loss
-
-  bool operator==(const Chunk&) const = default;
-};
 
 struct ChunkWork {
   Pass forward;
@@ -40,41 +29,5 @@ struct ChunkWork {
   Bytes held_for_weight;
 };
 ChunkWork build_chunk(const Model& model, const Stack& stack, const PassShape& shape, const Chunk& chunk);
-
-// Trained numbers that one rank of a chunk holds, before any ZeRO sharding. A tied head on the last of
-// several ranks is a second copy of the embedding, unless one rank holds both ends of the model.
-struct ParameterShare {
-  std::int64_t elements = 0;
-  std::int64_t tensors = 0;
-  std::int64_t embedding_elements = 0;  // of these, the tied embedding that first and last stage share
-  std::int64_t matrix_elements = 0;     // of these, in the blocks' matrices
-  std::int64_t largest_matrix = 0;      // elements of the largest of these
-  std::int64_t largest_tensor = 0;      // likewise with the ends of the model
-
-  bool operator==(const ParameterShare&) const = default;
-};
-ParameterShare parameter_share(const Model& model, const Stack& stack, std::int64_t tp, const Chunk& chunk,
-                               bool ends_together);
-
-// The optimizer's step of a rank that holds `elements` gradients and updates `owned` of them (fewer under
-// ZeRO), in `tensors` tensors. Gradients are zeroed all; everything else is done to what it owns. What Muon
-// iterates on is not timed: its step is that of AdamW.
-struct UpdateFormat {
-  Dtype precision = Dtype::kBf16;
-  Dtype grad_dtype = Dtype::kFp32;
-  std::int64_t moment_width = 4;  // see moment_bytes(), operators/optimizer.h
-  bool master = true;             // an fp32 copy of the weights, or weights that are kept in fp32
-
-  bool operator==(const UpdateFormat&) const = default;
-};
-UpdateFormat update_format(const Choices& choices);
-Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_t elements,
-                     std::int64_t owned, std::int64_t tensors);
-
-std::int64_t padded_vocab(const Model& model, const Stack& stack, std::int64_t tp);
-
-// Layers of each chunk by the stack's rule, which deals them over all chunks of all stages in the model's
-// order.
-std::vector<std::int64_t> split_layers(const Model& model, StageSplit rule, std::int64_t chunks);
 
 }  // namespace foretrain

@@ -13,6 +13,9 @@
 #include "spec/catalog.h"
 #include "spec/plan_text.h"
 #include "workload/block.h"
+#include "workload/optimizer_step.h"
+#include "workload/parameter_share.h"
+#include "workload/split.h"
 
 using namespace foretrain;
 

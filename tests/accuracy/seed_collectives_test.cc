@@ -9,7 +9,7 @@
 #include "network/network.h"
 #include "seed_runs.h"
 #include "spec/catalog.h"
-#include "workload/workload.h"
+#include "workload/collective.h"
 
 using namespace foretrain;
 

@@ -1,0 +1,26 @@
+// The optimizer's step as a pass.
+#pragma once
+
+#include <cstdint>
+
+#include "job/job.h"
+#include "workload/pass.h"
+
+namespace foretrain {
+
+// The optimizer's step of a rank that holds `elements` gradients and updates `owned` of them (fewer under
+// ZeRO), in `tensors` tensors. Gradients are zeroed all; everything else is done to what it owns. What Muon
+// iterates on is not timed: its step is that of AdamW.
+struct UpdateFormat {
+  Dtype precision = Dtype::kBf16;
+  Dtype grad_dtype = Dtype::kFp32;
+  std::int64_t moment_width = 4;  // see moment_bytes(), operators/optimizer.h
+  bool master = true;             // an fp32 copy of the weights, or weights that are kept in fp32
+
+  bool operator==(const UpdateFormat&) const = default;
+};
+UpdateFormat update_format(const Choices& choices);
+Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_t elements,
+                     std::int64_t owned, std::int64_t tensors);
+
+}  // namespace foretrain
