@@ -63,24 +63,20 @@ Progress stage(const FitProgress& progress, std::string_view name, std::size_t a
   return [&progress, name](std::size_t done, std::size_t of) { progress(name, done, of); };
 }
 
-Result<std::vector<StudyReportRow>> studied(const std::vector<Sample>& samples, const Gpu& gpu,
-                                            const FitProgress& progress) {
-  TRY_ASSIGN(const std::vector<StudyRow> rows,
+Result<std::vector<StudyRow>> studied(const std::vector<Sample>& samples, const Gpu& gpu,
+                                      const FitProgress& progress) {
+  TRY_ASSIGN(std::vector<StudyRow> rows,
              study(samples, gpu, FitOptions{}, stage(progress, "studying", samples.size())));
   if (rows.empty()) return too_few("study");
-  std::vector<StudyReportRow> out;
-  for (const StudyRow& row : rows) out.push_back({row.key, row.samples, row.shapes, row.hidden, row.largest});
-  return out;
+  return rows;
 }
 
-Result<std::vector<CurveReportPoint>> curve_of(const std::vector<Sample>& samples, const Gpu& gpu,
-                                               const FitProgress& progress) {
-  TRY_ASSIGN(const std::vector<CurvePoint> points,
+Result<std::vector<CurvePoint>> curve_of(const std::vector<Sample>& samples, const Gpu& gpu,
+                                         const FitProgress& progress) {
+  TRY_ASSIGN(std::vector<CurvePoint> points,
              learning_curve(samples, gpu, FitOptions{}, stage(progress, "learning curve", samples.size())));
   if (points.empty()) return too_few("learning_curve");
-  std::vector<CurveReportPoint> out;
-  for (const CurvePoint& point : points) out.push_back({point.key, point.samples, point.error});
-  return out;
+  return points;
 }
 
 // As many of a model's samples as are drawn, evenly picked, each as a model that had not seen it predicts it.
@@ -118,7 +114,7 @@ Result<FittedProfile> fit_into(FitReport& report, const std::vector<Sample>& cle
   TRY_ASSIGN(FittedProfile profile,
              fit_profile(clean, gpu, FitOptions{}, stage(progress, "fitting", clean.size())));
   report.too_few = profile.too_few;
-  if (profile.power) report.power = {profile.power->model, profile.power->samples, profile.power->error};
+  report.power = profile.power;
   report.power_left_out = profile.power_left_out;
   for (const FittedOperator& model : profile.models) {
     OperatorModelView view = model.view();

@@ -110,10 +110,7 @@ Result<FitClusterAnswer> fitted(Session& session, FitClusterRequest& request) {
         fmt::format("no layout has {} usable samples or more{}", kFewestCollectiveSamples,
                     report.rejections.empty() ? "" : "; rejected:\n" + rejections_text(report.rejections)),
         Position{request.samples.name});
-  if (request.study)
-    for (const CollectiveStudyRow& row : study_collectives(cleaned.kept, cluster))
-      report.study.push_back({row.kind, row.ranks, row.ranks_per_node, row.source, row.samples, row.random,
-                              row.unseen_layout, row.larger});
+  if (request.study) report.study = study_collectives(cleaned.kept, cluster);
   if (!request.folder.empty()) {
     TRY_ASSIGN(std::string text, file_text(catalog, request, cluster, report.fitted));
     answer.files.push_back({"cluster.yaml", std::move(text)});

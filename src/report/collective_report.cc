@@ -45,11 +45,11 @@ struct Mean {
 struct StudyMeans {
   Mean random, merged, unseen, larger;
 };
-StudyMeans means_of(const std::vector<CollectiveStudyReportRow>& rows) {
+StudyMeans means_of(const std::vector<CollectiveStudyRow>& rows) {
   StudyMeans means;
   std::map<std::tuple<CollectiveKind, std::int64_t, std::int64_t>, std::pair<double, double>> layouts;
   std::map<std::tuple<CollectiveKind, std::int64_t, std::int64_t>, double> unseen;
-  for (const CollectiveStudyReportRow& row : rows) {
+  for (const CollectiveStudyRow& row : rows) {
     means.random.add(row.random);
     means.larger.add(row.larger);
     unseen[{row.kind, row.ranks, row.ranks_per_node}] = row.unseen_layout;
@@ -63,10 +63,10 @@ StudyMeans means_of(const std::vector<CollectiveStudyReportRow>& rows) {
   return means;
 }
 
-std::string study_text(const std::vector<CollectiveStudyReportRow>& rows) {
+std::string study_text(const std::vector<CollectiveStudyRow>& rows) {
   Table table({kLeft, kLeft, kRight, kRight, kRight, kRight, kLeft});
   table.add({"collective", "layout", "samples", "random", "unseen layout", "larger sizes", "source"});
-  for (const CollectiveStudyReportRow& row : rows)
+  for (const CollectiveStudyRow& row : rows)
     table.add({std::string(name(row.kind)), layout_text(row.ranks, row.ranks_per_node),
                count_text(row.samples), percent(row.random), percent(row.unseen_layout), percent(row.larger),
                printable(row.source)});

@@ -1,26 +1,15 @@
 // A cluster's collectives for people: what was fitted from samples and how well it holds, and the bus
-// bandwidth by collective, ranks and size. Works on plain values, for nobody here sees fit.
+// bandwidth by collective, ranks and size.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "fit/collective_fit.h"
 #include "samples/collective_clean.h"
 #include "spec/cluster.h"
 
 namespace foretrain {
-
-// Mean absolute relative errors on samples held out (fit/collective_fit.h says how); negative: not judged.
-struct CollectiveStudyReportRow {
-  CollectiveKind kind = CollectiveKind::kAllReduce;
-  std::int64_t ranks = 2;
-  std::int64_t ranks_per_node = 1;
-  std::string source;
-  std::size_t samples = 0;
-  double random = -1;
-  double unseen_layout = -1;
-  double larger = -1;
-};
 
 struct CollectiveFitReport {
   std::string cluster;
@@ -28,7 +17,7 @@ struct CollectiveFitReport {
   std::size_t read = 0, used = 0;
   std::vector<CollectiveRejection> rejections;
   std::vector<FittedCollective> fitted;
-  std::vector<CollectiveStudyReportRow> study;
+  std::vector<CollectiveStudyRow> study;
   std::string written;  // the cluster's folder; empty: none
 };
 std::string collective_fit_text(const CollectiveFitReport& report);

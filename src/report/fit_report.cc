@@ -41,7 +41,7 @@ std::string indented(std::string_view lines) {
 
 constexpr Align kLeft = Align::kLeft, kRight = Align::kRight;
 
-std::string study_text(const std::vector<StudyReportRow>& rows) {
+std::string study_text(const std::vector<StudyRow>& rows) {
   Table table({kLeft, kLeft, kLeft, kLeft, kRight, kRight, kRight, kRight});
   table.add(
       {"operator", "impl", "pass", "dtype", "samples", "unseen shapes", "unseen hidden", "largest fifth"});
@@ -59,7 +59,7 @@ std::string study_text(const std::vector<StudyReportRow>& rows) {
   };
   Mean shapes, hidden, largest;
   std::size_t samples = 0;
-  for (const StudyReportRow& row : rows) {
+  for (const StudyRow& row : rows) {
     table.add(joined(key_cells(row.key), {count_text(row.samples), shapes.add(row.shapes),
                                           hidden.add(row.hidden), largest.add(row.largest)}));
     samples += row.samples;
@@ -68,15 +68,15 @@ std::string study_text(const std::vector<StudyReportRow>& rows) {
   return "mean absolute error on samples held out\n" + table.text();
 }
 
-std::vector<std::size_t> curve_sizes(const std::vector<CurveReportPoint>& points) {
+std::vector<std::size_t> curve_sizes(const std::vector<CurvePoint>& points) {
   std::vector<std::size_t> sizes;
-  for (const CurveReportPoint& point : points) sizes.push_back(point.samples);
+  for (const CurvePoint& point : points) sizes.push_back(point.samples);
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
 }
 
-std::string curve_text(const std::vector<CurveReportPoint>& points) {
+std::string curve_text(const std::vector<CurvePoint>& points) {
   const std::vector<std::size_t> sizes = curve_sizes(points);
   std::vector<Align> columns(4, kLeft);
   columns.resize(4 + sizes.size(), kRight);
@@ -121,9 +121,9 @@ void add_model(JsonWriter& w, const OperatorModelView& model) {
   w.end_object().end_object();
 }
 
-void add_study(JsonWriter& w, const std::vector<StudyReportRow>& rows) {
+void add_study(JsonWriter& w, const std::vector<StudyRow>& rows) {
   w.key("study").begin_array();
-  for (const StudyReportRow& row : rows) {
+  for (const StudyRow& row : rows) {
     w.begin_object();
     add_key(w, row.key);
     w.key("samples").value(row.samples);
@@ -137,9 +137,9 @@ void add_study(JsonWriter& w, const std::vector<StudyReportRow>& rows) {
   w.end_array();
 }
 
-void add_curve(JsonWriter& w, const std::vector<CurveReportPoint>& points) {
+void add_curve(JsonWriter& w, const std::vector<CurvePoint>& points) {
   w.key("learning_curve").begin_array();
-  for (const CurveReportPoint& point : points) {
+  for (const CurvePoint& point : points) {
     w.begin_object();
     add_key(w, point.key);
     w.key("samples").value(point.samples).key("error").value(point.error).end_object();

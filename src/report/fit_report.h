@@ -1,5 +1,5 @@
 // What became of samples: the models that were fitted, how good they are on what they have not seen, and
-// pictures of it. Works on the models themselves and on plain values, for nobody here sees fit.
+// pictures of it.
 #pragma once
 
 #include <optional>
@@ -8,25 +8,11 @@
 #include <vector>
 
 #include "cost/operator_model.h"
+#include "fit/power_fit.h"
+#include "fit/study.h"
 #include "samples/clean.h"
 
 namespace foretrain {
-
-// Mean absolute relative errors on samples held out in three ways (fit/study.h says which).
-struct StudyReportRow {
-  ModelKey key;
-  std::size_t samples = 0;
-  double shapes = 0;
-  double hidden = -1;  // negative: no such samples
-  double largest = -1;
-};
-
-// The error on unseen shapes after fitting on so many samples.
-struct CurveReportPoint {
-  ModelKey key;
-  std::size_t samples = 0;
-  double error = 0;
-};
 
 // A sample beside what a model that had not seen its shape says, both in microseconds.
 struct ScatterPoint {
@@ -38,13 +24,6 @@ struct Scatter {
   std::vector<ScatterPoint> points;
 };
 
-// What power does to the clock, and how far predicted clocks of samples are off.
-struct PowerReport {
-  PowerModel model;
-  std::size_t samples = 0;
-  double error = 0;
-};
-
 struct FitReport {
   std::string gpu;
   std::string samples_name;  // file or folder
@@ -52,11 +31,11 @@ struct FitReport {
   std::vector<Rejection> rejections;
   std::vector<HostShare> host_shares;
   std::vector<OperatorModelView> models;  // of which only key and facts are told
-  std::optional<PowerReport> power;       // none: samples record no clocks, or none that follow
+  std::optional<PowerFit> power;          // none: samples record no clocks, or none that follow
   bool power_left_out = false;            // power, which then is said
   std::vector<std::string> too_few;       // groups left to physics
-  std::vector<StudyReportRow> study;
-  std::vector<CurveReportPoint> curve;
+  std::vector<StudyRow> study;
+  std::vector<CurvePoint> curve;
   std::vector<Scatter> scatters;  // for HTML
   std::string written;            // the profile's folder; empty: none
 };
