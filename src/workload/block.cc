@@ -115,126 +115,150 @@ class StepWriter {
     return 0;
   }
 
+  // What an operator reads and writes, in elements, and the statistics of its rows in bytes.
+  struct Amounts {
+    double inputs = 0;
+    double outputs = 0;
+    double stats = 0;
+  };
+
+  std::int64_t all_tokens() const { return shape_.micro_batch * shape_.seq; }
+  std::int64_t heads() const { return std::max<std::int64_t>(block_.heads / shape_.tp, 1); }
+  std::int64_t kv_heads() const { return std::max<std::int64_t>(block_.kv_heads / shape_.tp, 1); }
+
   void add(const PartOperator& entry, bool sequence_region) {
-    const PassShape& c = shape_;
-    const std::int64_t all_tokens = c.micro_batch * c.seq;
-    const bool shared = sequence_region && c.sp;
-    const std::int64_t tokens = shared ? all_tokens / c.tp : all_tokens;
-    const std::int64_t heads = std::max<std::int64_t>(block_.heads / c.tp, 1);
-    const std::int64_t kv_heads = std::max<std::int64_t>(block_.kv_heads / c.tp, 1);
-    const double a = bytes_of(c.precision);
+    const bool shared = sequence_region && shape_.sp;
+    const std::int64_t tokens = shared ? all_tokens() / shape_.tp : all_tokens();
 
     Step step;
     step.op.kind = entry.kind;
     step.op.impl = entry.impl;
-    step.op.dtype = c.precision;
+    step.op.dtype = shape_.precision;
     step.launches = entry.launches;
     step.op.launches = static_cast<std::int32_t>(entry.launches[0]);
     step.times = entry.times;
     step.selective = entry.selective;
 
-    double inputs = static_cast<double>(tokens * width(entry.in));
-    double outputs = static_cast<double>(tokens * width(entry.out));
-    double stats = 8.0 * static_cast<double>(tokens);  // mean and deviation of a row, fp32
+    const Amounts amounts = set_sizes(step.op, entry, tokens);
+    step.saved = saved_bytes(entry.saves, amounts, entry.times);
+    if (entry.selective_saves)
+      step.selective_saved = saved_bytes(*entry.selective_saves, amounts, entry.times);
+    else if (!entry.selective)
+      step.selective_saved = step.saved;
+    if (entry.extra)
+      step.extra = {Bytes((*entry.extra)[0] * amounts.outputs), Bytes((*entry.extra)[1] * amounts.outputs)};
+    step.has_backward = entry.launches[1] > 0 || entry.launches[2] > 0;
+    if (step.op.launches > 0 || step.has_backward) steps_.push_back(step);
+    if (entry.kind == OperatorKind::kRope && model_.rotary_fraction < 1) add_rejoin(entry, tokens);
+  }
+
+  Amounts set_sizes(Operator& op, const PartOperator& entry, std::int64_t tokens) {
+    Amounts amounts{.inputs = static_cast<double>(tokens * width(entry.in)),
+                    .outputs = static_cast<double>(tokens * width(entry.out)),
+                    .stats = 8.0 * static_cast<double>(tokens)};  // mean and deviation of a row, fp32
     switch (entry.kind) {
       case OperatorKind::kLinear:
-        step.op.set(LinearSizes{.m = tokens, .k = width(entry.in), .n = width(entry.out)});
+        op.set(LinearSizes{.m = tokens, .k = width(entry.in), .n = width(entry.out)});
         // A gathered input can be dropped and gathered again: then only this rank's share is kept.
-        if (entered_ && c.sp_gather_again) inputs /= static_cast<double>(c.tp);
+        if (entered_ && shape_.sp_gather_again) amounts.inputs /= static_cast<double>(shape_.tp);
         entered_ = false;
         break;
-      case OperatorKind::kBatchedProduct: {
-        const bool makes_scores = entry.out == Width::kScores;
-        step.op.set(BatchedSizes{.batch = c.micro_batch * heads,
-                                 .m = c.seq,
-                                 .k = makes_scores ? block_.head_dim : c.seq,
-                                 .n = makes_scores ? c.seq : block_.head_dim});
-        const double scores = static_cast<double>(c.micro_batch * heads * c.seq * c.seq);
-        const double values = static_cast<double>(tokens * width(Width::kKv));
-        inputs = makes_scores ? static_cast<double>(tokens * width(Width::kQk)) : scores + values;
-        outputs = makes_scores ? scores : static_cast<double>(tokens * width(Width::kQ));
-        // The probabilities belong to the softmax or dropout before: the product keeps the values only.
-        if (!makes_scores) inputs = values;
+      case OperatorKind::kBatchedProduct:
+        set_batched_product(op, entry.out == Width::kScores, tokens, amounts);
         break;
-      }
       case OperatorKind::kAttention:
-        step.op.set(AttentionSizes{.batch = c.micro_batch,
-                                   .heads = heads,
-                                   .kv_heads = entry.masked ? heads : kv_heads,
-                                   .seq = c.seq,
-                                   .head_dim = block_.head_dim,
-                                   .causal = entry.masked ? 0 : 1});
-        inputs = static_cast<double>(tokens * (entry.masked ? 3 * width(Width::kQ) : width(Width::kQkv)));
-        outputs = static_cast<double>(tokens * width(Width::kQ));
-        stats = 4.0 * static_cast<double>(c.micro_batch * heads * c.seq);
+        set_attention(op, entry.masked, tokens, amounts);
         break;
       case OperatorKind::kEmbedding:
-        step.op.set(EmbeddingSizes{.tokens = tokens, .width = model_.hidden, .vocab = width(Width::kVocab)});
-        inputs = 8.0 / a * static_cast<double>(tokens);  // token numbers, int64
+        op.set(EmbeddingSizes{.tokens = tokens, .width = model_.hidden, .vocab = width(Width::kVocab)});
+        // Token numbers, int64.
+        amounts.inputs = 8.0 / bytes_of(shape_.precision) * static_cast<double>(tokens);
         break;
       case OperatorKind::kCrossEntropy:
-        step.op.set(LogitSizes{.tokens = tokens, .vocab = width(Width::kVocab)});
+        op.set(LogitSizes{.tokens = tokens, .vocab = width(Width::kVocab)});
         break;
       case OperatorKind::kRope: {
         // Rotation touches a fraction of each head of q and k.
         const double rotated = static_cast<double>(width(entry.in)) * model_.rotary_fraction;
-        step.op.set(TokenSizes{.tokens = tokens,
-                               .width = std::max<std::int64_t>(static_cast<std::int64_t>(rotated), 1)});
+        op.set(TokenSizes{.tokens = tokens,
+                          .width = std::max<std::int64_t>(static_cast<std::int64_t>(rotated), 1)});
         break;
       }
-      default: {
-        std::int64_t rows = tokens, columns = width(entry.in);
-        if (entry.in == Width::kScores) rows *= heads;
-        if (norm_heads_ > 0) {
-          rows = all_tokens * norm_heads_;
-          columns = block_.head_dim;
-          stats = 8.0 * static_cast<double>(rows);
-        }
-        if (entry.kind == OperatorKind::kSoftmax)
-          step.op.set(RowSizes{.rows = rows, .columns = columns});
-        else
-          step.op.set(TokenSizes{.tokens = rows, .width = columns});
-        inputs = outputs = static_cast<double>(rows * columns);
-        if (entry.kind == OperatorKind::kSwiglu || entry.kind == OperatorKind::kGeglu) inputs *= 2;
-        break;
-      }
+      default:
+        set_pointwise(op, entry.in, tokens, amounts);
     }
+    return amounts;
+  }
 
-    const auto bytes_of_saves = [&](const std::vector<SavedTensor>& saves) {
-      double saved = 0;
-      for (const SavedTensor tensor : saves) {
-        switch (tensor) {
-          case SavedTensor::kInput:
-            if (!input_kept_) saved += a * inputs;
-            break;
-          case SavedTensor::kOutput:
-            saved += a * outputs;
-            break;
-          case SavedTensor::kInputFp32:
-            saved += 4 * inputs;
-            break;
-          case SavedTensor::kOutputFp32:
-            saved += 4 * outputs;
-            break;
-          case SavedTensor::kMask:
-            saved += inputs;
-            break;
-          case SavedTensor::kStats:
-            saved += stats;
-            break;
-        }
-      }
-      return Bytes(saved * static_cast<double>(entry.times));
-    };
-    step.saved = bytes_of_saves(entry.saves);
-    if (entry.selective_saves)
-      step.selective_saved = bytes_of_saves(*entry.selective_saves);
-    else if (!entry.selective)
-      step.selective_saved = step.saved;
-    if (entry.extra) step.extra = {Bytes((*entry.extra)[0] * outputs), Bytes((*entry.extra)[1] * outputs)};
-    step.has_backward = entry.launches[1] > 0 || entry.launches[2] > 0;
-    if (step.op.launches > 0 || step.has_backward) steps_.push_back(step);
-    if (entry.kind == OperatorKind::kRope && model_.rotary_fraction < 1) add_rejoin(entry, tokens);
+  // Queries times keys make scores; probabilities times values make the output.
+  void set_batched_product(Operator& op, bool makes_scores, std::int64_t tokens, Amounts& amounts) const {
+    const std::int64_t batch = shape_.micro_batch * heads(), seq = shape_.seq;
+    op.set(BatchedSizes{.batch = batch,
+                        .m = seq,
+                        .k = makes_scores ? block_.head_dim : seq,
+                        .n = makes_scores ? seq : block_.head_dim});
+    if (makes_scores) {
+      amounts.inputs = static_cast<double>(tokens * width(Width::kQk));
+      amounts.outputs = static_cast<double>(batch * seq * seq);
+    } else {
+      // The probabilities belong to the softmax or dropout before: the product keeps the values only.
+      amounts.inputs = static_cast<double>(tokens * width(Width::kKv));
+      amounts.outputs = static_cast<double>(tokens * width(Width::kQ));
+    }
+  }
+
+  void set_attention(Operator& op, bool masked, std::int64_t tokens, Amounts& amounts) const {
+    op.set(AttentionSizes{.batch = shape_.micro_batch,
+                          .heads = heads(),
+                          .kv_heads = masked ? heads() : kv_heads(),
+                          .seq = shape_.seq,
+                          .head_dim = block_.head_dim,
+                          .causal = masked ? 0 : 1});
+    amounts.inputs = static_cast<double>(tokens * (masked ? 3 * width(Width::kQ) : width(Width::kQkv)));
+    amounts.outputs = static_cast<double>(tokens * width(Width::kQ));
+    amounts.stats = 4.0 * static_cast<double>(shape_.micro_batch * heads() * shape_.seq);
+  }
+
+  // Norms, activations, copies, dropout and the softmax of scores: rows of columns, each on its own.
+  void set_pointwise(Operator& op, Width in, std::int64_t tokens, Amounts& amounts) const {
+    std::int64_t rows = tokens, columns = width(in);
+    if (in == Width::kScores) rows *= heads();
+    if (norm_heads_ > 0) {
+      rows = all_tokens() * norm_heads_;
+      columns = block_.head_dim;
+      amounts.stats = 8.0 * static_cast<double>(rows);
+    }
+    if (op.kind == OperatorKind::kSoftmax)
+      op.set(RowSizes{.rows = rows, .columns = columns});
+    else
+      op.set(TokenSizes{.tokens = rows, .width = columns});
+    amounts.inputs = amounts.outputs = static_cast<double>(rows * columns);
+    if (op.kind == OperatorKind::kSwiglu || op.kind == OperatorKind::kGeglu) amounts.inputs *= 2;
+  }
+
+  Bytes saved_bytes(const std::vector<SavedTensor>& saves, const Amounts& amounts, std::int64_t times) const {
+    double saved = 0;
+    for (const SavedTensor tensor : saves) saved += saved_bytes(tensor, amounts);
+    return Bytes(saved * static_cast<double>(times));
+  }
+
+  double saved_bytes(SavedTensor tensor, const Amounts& amounts) const {
+    const double element = bytes_of(shape_.precision);
+    switch (tensor) {
+      case SavedTensor::kInput:
+        return input_kept_ ? 0 : element * amounts.inputs;
+      case SavedTensor::kOutput:
+        return element * amounts.outputs;
+      case SavedTensor::kInputFp32:
+        return 4 * amounts.inputs;
+      case SavedTensor::kOutputFp32:
+        return 4 * amounts.outputs;
+      case SavedTensor::kMask:
+        return amounts.inputs;
+      case SavedTensor::kStats:
+        return amounts.stats;
+    }
+    return 0;
   }
 
   // A partial rotation is put beside the rest of each head again: one more copy of both, joined piece by
