@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "network/network.h"
@@ -285,6 +286,35 @@ const FittedCollective* intra_of(const std::vector<FittedCollective>& fitted, co
   return nullptr;
 }
 
+using BySource = std::map<std::string, std::vector<double>>;
+
+// What is left over of every sample of a source, judged in its fold: the number of bins is chosen anew without
+// the fold that judges.
+BySource left_over_at_random(const BaseModel& base, const LayoutSamples& layout) {
+  BySource out;
+  for (int fold = 0; fold < kFolds; ++fold) {
+    Samples used, judged;
+    for (std::size_t k = 0; k < layout.samples.size(); ++k)
+      (fold_of(k) == fold ? judged : used).push_back(layout.samples[k]);
+    if (used.empty() || judged.empty()) continue;
+    const std::vector<double> left = left_over(base, layout, used, judged, best_bins(base, layout, used));
+    for (std::size_t k = 0; k < judged.size(); ++k) out[judged[k]->source].push_back(left[k]);
+  }
+  return out;
+}
+
+// The error on a source's samples, `own`, of a fit on other sources' smaller messages, where there are enough.
+std::optional<double> error_above(BaseModel low, const LayoutSamples& layout, const Samples& own) {
+  LayoutSamples below = layout;
+  std::erase_if(below.samples, [&](const CollectiveSample* s) {
+    return s->bytes >= own.front()->bytes || s->source == own.front()->source;
+  });
+  if (below.samples.size() < kFewestCollectiveSamples) return std::nullopt;
+  fit_base(low, {below});
+  const std::size_t bins = best_bins(low, layout, below.samples);
+  return mean_error(left_over(low, layout, below.samples, own, bins));
+}
+
 }  // namespace
 
 std::vector<FittedCollective> fit_collectives(const std::vector<CollectiveSample>& samples,
@@ -323,39 +353,20 @@ std::vector<CollectiveStudyRow> study_collectives(const std::vector<CollectiveSa
   const std::vector<FittedCollective> fitted = fit_collectives(samples, cluster);
   for (const KindSamples& kind : grouped(samples, cluster)) {
     const FittedCollective* intra = intra_of(fitted, kind);
-    BaseModel base(cluster, kind.kind, kind.tier, intra);
+    const BaseModel stated(cluster, kind.kind, kind.tier, intra);
+    BaseModel base = stated;
     fit_base(base, kind.layouts);
     for (std::size_t i = 0; i < kind.layouts.size(); ++i) {
       const LayoutSamples& layout = kind.layouts[i];
       std::map<std::string, Samples> by_source;
       for (const CollectiveSample* s : layout.samples) by_source[s->source].push_back(s);
-
-      std::map<std::string, std::vector<double>> random;
-      // The number of bins is chosen anew without the fold that judges.
-      for (int fold = 0; fold < kFolds; ++fold) {
-        Samples used, judged;
-        for (std::size_t k = 0; k < layout.samples.size(); ++k)
-          (fold_of(k) == fold ? judged : used).push_back(layout.samples[k]);
-        if (used.empty() || judged.empty()) continue;
-        const std::vector<double> left = left_over(base, layout, used, judged, best_bins(base, layout, used));
-        for (std::size_t k = 0; k < judged.size(); ++k) random[judged[k]->source].push_back(left[k]);
-      }
+      BySource random = left_over_at_random(base, layout);
       const double unseen = kind.layouts.size() > 1 ? unseen_error(cluster, kind, i, intra) : -1;
-
       for (const auto& [source, own] : by_source) {
         CollectiveStudyRow row{kind.kind, layout.ranks, layout.ranks_per_node, source, own.size()};
         if (!random[source].empty()) row.random = mean_error(random[source]);
         row.unseen_layout = unseen;
-        Samples below;
-        for (const CollectiveSample* s : layout.samples)
-          if (s->bytes < own.front()->bytes && s->source != source) below.push_back(s);
-        if (below.size() >= kFewestCollectiveSamples && below.back()->bytes <= own.front()->bytes) {
-          LayoutSamples small = layout;
-          small.samples = below;
-          BaseModel low(cluster, kind.kind, kind.tier, intra);
-          fit_base(low, {small});
-          row.larger = mean_error(left_over(low, layout, below, own, best_bins(low, layout, below)));
-        }
+        if (const auto larger = error_above(stated, layout, own)) row.larger = *larger;
         rows.push_back(row);
       }
     }
