@@ -68,10 +68,10 @@ PlacedGroup place_by_counting(const Group& group, std::int64_t gpus, const Clust
   PlacedGroup placed{.ranks = size, .ranks_per_domain = size, .fewest_per_domain = size};
   bool any_crosses = false;
   std::map<std::int64_t, std::int64_t> users, receivers;  // by node
-  for (const Ranks& group : groups) {
+  for (const Ranks& ranks : groups) {
     std::map<std::int64_t, std::int64_t> members;
     std::map<std::int64_t, std::set<std::int64_t>> nodes;
-    for (const std::int64_t rank : group) {
+    for (const std::int64_t rank : ranks) {
       ++members[rank / cluster.nvlink_domain];
       nodes[rank / cluster.nvlink_domain].insert(rank / cluster.gpus_per_node);
     }
@@ -88,8 +88,8 @@ PlacedGroup place_by_counting(const Group& group, std::int64_t gpus, const Clust
       all_nodes.insert(nodes[domain].begin(), nodes[domain].end());
     }
     if (pairs) {
-      ++users[group[0] / cluster.gpus_per_node];
-      ++receivers[group[1] / cluster.gpus_per_node];
+      ++users[ranks[0] / cluster.gpus_per_node];
+      ++receivers[ranks[1] / cluster.gpus_per_node];
     } else {
       for (const std::int64_t node : all_nodes) ++users[node];
     }
