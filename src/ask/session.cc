@@ -57,7 +57,13 @@ Evaluator& Session::evaluator_for(const Run& run, const std::shared_ptr<const Co
 
 Prediction Session::predict(const Run& run, const std::shared_ptr<const CostSource>& costs,
                             StepTrace* trace) {
-  return predict_or_nearest(run, evaluator_for(run, costs), trace);
+  Evaluator& evaluator = evaluator_for(run, costs);
+  try {
+    return predict_or_nearest(run, evaluator, trace);
+  } catch (...) {  // what it remembers may be half there
+    evaluators_.pop_front();
+    throw;
+  }
 }
 
 }  // namespace foretrain

@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/file.h"
 #include "base/text.h"
 
 namespace foretrain {

@@ -55,7 +55,7 @@ struct Choices {
   bool master_weights = true;     // an fp32 copy of half precision weights is asked for
   bool keeps_master = true;       // and kept: weights that are fp32 anyway need none
   bool updates_fp32 = true;       // the update is of fp32 weights: that copy, or weights that are kept so
-  std::int64_t moment_width = 4;  // of the optimizer's moments: see moment_bytes(), operators/operator.h
+  std::int64_t moment_width = 4;  // of the optimizer's moments: see moment_bytes(), operators/optimizer.h
 
   Sharding sharding;
   bool overlap_grad_reduce = false;

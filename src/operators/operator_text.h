@@ -12,7 +12,7 @@
 
 namespace foretrain {
 
-// Names of a kind's sizes in the order of Operator::sizes. Optimizer kinds take parameters and tensors; the
+// Names of a kind's sizes in the order of Operator::flat(). Optimizer kinds take parameters and tensors; the
 // bytes of their states follow from the implementation's word.
 std::span<const std::string_view> size_names(OperatorKind kind);
 

@@ -92,6 +92,7 @@ ChunkMemo::ChunkMemo(const Setting& setting, std::shared_ptr<const CostSource> c
 void ChunkMemo::use_shape(const ShapeKey& key) {
   if (shape_ != nullptr && shape_->first == key) return;
   if (chunk_count_ > kMostChunks) {
+    shape_ = nullptr;
     shapes_.clear();
     chunk_count_ = 0;
   }
@@ -103,15 +104,15 @@ ChunkCost& ChunkMemo::bytes(const Chunk& chunk) {
   const auto index =
       static_cast<std::size_t>(chunk.layers * 4 + (chunk.first ? 2 : 0) + (chunk.last ? 1 : 0));
   if (index >= chunks.size()) chunks.resize(index + 1);
-  auto& cost = chunks[index];
-  if (cost) return *cost;
+  if (chunks[index]) return *chunks[index];
   const ShapeKey& key = shape_->first;
-  cost = std::make_unique<ChunkCost>();
-  ++chunk_count_;
+  auto cost = std::make_unique<ChunkCost>();  // remembered when it is whole: what follows may throw
   cost->chunk = chunk;
   cost->bytes = pass_bytes(build_chunk(setting_.model, setting_.stack, key.passes, chunk));
   cost->share = parameter_share(setting_.model, setting_.stack, key.passes.tp, chunk, key.ends_together);
-  return *cost;
+  chunks[index] = std::move(cost);
+  ++chunk_count_;
+  return *chunks[index];
 }
 
 void ChunkMemo::lay_out(ChunkCost& cost, const Network& network) {

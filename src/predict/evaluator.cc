@@ -34,11 +34,12 @@ const Network& Evaluator::network_of(const Mesh& mesh) {
 }
 
 Weighed Evaluator::weigh(const Plan& plan, std::int64_t global_batch) {
+  ++turn_;  // before anything that may throw, so that no earlier handle speaks of what is half there
+  has_times_ = false;
   const Job job = job_of(setting_, plan, global_batch);
   place(setting_, job, splits_.of(job), network_of(job.mesh), memo_, current_);
   add_bytes(setting_, current_);
-  has_times_ = false;
-  return Weighed(*this, ++turn_);
+  return Weighed(*this, turn_);
 }
 
 PlanFloor Evaluator::floor(const Plan& plan, std::int64_t global_batch) {

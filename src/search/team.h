@@ -1,4 +1,4 @@
-// Those who search together: one process, or the ranks of an MPI job (apps/foretrain/mpi_team.cc). Each does
+// Those who search together: one process, or the ranks of an MPI job (apps/foretrain_mpi/mpi_team.cc). Each does
 // its share of a round, then all learn what all have found.
 #pragma once
 
