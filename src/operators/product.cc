@@ -273,7 +273,8 @@ void add_product_features(Features& f, const Operator& op, const Gpu& gpu) {
 // (assumed), over tiles of unequal experts.
 Seconds product_time(const Operator& op, const Gpu& gpu) {
   Seconds sum(0);
-  for (const Product& p : products_of(op).view())
+  const Products products = products_of(op);
+  for (const Product& p : products.view())
     sum += tiled_work(p.batch, p.m, p.k, p.n, static_cast<double>(gpu.sms), p.deviation) /
            (gpu.rate(op.dtype) * gpu.product_efficiency) * p.repeats;
   return sum;
