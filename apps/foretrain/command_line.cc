@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "base/did_you_mean.h"
 #include "base/file.h"
-#include "base/nearest.h"
 #include "base/text.h"
 
 namespace foretrain {

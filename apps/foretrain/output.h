@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/field.h"
+#include "base/field_mark.h"
 
 namespace foretrain {
 

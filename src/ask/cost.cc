@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "ask/guard.h"
-#include "base/field.h"
+#include "base/field_mark.h"
 #include "base/text.h"
 #include "operators/description.h"
 #include "operators/operator_text.h"

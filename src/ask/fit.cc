@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "ask/guard.h"
-#include "base/field.h"
+#include "base/field_mark.h"
 #include "base/text.h"
 #include "fit/study.h"
 #include "samples/sample_table.h"

@@ -7,7 +7,7 @@
 
 #include "ask/fit.h"
 #include "ask/guard.h"
-#include "base/field.h"
+#include "base/field_mark.h"
 #include "base/text.h"
 #include "base/yaml_text.h"
 #include "fit/collective_fit.h"

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "ask/guard.h"
-#include "base/field.h"
-#include "base/nearest.h"
+#include "base/did_you_mean.h"
+#include "base/field_mark.h"
 #include "base/text.h"
 #include "samples/nccl_tests.h"
 #include "samples/published.h"

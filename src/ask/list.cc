@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "ask/guard.h"
-#include "base/nearest.h"
+#include "base/did_you_mean.h"
 #include "base/text.h"
 #include "spec/schedule_kind.h"
 

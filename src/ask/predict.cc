@@ -6,7 +6,7 @@
 
 #include "ask/guard.h"
 #include "ask/words.h"
-#include "base/field.h"
+#include "base/field_mark.h"
 #include "base/text.h"
 #include "base/yaml.h"
 #include "job/parse_run.h"

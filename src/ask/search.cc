@@ -8,8 +8,8 @@
 
 #include "ask/guard.h"
 #include "ask/words.h"
-#include "base/field.h"
-#include "base/nearest.h"
+#include "base/did_you_mean.h"
+#include "base/field_mark.h"
 #include "base/text.h"
 #include "job/run_check.h"
 

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "ask/guard.h"
-#include "base/nearest.h"
+#include "base/did_you_mean.h"
 #include "base/text.h"
 #include "report/collective_report.h"
 #include "report/fit_report.h"

@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "ask/guard.h"
-#include "base/field.h"
+#include "base/field_mark.h"
 #include "spec/choice.h"
 
 namespace foretrain {

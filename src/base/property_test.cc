@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "base/csv.h"
+#include "base/did_you_mean.h"
 #include "base/json.h"
-#include "base/nearest.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "base/yaml.h"

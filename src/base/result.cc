@@ -1,6 +1,6 @@
 #include "base/result.h"
 
-#include "base/field.h"
+#include "base/field_mark.h"
 
 namespace foretrain {
 

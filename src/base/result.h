@@ -1,7 +1,7 @@
 // Result<T>: a value, or what is wrong with the input. An Error carries the place (file, line, column,
 // counted from 1; 0 where there is none) and one line saying what was found and what was expected. Where a
 // field of a request is at fault it is named apart from the message, for each face has its own word for it
-// (base/field.h).
+// (base/field_mark.h).
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/nearest.h"
+#include "base/did_you_mean.h"
 #include "base/text.h"
 #include "base/yaml.h"
 

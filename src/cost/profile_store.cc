@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/nearest.h"
+#include "base/did_you_mean.h"
 #include "base/text.h"
 #include "spec/embedded.h"
 

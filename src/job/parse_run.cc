@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/field.h"
+#include "base/field_mark.h"
 #include "base/text.h"
 #include "job/run_check.h"
 #include "spec/plan_text.h"

@@ -46,8 +46,8 @@ void describe_peak(const Simulated& e, std::size_t rank, StagePrediction& stage)
   const StageTimes& times = e.times()[rank];
   stage.moment = times.moment;
   Bytes rest = times.peak;
-  for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
-    const auto n = e.node(rank, c);
+  for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c) {
+    const auto n = e.piece(rank, c);
     const PassBytes& bytes = e.chunks[n]->bytes;
     const auto held = static_cast<double>(e.timeline.held_at_peak()[n]);
     for (std::size_t k = 0; k < kOperatorKindCount; ++k) stage.saved[k] += bytes.saved[k] * held;
@@ -56,7 +56,7 @@ void describe_peak(const Simulated& e, std::size_t rank, StagePrediction& stage)
     rest -= bytes.held * held + waiting;
   }
   if (!times.moment.at_end) {
-    const PassBytes& bytes = e.chunks[static_cast<std::size_t>(times.moment.node)]->bytes;
+    const PassBytes& bytes = e.chunks[static_cast<std::size_t>(times.moment.piece)]->bytes;
     stage.gathered = std::min(rest, bytes.gathered);
     stage.shared_buffers = std::min(rest - stage.gathered, bytes.shared_buffers);
   }
@@ -69,8 +69,8 @@ StagePrediction stage_prediction(const Simulated& e, std::size_t rank, const Pow
   const double stretch = e.paces[rank].stretch;
   const StageTimes& times = e.times()[rank];
   StagePrediction stage;
-  for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
-    const std::size_t n = e.node(rank, c);
+  for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c) {
+    const std::size_t n = e.piece(rank, c);
     const ChunkCost& cost = *e.chunks[n];
     stage.layers += cost.chunk.layers;
     const auto duration = [&](const Segment& segment) { return AtClock(segment, stretch).duration(); };
@@ -94,8 +94,8 @@ StagePrediction stage_prediction(const Simulated& e, std::size_t rank, const Pow
 Flops model_flops(const Simulated& e) {
   Flops sum;
   for (std::size_t r = 0; r < e.stages.size(); ++r)
-    for (std::int64_t c = 0; c < e.placement.chunks; ++c)
-      sum += e.chunks[e.node(r, c)]->model_flops * static_cast<double>(e.per_chunk);
+    for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c)
+      sum += e.chunks[e.piece(r, c)]->model_flops * static_cast<double>(e.per_chunk);
   return sum;
 }
 
@@ -113,7 +113,7 @@ Prediction assemble(const Setting& setting, const PowerModel* power, const Simul
   if (cluster.jitter) {
     const auto nodes = (static_cast<std::int64_t>(gpus) + cluster.gpus_per_node - 1) / cluster.gpus_per_node;
     Timeline drawn;  // ours still holds the undisturbed step
-    p.jitter = drawn_steps(e.pipeline, e.step, *cluster.jitter, nodes, job.mesh.stage_ranks(), drawn);
+    p.jitter = drawn_steps(e.work, e.step, *cluster.jitter, nodes, job.mesh.stage_ranks(), drawn);
     p.typical = p.jitter->median;
   }
   p.tokens_per_s_per_gpu = static_cast<double>(job.global_batch * job.seq) / (e.step.value * gpus);

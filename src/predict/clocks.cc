@@ -8,8 +8,8 @@ namespace {
 // Inner ranks of equal chunks do the same as those before them.
 bool does_as_the_rank_before(const Timed& e, std::size_t rank) {
   if (rank == 0 || e.paces[rank].optimizer != e.paces[rank - 1].optimizer) return false;
-  for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
-    const std::size_t n = e.node(rank, c), before = e.node(rank - 1, c);
+  for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c) {
+    const std::size_t n = e.piece(rank, c), before = e.piece(rank - 1, c);
     if (e.chunks[n] != e.chunks[before] || e.counts[n] != e.counts[before]) return false;
   }
   return true;
@@ -29,7 +29,7 @@ void settle_clocks(const Gpu& gpu, const PowerModel* power, Timed& e) {
   for (std::size_t r = 0; r < e.stages.size(); ++r) slowest = std::max(slowest, passes_of(r));
   // To fill and drain the pipeline takes as long as one micro-batch's passes of a chunk on all other ranks.
   const double filling = static_cast<double>(e.stages.size() - 1) /
-                         static_cast<double>(e.placement.chunks * e.job.micro_batches);
+                         static_cast<double>(e.job.pipeline.chunks_per_stage * e.job.micro_batches);
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
     StagePace& pace = e.paces[r];
     if (does_as_the_rank_before(e, r)) {

@@ -34,8 +34,8 @@ struct TwoRanks {
     plan.dp = plan.micro_batch = 1;
     plan.schedule = schedule;
     e.start(job_of(Setting{}, plan, micro_batches));
-    const auto nodes = static_cast<std::size_t>(e.placement.nodes());
-    e.chunks.assign(nodes, &cost);
+    const auto pieces = static_cast<std::size_t>(e.job.pipeline.pieces());
+    e.chunks.assign(pieces, &cost);
     e.stages.assign(2, {});
     e.paces.assign(2, {1, &optimizer});
     ChunkLoad load;
@@ -43,14 +43,14 @@ struct TwoRanks {
     load.backward = cost.backward.duration;
     load.input = cost.input.duration;
     load.weight = cost.weight.duration;
-    e.loads.assign(nodes, load);
+    e.loads.assign(pieces, load);
     e.updates.assign(2, {optimizer.duration, Seconds(0)});
-    e.pipeline.chunks = e.loads;
-    e.pipeline.updates = e.updates;
-    e.pipeline.chunks_per_rank = e.placement.chunks;
-    e.pipeline.micro_batches = micro_batches;
-    e.pipeline.schedule = schedule;
-    e.timeline.measure(e.pipeline);
+    e.work.chunks = e.loads;
+    e.work.updates = e.updates;
+    e.work.chunks_per_rank = e.job.pipeline.chunks_per_stage;
+    e.work.micro_batches = micro_batches;
+    e.work.schedule = schedule;
+    e.timeline.measure(e.work);
     e.counts.assign(e.timeline.chunks().begin(), e.timeline.chunks().end());
   }
 };
@@ -63,7 +63,7 @@ Gpu gpu() {
 
 TEST_CASE("a whole backward draws what it draws, and waiting its share of the cap") {
   TwoRanks two(ScheduleKind::k1f1b, 4);
-  two.e.step = two.e.timeline.simulate(two.e.pipeline);
+  two.e.step = two.e.timeline.simulate(two.e.work);
   // (m + p - 1)(f + b) and the update; each rank is busy for m (f + b) and the update.
   REQUIRE(two.e.step == Seconds(21));
   CHECK(joules(gpu(), nullptr, two.e, two.e.step) ==
@@ -72,7 +72,7 @@ TEST_CASE("a whole backward draws what it draws, and waiting its share of the ca
 
 TEST_CASE("where a schedule splits the backward, its halves are counted and not the whole") {
   TwoRanks two(ScheduleKind::kZbH1, 4);
-  two.e.step = two.e.timeline.simulate(two.e.pipeline);
+  two.e.step = two.e.timeline.simulate(two.e.work);
   const double waiting = (two.e.step.value - (4 * 3 + 1)) * 150;
   CHECK(joules(gpu(), nullptr, two.e, two.e.step) ==
         doctest::Approx(2 * (4 * (100 + 300 + 300) + 100 + waiting)));
@@ -83,10 +83,10 @@ TEST_CASE("the energy of a bound is of the same passes, and no more than that of
        {ScheduleKind::k1f1b, ScheduleKind::kZbH1, ScheduleKind::kZbv, ScheduleKind::kDualpipe}) {
     CAPTURE(name(schedule));
     TwoRanks two(schedule, 8);
-    two.e.step = two.e.timeline.least(two.e.pipeline);
+    two.e.step = two.e.timeline.least(two.e.work);
     const double bound = joules(gpu(), nullptr, two.e, two.e.step);
     const Seconds least = two.e.step;
-    two.e.step = two.e.timeline.simulate(two.e.pipeline);
+    two.e.step = two.e.timeline.simulate(two.e.work);
     const double all = joules(gpu(), nullptr, two.e, two.e.step);
     CHECK(bound <= all);
     CHECK(bound >= all - 2 * (two.e.step - least).value * 150 - 1e-6);

@@ -1,6 +1,6 @@
 // One plan on its way from parts to a step, phase by phase. Each phase knows what those before it know, and a
 // function's argument says which it needs:
-//   Placed     where the plan's chunks lie and what they hold, in bytes (place.h)
+//   Dealt     where the plan's chunks lie and what they hold, in bytes (deal.h)
 //   Timed      what passes, messages, reductions and updates take (step_times.h)
 //   Simulated  the step, and what each rank did in it
 // One object serves plan after plan, and keeps its buffers.
@@ -26,30 +26,29 @@ struct StageParts {  // of a rank: all its chunks
   MemoryCounters memory;
 };
 
-struct Placed {
+struct Dealt {
   Job job;
-  Placement placement;
   std::int64_t per_chunk = 0;  // micro-batches through each chunk
   std::size_t worst_stage = 0;
-  std::vector<ChunkCost*> chunks;  // by node, see timeline/schedule.h
+  std::vector<ChunkCost*> chunks;  // by piece, see timeline/schedule.h
   std::vector<StageParts> stages;
   std::vector<ChunkCounts> counts;  // how each chunk's backwards run
 
   // Of another plan.
   void start(const Job& of);
 
-  std::size_t node(std::size_t rank, std::int64_t chunk) const {
-    return static_cast<std::size_t>(placement.node(static_cast<std::int64_t>(rank), chunk));
+  std::size_t piece(std::size_t rank, std::int64_t chunk) const {
+    return static_cast<std::size_t>(job.pipeline.piece(static_cast<std::int64_t>(rank), chunk));
   }
 
  protected:
-  friend void place(const Setting& setting, const Job& job, std::span<const std::int64_t> layers,
-                    const Network& network, ChunkMemo& memo, Placed& e);
-  friend void add_bytes(const Setting& setting, Placed& e);
+  friend void deal_out(const Setting& setting, const Job& job, std::span<const std::int64_t> layers,
+                       const Network& network, ChunkMemo& memo, Dealt& e);
+  friend void add_bytes(const Setting& setting, Dealt& e);
 
   // Of bytes these are complete; seconds are there from the next phase on.
   std::vector<ChunkLoad> loads;  // by chunk
-  PipelineWork pipeline;         // refers to vectors of this
+  PipelineWork work;             // refers to vectors of this
   Timeline timeline;
 };
 
@@ -64,17 +63,17 @@ struct BucketRange {
   std::size_t count = 0;
 };
 
-// What a node sends, were nothing beside it: its messages of one micro-batch that keep its rank busy, and its
+// What a piece sends, were nothing beside it: its messages of one micro-batch that keep its rank busy, and its
 // gradients' reduction.
 struct ChunkTraffic {
   NetworkTime messages;
   NetworkTime reduction;
 };
 
-struct Timed : Placed {
-  using Placed::loads;
-  using Placed::pipeline;
-  using Placed::timeline;
+struct Timed : Dealt {
+  using Dealt::loads;
+  using Dealt::timeline;
+  using Dealt::work;
   std::vector<StagePace> paces;  // by rank
   std::vector<Bucket> buckets;
   std::vector<BucketRange> ranges;    // of the buckets, by chunk
@@ -83,15 +82,15 @@ struct Timed : Placed {
   std::vector<NetworkTime> gathers;   // of updated weights, by rank
   NetworkTime exchange;               // of the tied embedding's gradients
 
-  double stretch_of(std::size_t node) const {
-    return paces[static_cast<std::size_t>(placement.rank(static_cast<std::int64_t>(node)))].stretch;
+  double stretch_of(std::size_t piece) const {
+    return paces[static_cast<std::size_t>(job.pipeline.rank(static_cast<std::int64_t>(piece)))].stretch;
   }
   // Every pass that runs on a rank, at the reference clock, with how often it does in a step: visit(Segment,
   // times).
   template <class Visit>
   void for_each_pass(std::size_t rank, Visit visit) const {
-    for (std::int64_t c = 0; c < placement.chunks; ++c) {
-      const std::size_t n = node(rank, c);
+    for (std::int64_t c = 0; c < job.pipeline.chunks_per_stage; ++c) {
+      const std::size_t n = piece(rank, c);
       const ChunkCost& cost = *chunks[n];
       visit(cost.forward, static_cast<double>(per_chunk));
       if (counts[n].whole > 0) visit(cost.backward, static_cast<double>(counts[n].whole));

@@ -5,8 +5,8 @@
 #include "base/check.h"
 #include "cost/analytic.h"
 #include "predict/assemble.h"
+#include "predict/deal.h"
 #include "predict/energy.h"
-#include "predict/place.h"
 #include "predict/record.h"
 #include "predict/step_times.h"
 #include "predict/uncertainty.h"
@@ -37,7 +37,7 @@ Weighed Evaluator::weigh(const Plan& plan, std::int64_t global_batch) {
   ++turn_;  // before anything that may throw, so that no earlier handle speaks of what is half there
   has_times_ = false;
   const Job job = job_of(setting_, plan, global_batch);
-  place(setting_, job, splits_.of(job), network_of(job.mesh), memo_, current_);
+  deal_out(setting_, job, splits_.of(job), network_of(job.mesh), memo_, current_);
   add_bytes(setting_, current_);
   return Weighed(*this, turn_);
 }
@@ -60,18 +60,18 @@ Evaluator& Weighed::evaluator() const {
 }
 
 Bytes Weighed::needed() const {
-  const Placed& placed = evaluator().current_;
-  return placed.stages[placed.worst_stage].memory.needed;
+  const Dealt& dealt = evaluator().current_;
+  return dealt.stages[dealt.worst_stage].memory.needed;
 }
 
 StepBound Weighed::at_least() {
   Timed& timed = evaluator().timed();
-  return StepBound(*this, timed.timeline.least(timed.pipeline) * kBelowRounding);
+  return StepBound(*this, timed.timeline.least(timed.work) * kBelowRounding);
 }
 
 TimedStep Weighed::timed(bool exactly) {
   Timed& timed = evaluator().timed();
-  const PipelineWork& work = timed.pipeline;
+  const PipelineWork& work = timed.work;
   const std::int64_t passes =
       2 * static_cast<std::int64_t>(work.chunks.size()) * work.micro_batches_per_chunk();
   if (!exactly && passes > kFewPasses) {

@@ -61,14 +61,14 @@ StepDistribution drawn_steps(const PipelineWork& work, Seconds step, const Jitte
   varied.updates = updates;
   const bool varies = jitter.spread > 0 || jitter.message_spread > 0;
   const auto alike = static_cast<double>(replicas);
-  const Placement placement{work.schedule, work.ranks(), work.chunks_per_rank};
+  const Pipeline pipeline = work.pipeline();
   std::vector<double> slow(static_cast<std::size_t>(work.ranks())), late(slow.size());
   const auto vary = [&] {
     for (double& rank : slow) rank = std::exp(jitter.spread * draws.largest_normal(alike));
     for (double& rank : late) rank = std::exp(jitter.message_spread * draws.largest_normal(alike));
     for (std::size_t n = 0; n < chunks.size(); ++n) {
       const ChunkLoad& plain = work.chunks[n];
-      const auto rank = static_cast<std::size_t>(placement.rank(static_cast<std::int64_t>(n)));
+      const auto rank = static_cast<std::size_t>(pipeline.rank(static_cast<std::int64_t>(n)));
       chunks[n].forward = plain.forward * slow[rank];
       chunks[n].backward = plain.backward * slow[rank];
       chunks[n].input = plain.input * slow[rank];

@@ -10,12 +10,11 @@ std::span<const std::int64_t> LayerSplits::of(const Job& job) {
   const std::int64_t chunks = pipeline.model_chunks();
   if (static_cast<std::int64_t>(job.layers_per_stage.size()) == chunks) return job.layers_per_stage;
   if (!job.layers_per_stage.empty()) {  // by stage: evenly over its chunks, the first ones first
-    const Placement placement{pipeline.schedule, pipeline.stages, pipeline.chunks_per_stage};
     chunk_layers_.assign(static_cast<std::size_t>(chunks), 0);
     for (std::int64_t n = 0; n < chunks; ++n) {
-      const std::int64_t layers = job.layers_per_stage[static_cast<std::size_t>(placement.rank(n))];
-      const std::int64_t extra = placement.chunk(n) < layers % placement.chunks ? 1 : 0;
-      chunk_layers_[static_cast<std::size_t>(n)] = layers / placement.chunks + extra;
+      const std::int64_t layers = job.layers_per_stage[static_cast<std::size_t>(pipeline.rank(n))];
+      const std::int64_t extra = pipeline.chunk(n) < layers % pipeline.chunks_per_stage ? 1 : 0;
+      chunk_layers_[static_cast<std::size_t>(n)] = layers / pipeline.chunks_per_stage + extra;
     }
     return chunk_layers_;
   }

@@ -5,8 +5,8 @@
 
 namespace foretrain {
 
-Messages::Messages(const Setting& setting, const Job& job, const Placement& placement, const Network& network)
-    : placement_(placement), network_(network) {
+Messages::Messages(const Setting& setting, const Job& job, const Pipeline& pipeline, const Network& network)
+    : pipeline_(pipeline), network_(network) {
   const Stack& stack = setting.stack;
   const std::int64_t tp = job.mesh.tp;
   const bool sp = job.choices.sp;
@@ -22,7 +22,7 @@ Messages::Messages(const Setting& setting, const Job& job, const Placement& plac
 }
 
 NetworkTime Messages::send(std::int64_t from, std::int64_t to, Sends& known) const {
-  const std::int64_t a = placement_.rank(from), b = placement_.rank(to);
+  const std::int64_t a = pipeline_.rank(from), b = pipeline_.rank(to);
   if (a == b) return {};
   const std::int64_t boundary = std::min(a, b);
   const bool round = std::abs(a - b) != 1;

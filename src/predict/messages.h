@@ -14,14 +14,14 @@ namespace foretrain {
 // Of one job; asks the network once for each kind of boundary. Refers to what it is given.
 class Messages {
  public:
-  Messages(const Setting& setting, const Job& job, const Placement& placement, const Network& network);
+  Messages(const Setting& setting, const Job& job, const Pipeline& pipeline, const Network& network);
 
   // With the gather of what ranks of a tensor-parallel group got in parts. Inside a rank: nothing.
-  NetworkTime down(std::int64_t node) { return send(node, node + 1, down_); }
-  NetworkTime up(std::int64_t node) { return send(node, node - 1, up_); }
+  NetworkTime down(std::int64_t piece) { return send(piece, piece + 1, down_); }
+  NetworkTime up(std::int64_t piece) { return send(piece, piece - 1, up_); }
 
  private:
-  // From a node's rank to that of the next or the one before; interleaved chunks go round from the last rank
+  // From a piece's rank to that of the next or the one before; interleaved chunks go round from the last rank
   // to the first. Boundaries inside a domain are alike, and so are those that cross one.
   struct Sends {
     Bytes bytes;
@@ -29,7 +29,7 @@ class Messages {
   };
   NetworkTime send(std::int64_t from, std::int64_t to, Sends& known) const;
 
-  const Placement& placement_;
+  const Pipeline& pipeline_;
   const Network& network_;
   NetworkTime gather_;
   Sends down_, up_;

@@ -6,14 +6,14 @@
 namespace foretrain {
 
 void record(const Stack& stack, Simulated& e, StepTrace& trace) {
-  trace.placement = e.placement;
+  trace.pipeline = e.job.pipeline;
   trace.micro_batches = e.job.micro_batches;
-  trace.blocking_sends = e.pipeline.blocking_sends;
-  trace.step = e.timeline.simulate(e.pipeline, &trace.events);
+  trace.blocking_sends = e.work.blocking_sends;
+  trace.step = e.timeline.simulate(e.work, &trace.events);
   trace.chunks.clear();
   for (std::size_t n = 0; n < e.chunks.size(); ++n) {
     const ChunkCost& cost = *e.chunks[n];
-    const ChunkLoad& load = e.pipeline.chunks[n];
+    const ChunkLoad& load = e.work.chunks[n];
     TracedChunk& chunk = trace.chunks.emplace_back();
     const double stretch = e.stretch_of(n);
     const auto causes = [&](const Segment& segment) {

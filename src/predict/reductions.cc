@@ -71,8 +71,8 @@ NetworkTime parameter_gather(const Setting& setting, const Timed& e, const Netwo
   if (!choices.overlap_param_gather || setting.stack.data_parallel.bucket_elements == 0) return gather;
   Seconds forward;
   double units = 0;
-  for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
-    const auto n = e.node(rank, c);
+  for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c) {
+    const auto n = e.piece(rank, c);
     forward += AtClock(e.chunks[n]->forward, e.stretch_of(n)).duration();
     units += static_cast<double>(e.chunks[n]->backward.ready_before_end.size());
   }

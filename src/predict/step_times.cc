@@ -30,8 +30,8 @@ void add_optimizers(const Network& network, ChunkMemo& memo, Timed& e) {
 
 void add_reductions(const Setting& setting, const Network& network, Timed& e) {
   const Choices& choices = e.job.choices;
-  const bool reduces =
-      (e.job.mesh.data_ranks() > 1 && !choices.sharding.units.scatters) || runs_both_ways(e.placement.kind);
+  const bool reduces = (e.job.mesh.data_ranks() > 1 && !choices.sharding.units.scatters) ||
+                       runs_both_ways(e.job.pipeline.schedule);
   e.buckets.clear();
   e.ranges.assign(e.chunks.size(), BucketRange{});
   e.traffic.assign(e.chunks.size(), ChunkTraffic{});
@@ -57,11 +57,11 @@ void add_reductions(const Setting& setting, const Network& network, Timed& e) {
 
 // At the clock of each chunk's rank.
 void add_loads(const Setting& setting, const Network& network, Timed& e) {
-  const Placement& placement = e.placement;
-  Messages messages(setting, e.job, placement, network);
+  const Pipeline& pipeline = e.job.pipeline;
+  Messages messages(setting, e.job, pipeline, network);
   for (std::size_t n = 0; n < e.chunks.size(); ++n) {
     const ChunkCost& cost = *e.chunks[n];
-    const auto node = static_cast<std::int64_t>(n);
+    const auto piece = static_cast<std::int64_t>(n);
     const double stretch = e.stretch_of(n);
     ChunkLoad& load = e.loads[n];
     load.forward = AtClock(cost.forward, stretch).duration();
@@ -70,11 +70,11 @@ void add_loads(const Setting& setting, const Network& network, Timed& e) {
     load.weight = AtClock(cost.weight, stretch).duration();
     const auto send = [&](const NetworkTime& message, std::size_t to) {
       e.traffic[n].messages += message;
-      if (e.pipeline.blocking_receives) e.traffic[to].messages += message;
+      if (e.work.blocking_receives) e.traffic[to].messages += message;
       return message.seconds;
     };
-    if (!placement.last(node)) load.send_forward = send(messages.down(node), n + 1);
-    if (!placement.first(node)) load.send_backward = send(messages.up(node), n - 1);
+    if (!pipeline.last(piece)) load.send_forward = send(messages.down(piece), n + 1);
+    if (!pipeline.first(piece)) load.send_backward = send(messages.up(piece), n - 1);
     load.buckets = {e.buckets.data() + e.ranges[n].first, e.ranges[n].count};
   }
 }
@@ -93,7 +93,7 @@ void add_updates(const Setting& setting, const Network& network, Timed& e) {
     if (e.job.choices.sharding.gathers_by_step) e.gathers[r] = parameter_gather(setting, e, network, r);
     e.updates[r].gather = e.gathers[r].seconds;
   }
-  e.pipeline.updates = e.updates;
+  e.work.updates = e.updates;
 }
 
 // What all ranks of the model do together.
@@ -105,9 +105,9 @@ void add_exchanges(const Network& network, Timed& e) {
     e.exchange =
         NetworkTime(network.cost({CollectiveKind::kAllReduce, GroupKind::kEmbedding,
                                   Bytes(static_cast<double>(first.embedding_elements) * reduced_bytes)}));
-  e.pipeline.embedding_exchange = e.exchange.seconds;
+  e.work.embedding_exchange = e.exchange.seconds;
   // The gradient norm (and, with fp16, whether it overflowed): one number over all ranks of a model.
-  e.pipeline.meet = network.cost({CollectiveKind::kAllReduce, GroupKind::kModel, Bytes(8)}).seconds;
+  e.work.meet = network.cost({CollectiveKind::kAllReduce, GroupKind::kModel, Bytes(8)}).seconds;
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ struct TracedChunk {
 };
 
 struct StepTrace {
-  Placement placement;
+  Pipeline pipeline;
   std::int64_t micro_batches = 0;
   bool blocking_sends = true;  // a rank can do nothing else meanwhile
   Seconds step;                // ends with the last event; equal to the prediction's but for rounding
@@ -35,7 +35,7 @@ struct StepTrace {
   std::vector<StateBytes> states;  // by rank
   bool lazy_gradients = false;     // there from the only backward on
 
-  std::int64_t node(const Event& event) const { return placement.node(event.stage, event.chunk); }
+  std::int64_t piece(const Event& event) const { return pipeline.piece(event.stage, event.chunk); }
 };
 
 }  // namespace foretrain

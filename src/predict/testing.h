@@ -44,7 +44,7 @@ inline StepTrace equal_stages(std::int64_t ranks, std::int64_t micro_batches) {
   work.chunks = loads;
   work.micro_batches = micro_batches;
   StepTrace trace;
-  trace.placement = {ScheduleKind::k1f1b, ranks, 1};
+  trace.pipeline = {ScheduleKind::k1f1b, ranks, 1};
   trace.micro_batches = micro_batches;
   Timeline timeline;
   trace.step = timeline.simulate(work, &trace.events);

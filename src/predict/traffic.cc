@@ -5,8 +5,8 @@ namespace foretrain {
 RankTraffic traffic_of(const Simulated& e, std::size_t rank) {
   const StageTimes& times = e.times()[rank];
   RankTraffic traffic;
-  for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
-    const ChunkTraffic& chunk = e.traffic[e.node(rank, c)];
+  for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c) {
+    const ChunkTraffic& chunk = e.traffic[e.piece(rank, c)];
     traffic.messages += chunk.messages;
     traffic.reduction += chunk.reduction;
   }

@@ -20,7 +20,7 @@ struct StepView {
 
   explicit StepView(StepTrace traced)
       : trace(std::move(traced)), index(trace), path(critical_path(trace, index)) {
-    for (std::int64_t r = 0; r < trace.placement.ranks; ++r) {
+    for (std::int64_t r = 0; r < trace.pipeline.stages; ++r) {
       spans.push_back(spans_of(trace, index, r));
       times.push_back(rank_time(trace, spans.back()));
     }

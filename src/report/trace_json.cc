@@ -142,7 +142,7 @@ class TraceWriter {
         return kUpdate;
       case EventKind::kSend:
       case EventKind::kReceive:
-        return other_end(i) == (e.stage + 1) % view_.trace.placement.ranks ? kToNext : kToPrevious;
+        return other_end(i) == (e.stage + 1) % view_.trace.pipeline.stages ? kToNext : kToPrevious;
       default:
         return kCollectives;
     }
@@ -151,11 +151,11 @@ class TraceWriter {
   // The rank that a message goes to, or comes from.
   std::int64_t other_end(std::int32_t i) const {
     const Event& e = view_.event(i);
-    const std::int64_t node = view_.trace.node(e);
+    const std::int64_t piece = view_.trace.piece(e);
     const bool down = view_.index.down(i);
     const std::int64_t other =
-        e.kind == EventKind::kSend ? view_.index.receiver(node, down) : view_.index.sender(node, down);
-    return other < 0 ? e.stage : view_.trace.placement.rank(other);
+        e.kind == EventKind::kSend ? view_.index.receiver(piece, down) : view_.index.sender(piece, down);
+    return other < 0 ? e.stage : view_.trace.pipeline.rank(other);
   }
 
   // A thread of the lane that is free; usually there is just one.
@@ -189,13 +189,13 @@ class TraceWriter {
     const Event& e = view_.event(i);
     const std::int64_t pid = pid_of(e.stage), tid = thread_of(e.stage, lane_of(i), e.start, e.end);
     if (is_pass(e.kind)) {
-      const auto node = static_cast<std::size_t>(view_.trace.node(e));
+      const auto piece = static_cast<std::size_t>(view_.trace.piece(e));
       const auto kind = static_cast<std::size_t>(pass_kind(e.kind));
       slice(pid, tid, label(e), name(e.kind), colour(e.kind), e.start, e.end,
             fmt::format("\"micro_batch\":{},\"chunk\":{}{}", e.micro_batch, e.chunk,
-                        pass_args_[4 * node + kind]));
+                        pass_args_[4 * piece + kind]));
       const Seconds again =
-          view_.trace.chunks[node].by_cause[kind][static_cast<std::size_t>(Cause::kRecompute)];
+          view_.trace.chunks[piece].by_cause[kind][static_cast<std::size_t>(Cause::kRecompute)];
       if (again.value > 0)
         slice(pid, tid, "recompute", "recompute", "rail_load", e.start, std::min(e.end, e.start + again), "");
       if (e.kind != EventKind::kWeight) arrow_end(e, tid, view_.index.down(i));
@@ -217,8 +217,8 @@ class TraceWriter {
 
   // Where the message that a pass used was sent from a stage that is shown.
   void arrow_end(const Event& e, std::int64_t tid, bool down) {
-    const std::int64_t from = view_.index.sender(view_.trace.node(e), down);
-    if (from < 0 || !shown_[static_cast<std::size_t>(view_.trace.placement.rank(from))]) return;
+    const std::int64_t from = view_.index.sender(view_.trace.piece(e), down);
+    if (from < 0 || !shown_[static_cast<std::size_t>(view_.trace.pipeline.rank(from))]) return;
     const std::int32_t send = view_.index.send(from, e.micro_batch, down);
     if (send < 0) return;
     add("{{\"name\":\"message\",\"cat\":\"message\",\"ph\":\"f\",\"bp\":\"e\",\"id\":{},\"ts\":{},\"pid\":{},"
@@ -253,7 +253,7 @@ class TraceWriter {
   }
 
   void path() {
-    const std::int64_t pid = pid_of(view_.trace.placement.ranks), tid = pid * kLanesEach + 1;
+    const std::int64_t pid = pid_of(view_.trace.pipeline.stages), tid = pid * kLanesEach + 1;
     process(pid, "critical path", -1);
     thread(pid, tid, "critical path");
     for (const PathLink& link : view_.path.links) {
@@ -270,7 +270,7 @@ class TraceWriter {
   const StepView& view_;
   const TraceCut& cut_;
   std::vector<bool> shown_;
-  std::vector<std::string> pass_args_;  // by node and kind of pass
+  std::vector<std::string> pass_args_;  // by piece and kind of pass
   std::vector<double> lane_ends_[kWaits + 1];
   std::string out_;
   bool first_ = true;
@@ -294,11 +294,11 @@ Result<std::vector<std::int64_t>> parse_stages(std::string_view text, std::int64
 }
 
 TraceCut cut_trace(const StepTrace& trace, std::vector<std::int64_t> asked) {
-  std::vector<std::size_t> counts(static_cast<std::size_t>(trace.placement.ranks), 0);
+  std::vector<std::size_t> counts(static_cast<std::size_t>(trace.pipeline.stages), 0);
   for (const Event& event : trace.events) ++counts[static_cast<std::size_t>(event.stage)];
   const bool chosen = !asked.empty();
   if (!chosen)
-    for (std::int64_t r = 0; r < trace.placement.ranks; ++r) asked.push_back(r);
+    for (std::int64_t r = 0; r < trace.pipeline.stages; ++r) asked.push_back(r);
   // From both ends, by turns, as long as there is room.
   TraceCut cut;
   std::size_t events = 0, low = 0, high = asked.size();
@@ -316,10 +316,10 @@ TraceCut cut_trace(const StepTrace& trace, std::vector<std::int64_t> asked) {
   if (low < high)
     cut.note = fmt::format(
         "Cut to {} of {} stages, the first and the last{}: at most {} stages and {} events are shown",
-        cut.stages.size(), trace.placement.ranks, chosen ? " of those asked for" : "", kMostTracedStages,
+        cut.stages.size(), trace.pipeline.stages, chosen ? " of those asked for" : "", kMostTracedStages,
         with_commas(static_cast<std::int64_t>(kMostShownEvents)));
   else if (cut.stages.size() < counts.size())
-    cut.note = fmt::format("Cut to {} of {} stages, as asked", cut.stages.size(), trace.placement.ranks);
+    cut.note = fmt::format("Cut to {} of {} stages, as asked", cut.stages.size(), trace.pipeline.stages);
   return cut;
 }
 

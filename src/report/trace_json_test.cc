@@ -208,7 +208,7 @@ TEST_CASE("a trace of 128 stages is whole and follows the format") {
 
 TEST_CASE("more stages are cut to the first and the last, or to those asked for, and it is said") {
   StepTrace trace;
-  trace.placement = {ScheduleKind::k1f1b, 200, 1};
+  trace.pipeline = {ScheduleKind::k1f1b, 200, 1};
   TraceCut cut = cut_trace(trace);
   REQUIRE(cut.stages.size() == 128);
   CHECK(cut.stages[63] == 63);
@@ -220,7 +220,7 @@ TEST_CASE("more stages are cut to the first and the last, or to those asked for,
   CHECK(cut.stages == std::vector<std::int64_t>{0, 1, 2, 199});
   CHECK(cut.note == "Cut to 4 of 200 stages, as asked");
   // 400,001 events a stage: two stages are under a million.
-  trace.placement.ranks = 4;
+  trace.pipeline.stages = 4;
   for (std::int64_t r = 0; r < 4; ++r)
     for (int i = 0; i < 400'001; ++i) trace.events.push_back({r, EventKind::kForward, 0, {}, {}});
   CHECK(cut_trace(trace).stages == std::vector<std::int64_t>{0, 3});

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/field.h"
+#include "base/field_mark.h"
 #include "base/text.h"
 #include "samples/nccl_line.h"
 #include "samples/nccl_ranks.h"

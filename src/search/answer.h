@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/field.h"
+#include "base/field_mark.h"
 #include "predict/prediction.h"
 #include "search/engine.h"
 #include "search/ties.h"
@@ -55,7 +55,7 @@ struct SearchAnswer {
   Problem problem;
   SearchOptions options;
   std::string profile;
-  std::vector<std::string> constraints;  // in words, fields marked (base/field.h)
+  std::vector<std::string> constraints;  // in words, fields marked (base/field_mark.h)
   std::optional<double> tokens;
   SearchResult result;
   std::vector<RankedPlan> best;    // the first of result.best
@@ -84,7 +84,7 @@ struct AnswerRequest {
 };
 
 // Refuses what is wrong with the request before it searches. Texts of the answer that speak of constraints
-// hold marks (base/field.h): spell() puts the asker's own words in their place.
+// hold marks (base/field_mark.h): spell() puts the asker's own words in their place.
 Result<SearchAnswer> answer_search(const AnswerRequest& request);
 void spell(SearchAnswer& answer, const FieldWords& words);
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/field.h"
-#include "base/nearest.h"
+#include "base/did_you_mean.h"
+#include "base/field_mark.h"
 #include "base/text.h"
 #include "job/pipeline.h"
 #include "spec/plan_fields.h"
@@ -190,15 +190,14 @@ bool Constraints::allows_ends(const Problem& problem, const Candidate& candidate
     return allows(kFirst, plan.layers_per_stage.front()) && allows(kLast, plan.layers_per_stage.back());
   // By chunk: those of each rank together.
   const Pipeline pipeline = pipeline_of(plan);
-  const Placement placement{pipeline.schedule, pipeline.stages, pipeline.chunks_per_stage};
   const std::vector<Value> chunks =
       plan.layers_per_stage.empty()
           ? split_layers(problem.model, problem.stack.pipeline.split, pipeline.model_chunks())
           : plan.layers_per_stage;
   Value first = 0, last = 0;
   for (std::int64_t n = 0; n < static_cast<std::int64_t>(chunks.size()); ++n) {
-    if (placement.rank(n) == 0) first += chunks[static_cast<std::size_t>(n)];
-    if (placement.rank(n) == plan.pp - 1) last += chunks[static_cast<std::size_t>(n)];
+    if (pipeline.rank(n) == 0) first += chunks[static_cast<std::size_t>(n)];
+    if (pipeline.rank(n) == plan.pp - 1) last += chunks[static_cast<std::size_t>(n)];
   }
   return allows(kFirst, first) && allows(kLast, last);
 }

@@ -24,7 +24,7 @@ struct Constraint {
   std::optional<Value> low, high;
 
   bool allows(Value value) const;
-  std::string text() const;  // "set tp=8 forbid tp=4", the fields marked (base/field.h)
+  std::string text() const;  // "set tp=8 forbid tp=4", the fields marked (base/field_mark.h)
 };
 
 class Constraints {

@@ -183,12 +183,11 @@ void dtype_values(const Problem&, const Candidate&, Values& out) {
 // Whether a split by stage is what the stack's rule gives anyway, chunk by chunk.
 bool is_rule(const Problem& problem, const Candidate& c, const std::vector<int64_t>& stages) {
   const Pipeline pipeline = pipeline_of(c.plan);
-  const Placement placement{pipeline.schedule, pipeline.stages, pipeline.chunks_per_stage};
   const auto rule = split_layers(problem.model, problem.stack.pipeline.split, pipeline.model_chunks());
-  for (int64_t n = 0; n < placement.nodes(); ++n) {
-    const int64_t of_stage = stages[static_cast<std::size_t>(placement.rank(n))];
+  for (int64_t n = 0; n < pipeline.pieces(); ++n) {
+    const int64_t of_stage = stages[static_cast<std::size_t>(pipeline.rank(n))];
     const int64_t of_chunk = rule[static_cast<std::size_t>(n) % rule.size()];
-    const int64_t chunks = runs_both_ways(placement.kind) ? 1 : placement.chunks;
+    const int64_t chunks = runs_both_ways(pipeline.schedule) ? 1 : pipeline.chunks_per_stage;
     if (of_stage != of_chunk * chunks) return false;
   }
   return true;

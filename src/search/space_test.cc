@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/field.h"
+#include "base/field_mark.h"
 #include "job/choices.h"
 #include "job/run_check.h"
 #include "search/testing.h"

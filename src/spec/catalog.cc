@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/nearest.h"
+#include "base/did_you_mean.h"
 #include "base/text.h"
 #include "spec/cluster_text.h"
 #include "spec/embedded.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/nearest.h"
+#include "base/did_you_mean.h"
 #include "base/text.h"
 #include "base/yaml.h"
 

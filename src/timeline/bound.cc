@@ -32,8 +32,8 @@
 namespace foretrain {
 namespace {
 
-// A pass of a node: alone; with the messages that keep its rank; and what passes between its end and the
-// moment at which the next node of a path can use what it made.
+// A pass of a piece: alone; with the messages that keep its rank; and what passes between its end and the
+// moment at which the next piece of a path can use what it made.
 struct PathCost {
   double pass = 0;
   double kept = 0;
@@ -44,15 +44,15 @@ class Paths {
  public:
   explicit Paths(const PipelineWork& work)
       : work_(work),
-        placement_{work.schedule, work.ranks(), work.chunks_per_rank},
+        pipeline_{work.schedule, work.ranks(), work.chunks_per_rank},
         split_(splits_backward(work.schedule)),
         serial_(work.blocking_sends && work.blocking_receives) {}
 
   PathCost forward(std::int64_t n) const {
     PathCost c{load(n).forward.value, load(n).forward.value, 0};
-    if (!placement_.last(n) && leaves(n, n + 1)) c.hand = load(n).send_forward.value;
+    if (!pipeline_.last(n) && leaves(n, n + 1)) c.hand = load(n).send_forward.value;
     if (work_.blocking_sends) c.kept += c.hand;
-    if (serial_ && !placement_.first(n) && leaves(n - 1, n)) c.kept += load(n - 1).send_forward.value;
+    if (serial_ && !pipeline_.first(n) && leaves(n - 1, n)) c.kept += load(n - 1).send_forward.value;
     return c;
   }
   // Of a split one, what must come before the message is its first half.
@@ -63,22 +63,20 @@ class Paths {
       c.pass = std::min(l.input.value, l.backward.value);
       c.kept = std::min(l.input.value + l.weight.value, l.backward.value);
     }
-    if (!placement_.first(n) && leaves(n, n - 1)) c.hand = l.send_backward.value;
+    if (!pipeline_.first(n) && leaves(n, n - 1)) c.hand = l.send_backward.value;
     if (work_.blocking_sends) c.kept += c.hand;
-    if (serial_ && !placement_.last(n) && leaves(n + 1, n)) c.kept += load(n + 1).send_backward.value;
+    if (serial_ && !pipeline_.last(n) && leaves(n + 1, n)) c.kept += load(n + 1).send_backward.value;
     return c;
   }
-  const Placement& placement() const { return placement_; }
+  const Pipeline& pipeline() const { return pipeline_; }
   bool serial() const { return serial_; }
 
  private:
   const ChunkLoad& load(std::int64_t n) const { return work_.chunks[static_cast<std::size_t>(n)]; }
-  bool leaves(std::int64_t from, std::int64_t to) const {
-    return placement_.rank(from) != placement_.rank(to);
-  }
+  bool leaves(std::int64_t from, std::int64_t to) const { return pipeline_.rank(from) != pipeline_.rank(to); }
 
   const PipelineWork& work_;
-  Placement placement_;
+  Pipeline pipeline_;
   bool split_, serial_;
 };
 
@@ -87,8 +85,8 @@ class Paths {
 Seconds Timeline::least(const PipelineWork& work) {
   begin(work, nullptr);
   const Paths paths(work);
-  const Placement& placement = paths.placement();
-  const std::int64_t p = placement.ranks, v = placement.chunks;
+  const Pipeline& pipeline = paths.pipeline();
+  const std::int64_t p = pipeline.stages, v = pipeline.chunks_per_stage;
   const auto m = static_cast<double>(work.micro_batches_per_chunk());
   const bool whole = !splits_backward(work.schedule);
   const bool turns = work.schedule == ScheduleKind::k1f1b;
@@ -99,7 +97,7 @@ Seconds Timeline::least(const PipelineWork& work) {
   for (std::int64_t r = 0; r < p; ++r) {
     double own = 0;
     for (std::int64_t c = 0; c < v; ++c) {
-      const std::int64_t n = placement.node(r, c);
+      const std::int64_t n = pipeline.piece(r, c);
       own += paths.forward(n).kept + paths.backward(n).kept;
     }
     const PathCost f = paths.forward(r);
@@ -152,18 +150,19 @@ Seconds Timeline::most(const PipelineWork& work) {
   if (splits_backward(work.schedule)) return Seconds(std::numeric_limits<double>::infinity());
   begin(work, nullptr);
   const Paths paths(work);
-  const Placement& placement = paths.placement();
+  const Pipeline& pipeline = paths.pipeline();
   const auto m = static_cast<double>(work.micro_batches_per_chunk());
   double forward = 0, backward = 0;
-  for (std::int64_t n = 0; n < placement.nodes(); ++n) {
+  for (std::int64_t n = 0; n < pipeline.pieces(); ++n) {
     const PathCost f = paths.forward(n), b = paths.backward(n);
     forward = std::max(forward, std::max(f.kept, f.pass + f.hand));
     backward = std::max(backward, std::max(b.kept, b.pass + b.hand));
   }
-  const double end = (m * static_cast<double>(placement.chunks) + static_cast<double>(placement.ranks - 1)) *
-                     (forward + backward);
+  const double end =
+      (m * static_cast<double>(pipeline.chunks_per_stage) + static_cast<double>(pipeline.stages - 1)) *
+      (forward + backward);
   count_whole(work);
-  for (std::int64_t r = 0; r < placement.ranks; ++r) {
+  for (std::int64_t r = 0; r < pipeline.stages; ++r) {
     stages_[static_cast<std::size_t>(r)].pipeline_end = Seconds(end);
     end_chunks(work, r, end);
   }
@@ -174,13 +173,13 @@ Seconds Timeline::most(const PipelineWork& work) {
 // none of them waits. Under interleaved the last p backwards of a chunk come before those of the chunk below.
 void Timeline::end_chunks(const PipelineWork& work, std::int64_t rank, double end) {
   const Paths paths(work);
-  const Placement& placement = paths.placement();
-  for (std::int64_t c = 0; c < placement.chunks; ++c) {
-    const std::int64_t n = placement.node(rank, c);
+  const Pipeline& pipeline = paths.pipeline();
+  for (std::int64_t c = 0; c < pipeline.chunks_per_stage; ++c) {
+    const std::int64_t n = pipeline.piece(rank, c);
     const PathCost b = paths.backward(n);
     const double last = std::max(0.0, end - (work.blocking_sends ? b.hand : 0.0));
     last_[static_cast<std::size_t>(n)] = {std::max(0.0, last - b.pass), last};
-    end -= static_cast<double>(placement.ranks) * b.kept;
+    end -= static_cast<double>(pipeline.stages) * b.kept;
   }
 }
 

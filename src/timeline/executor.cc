@@ -8,10 +8,12 @@
 
 #include "base/check.h"
 
+#define INLINED [[gnu::always_inline]] inline
+
 namespace foretrain {
 namespace {
 
-constexpr std::size_t kMostNodes = 65'535;
+constexpr std::size_t kMostPieces = 65'535;
 // Two repeats are alike up to rounding, in parts of the time since the step began.
 constexpr double kAlike = 1e-13;
 // Fewer passes than this are simulated sooner than watched.
@@ -23,8 +25,8 @@ std::size_t index_of(PassKind kind) { return static_cast<std::size_t>(kind); }
 
 std::optional<std::string> Executor::run(const PipelineWork& work, const Orders& orders,
                                          std::vector<Event>* events) {
-  CHECK_THAT(work.chunks.size() <= kMostNodes);
-  placement_ = {work.schedule, work.ranks(), work.chunks_per_rank};
+  CHECK_THAT(work.chunks.size() <= kMostPieces);
+  pipeline_ = work.pipeline();
   load(work, orders);
   make_queues(work.micro_batches_per_chunk());
   watch(events != nullptr);
@@ -38,60 +40,64 @@ std::optional<std::string> Executor::run(const PipelineWork& work, const Orders&
 
 void Executor::load(const PipelineWork& work, const Orders& orders) {
   const std::int64_t p = work.ranks();
-  nodes_.assign(work.chunks.size(), {});
+  pieces_.assign(work.chunks.size(), {});
   links_.assign(static_cast<std::size_t>(3 * p), 0.0);
   ranks_.assign(static_cast<std::size_t>(p), {});
-  steps_.clear();
-  for (std::int64_t r = 0; r < p; ++r) {
-    const auto phases = orders.phases(r);
-    Rank& rank = ranks_[static_cast<std::size_t>(r)];
-    rank.phase = phases.data();
-    rank.end = phases.data() + phases.size();
-    for (const Orders::Phase& phase : phases) {
-      if (steps_.size() < phase.first + phase.length) steps_.resize(phase.first + phase.length);
-      const auto passes = orders.passes(phase);
-      for (std::size_t i = 0; i < passes.size(); ++i)
-        steps_[phase.first + i] = {passes[i].kind, passes[i].paired,
-                                   static_cast<std::uint16_t>(placement_.node(r, passes[i].chunk))};
-    }
+  turns_.clear();
+  for (std::int64_t r = 0; r < p; ++r) load_turns(orders, r);
+  for (std::int64_t n = 0; n < pipeline_.pieces(); ++n) load_piece(work, n);
+}
+
+void Executor::load_turns(const Orders& orders, std::int64_t r) {
+  const auto phases = orders.phases(r);
+  Rank& rank = ranks_[static_cast<std::size_t>(r)];
+  rank.phase = phases.data();
+  rank.end = phases.data() + phases.size();
+  for (const Orders::Phase& phase : phases) {
+    if (turns_.size() < phase.first + phase.length) turns_.resize(phase.first + phase.length);
+    const auto passes = orders.passes(phase);
+    for (std::size_t i = 0; i < passes.size(); ++i)
+      turns_[phase.first + i] = {passes[i].kind, passes[i].paired,
+                                 static_cast<std::uint16_t>(pipeline_.piece(r, passes[i].chunk))};
   }
-  for (std::int64_t n = 0; n < placement_.nodes(); ++n) {
-    const ChunkLoad& load = work.chunks[static_cast<std::size_t>(n)];
-    Node& node = nodes_[static_cast<std::size_t>(n)];
-    node.seconds[index_of(PassKind::kForward)] = load.forward.value;
-    node.seconds[index_of(PassKind::kBackward)] = load.backward.value;
-    node.seconds[index_of(PassKind::kInput)] = load.input.value;
-    node.seconds[index_of(PassKind::kWeight)] = load.weight.value;
-    const std::int64_t rank = placement_.rank(n);
-    // Messages between two ranks follow one another, whichever chunks they are for; a third link, to oneself,
-    // takes no time.
-    const auto connect = [&](Way way, std::int64_t to, Seconds seconds) {
-      const std::int64_t other = placement_.rank(to);
-      node.target[way] = static_cast<std::int32_t>(2 * to + way);
-      const std::int64_t side = other == rank ? 2 : other == (rank + 1) % p ? 0 : 1;
-      node.link[way] = static_cast<std::int32_t>(3 * rank + side);
-      if (other == rank) return;
-      node.send[way] = seconds.value;
-      const bool taken = work.blocking_sends && work.blocking_receives;
-      if (taken) nodes_[static_cast<std::size_t>(to)].receive[way] = seconds.value;
-      node.travel[way] = taken ? 0.0 : seconds.value;
-    };
-    if (placement_.last(n)) {  // its own forward is what its backward waits for
-      node.target[kDown] = static_cast<std::int32_t>(2 * n + kUp);
-      node.link[kDown] = static_cast<std::int32_t>(3 * rank + 2);
-    } else {
-      connect(kDown, n + 1, load.send_forward);
-    }
-    if (!placement_.first(n)) connect(kUp, n - 1, load.send_backward);
+}
+
+void Executor::load_piece(const PipelineWork& work, std::int64_t n) {
+  const ChunkLoad& load = work.chunks[static_cast<std::size_t>(n)];
+  Piece& piece = pieces_[static_cast<std::size_t>(n)];
+  piece.seconds[index_of(PassKind::kForward)] = load.forward.value;
+  piece.seconds[index_of(PassKind::kBackward)] = load.backward.value;
+  piece.seconds[index_of(PassKind::kInput)] = load.input.value;
+  piece.seconds[index_of(PassKind::kWeight)] = load.weight.value;
+  const std::int64_t rank = pipeline_.rank(n);
+  // Messages between two ranks follow one another, whichever chunks they are for; a third link, to oneself,
+  // takes no time.
+  const auto connect = [&](Way way, std::int64_t to, Seconds seconds) {
+    const std::int64_t other = pipeline_.rank(to);
+    piece.target[way] = static_cast<std::int32_t>(2 * to + way);
+    const std::int64_t side = other == rank ? 2 : other == (rank + 1) % pipeline_.stages ? 0 : 1;
+    piece.link[way] = static_cast<std::int32_t>(3 * rank + side);
+    if (other == rank) return;
+    piece.send[way] = seconds.value;
+    const bool taken = work.blocking_sends && work.blocking_receives;
+    if (taken) pieces_[static_cast<std::size_t>(to)].receive[way] = seconds.value;
+    piece.travel[way] = taken ? 0.0 : seconds.value;
+  };
+  if (pipeline_.last(n)) {  // its own forward is what its backward waits for
+    piece.target[kDown] = static_cast<std::int32_t>(2 * n + kUp);
+    piece.link[kDown] = static_cast<std::int32_t>(3 * rank + 2);
+  } else {
+    connect(kDown, n + 1, load.send_forward);
   }
+  if (!pipeline_.first(n)) connect(kUp, n - 1, load.send_backward);
 }
 
 void Executor::make_queues(std::int64_t micro_batches) {
   const auto in_flight = footprint_.in_flight();
-  queues_.assign(2 * nodes_.size(), {});
+  queues_.assign(2 * pieces_.size(), {});
   std::uint32_t total = 0;
-  for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    const bool first = placement_.first(static_cast<std::int64_t>(n));
+  for (std::size_t n = 0; n < pieces_.size(); ++n) {
+    const bool first = pipeline_.first(static_cast<std::int64_t>(n));
     for (const Way way : {kDown, kUp}) {
       // No more can be on their way down than the sender has in flight, nor up than the receiver has.
       const std::int64_t most = first && way == kDown ? 1 : in_flight[way == kDown ? n - 1 : n];
@@ -111,44 +117,46 @@ void Executor::watch(bool recorded) {
   watching_ = false;
   passed_over_ = 0;
   std::int64_t repeats = -1, passes = 0;
-  for (std::size_t r = 0; r < ranks_.size(); ++r) {
-    Rank& rank = ranks_[r];
-    rank.longest = rank.phase;
-    for (const Orders::Phase* phase = rank.phase; phase != rank.end; ++phase)
-      if (phase->repeats > rank.longest->repeats) rank.longest = phase;
+  for (Rank& rank : ranks_) {
+    rank.longest = std::max_element(rank.phase, rank.end, [](const Orders::Phase& a, const Orders::Phase& b) {
+      return a.repeats < b.repeats;
+    });
     passes += rank.longest->length;
     repeats = repeats < 0 ? rank.longest->repeats : std::min(repeats, rank.longest->repeats);
   }
   if (recorded || repeats * passes < kFewPasses) return;
-  // Micro-batches through each node, down and up: before the first repeat, and in each.
-  for (auto* counts : {&before_down_, &before_up_, &each_down_, &each_up_}) counts->assign(nodes_.size(), 0);
-  for (const Rank& rank : ranks_) {
-    for (const Orders::Phase* phase = rank.phase; phase <= rank.longest; ++phase) {
-      const bool longest = phase == rank.longest;
-      auto& down = longest ? each_down_ : before_down_;
-      auto& up = longest ? each_up_ : before_up_;
-      const std::int64_t times = longest ? 1 : phase->repeats;
-      for (std::uint32_t i = 0; i < phase->length; ++i) {
-        const Step& step = steps_[phase->first + i];
-        if (step.kind != PassKind::kWeight) (step.kind == PassKind::kForward ? down : up)[step.node] += times;
-      }
-    }
-  }
+  count_micro_batches();
   const std::int64_t each = each_down_.front();
-  for (std::size_t n = 0; n < nodes_.size(); ++n)
+  for (std::size_t n = 0; n < pieces_.size(); ++n)
     if (each == 0 || each_down_[n] != each || each_up_[n] != each) return;
   reach_ = 1;
-  for (std::size_t n = 0; n + 1 < nodes_.size(); ++n) {
-    if (placement_.last(static_cast<std::int64_t>(n))) continue;
+  for (std::size_t n = 0; n + 1 < pieces_.size(); ++n) {
+    if (pipeline_.last(static_cast<std::int64_t>(n))) continue;
     for (const auto* before : {&before_down_, &before_up_})
       reach_ = std::max(reach_, std::abs((*before)[n] - (*before)[n + 1]) / each + 2);
   }
   // Long repeats are compared with the one before; short ones with the twelfth before, as times may take
   // turns.
   period_ = each == 1 ? 12 : 1;
-  last_free_.assign(steps_.size() * static_cast<std::size_t>(period_), 0.0);
+  last_free_.assign(turns_.size() * static_cast<std::size_t>(period_), 0.0);
   last_arrival_.assign(last_free_.size(), 0.0);
   watching_ = true;
+}
+
+// Micro-batches through each piece, down and up: before the first repeat, and in each.
+void Executor::count_micro_batches() {
+  for (auto* counts : {&before_down_, &before_up_, &each_down_, &each_up_}) counts->assign(pieces_.size(), 0);
+  const auto count = [&](const Orders::Phase& phase, std::int64_t times, auto& down, auto& up) {
+    for (std::uint32_t i = 0; i < phase.length; ++i) {
+      const Turn& turn = turns_[phase.first + i];
+      if (turn.kind != PassKind::kWeight) (turn.kind == PassKind::kForward ? down : up)[turn.piece] += times;
+    }
+  };
+  for (const Rank& rank : ranks_) {
+    for (const Orders::Phase* phase = rank.phase; phase != rank.longest; ++phase)
+      count(*phase, phase->repeats, before_down_, before_up_);
+    count(*rank.longest, 1, each_down_, each_up_);
+  }
 }
 
 // A rank has ended one repeat of its longest phase at `free`. By how much all clocks are put forward, if all
@@ -185,17 +193,17 @@ double Executor::end_repeat(Rank& rank, const Lateness& late, double free) {
 
 // A pass has ended and its message leaves: when it arrives, and when the rank can go on.
 template <bool kBlocking>
-inline double Executor::deliver(const Node& node, Way way, double end, double& arrival) {
+INLINED double Executor::deliver(const Piece& piece, Way way, double end, double& arrival) {
   arrival = end;
-  const std::int32_t target = node.target[way];
+  const std::int32_t target = piece.target[way];
   if (target < 0) return end;
   double free = end;
   if constexpr (kBlocking) {
-    arrival = end + node.travel[way];
-    free = end + node.send[way];
+    arrival = end + piece.travel[way];
+    free = end + piece.send[way];
   } else {
-    double& link = links_[static_cast<std::size_t>(node.link[way])];
-    arrival = link = std::max(end, link) + node.send[way];
+    double& link = links_[static_cast<std::size_t>(piece.link[way])];
+    arrival = link = std::max(end, link) + piece.send[way];
   }
   Queue& queue = queues_[static_cast<std::size_t>(target)];
   arrivals_[queue.start + (queue.put++ & queue.mask)] = arrival;
@@ -206,123 +214,169 @@ inline double Executor::deliver(const Node& node, Way way, double end, double& a
   return free;
 }
 
+// A rank on its way through its order. All of it is inlined into advance(), so that what changes with every
+// pass stays in registers.
+template <bool kBlocking, bool kRecord>
+class Executor::Walk {
+ public:
+  INLINED Walk(Executor& of, std::int32_t r, std::vector<Event>* events)
+      : of_(of), r_(r), events_(events), rank_(of.ranks_[static_cast<std::size_t>(r)]) {
+    free_ = rank_.free;
+    at_ = rank_.at;
+    late_ = rank_.late;
+  }
+  INLINED void go() {
+    for (; rank_.phase != rank_.end; ++rank_.phase, rank_.repeat = 0) {
+      first_ = of_.turns_.data() + rank_.phase->first;
+      const std::int64_t repeats = rank_.phase->repeats;
+      for (; rank_.repeat < repeats; ++rank_.repeat, at_ = 0)
+        if (!repeat()) return;
+    }
+    rank_.free = free_;
+    rank_.at = 0;
+  }
+
+ private:
+  // Whether the repeat has ended; else the rank waits for a message.
+  INLINED bool repeat() {
+    const bool watched = !kRecord && of_.watching_ && rank_.phase == rank_.longest;
+    if (watched) {
+      const std::size_t start =
+          static_cast<std::size_t>(rank_.repeat % of_.period_) * of_.turns_.size() + rank_.phase->first;
+      last_free_ = of_.last_free_.data() + start;
+      last_arrival_ = of_.last_arrival_.data() + start;
+    }
+    for (const std::uint32_t length = rank_.phase->length; at_ < length; ++at_) {
+      const Turn turn = first_[at_];
+      if (turn.kind == PassKind::kWeight) {
+        weight_half(turn);
+      } else if (!(turn.paired ? pair(turn, watched) : alone(turn))) {
+        rank_.free = free_;
+        rank_.at = at_;
+        rank_.late = late_;
+        return false;
+      }
+      if (watched) {
+        late_.note(last_free_[at_], free_);
+        if (!kBlocking) late_.note(last_arrival_[at_], arrival_);
+      }
+    }
+    if (watched) {
+      const Lateness late = late_;  // a member whose address is taken would keep all of them out of registers
+      free_ += of_.end_repeat(rank_, late, free_);
+      late_ = {};
+    }
+    return true;
+  }
+
+  INLINED void weight_half(Turn turn) {
+    Piece& piece = of_.pieces_[turn.piece];
+    piece.last_start = free_;
+    piece.last_end = arrival_ = free_ += piece.seconds[index_of(PassKind::kWeight)];
+    if constexpr (kRecord)
+      record(EventKind::kWeight, turn.piece, of_.queues_[2u * turn.piece + kUp].taken - piece.put_off,
+             piece.last_start, free_);
+    --piece.put_off;
+  }
+
+  // Whether what it needs is there.
+  INLINED bool alone(Turn turn) {
+    Piece& piece = of_.pieces_[turn.piece];
+    const Way way = turn.kind == PassKind::kForward ? kDown : kUp;
+    Queue& queue = of_.queues_[2u * turn.piece + way];
+    if (!has_come(queue)) return false;
+    const double ready = std::max(free_, of_.take(queue));
+    const double start = ready + piece.receive[way];
+    const double end = start + piece.seconds[index_of(turn.kind)];
+    free_ = of_.deliver<kBlocking>(piece, way, end, arrival_);
+    if (turn.kind == PassKind::kInput) {
+      ++piece.put_off;
+    } else if (way == kUp) {
+      piece.last_start = start;
+      piece.last_end = end;
+    }
+    if constexpr (kRecord) {
+      const EventKind kind = way == kDown                       ? EventKind::kForward
+                             : turn.kind == PassKind::kBackward ? EventKind::kBackward
+                                                                : EventKind::kInput;
+      record_receive(turn.piece, way, queue.taken - 1, ready);
+      record(kind, turn.piece, queue.taken - 1, start, end);
+      record_send(turn.piece, way, queue.taken - 1, end);
+    }
+    return true;
+  }
+
+  // A forward and the backward after it, whose messages leave together.
+  INLINED bool pair(Turn turn, bool watched) {
+    const Turn second = first_[at_ + 1];
+    Piece& piece = of_.pieces_[turn.piece];
+    Piece& other = of_.pieces_[second.piece];
+    Queue& down = of_.queues_[2u * turn.piece + kDown];
+    Queue& up = of_.queues_[2u * second.piece + kUp];
+    if (!has_come(down) || !has_come(up)) return false;
+    const double ready = std::max({free_, of_.take(down), of_.take(up)});
+    const double start = ready + piece.receive[kDown] + other.receive[kUp];
+    const double middle = start + piece.seconds[index_of(PassKind::kForward)];
+    const double end = middle + other.seconds[index_of(second.kind)];
+    other.last_start = middle;
+    other.last_end = end;
+    const double sent = of_.deliver<kBlocking>(piece, kDown, end, arrival_);
+    if constexpr (kRecord) {
+      record_receive(turn.piece, kDown, down.taken - 1, ready);
+      record_receive(second.piece, kUp, up.taken - 1, ready + piece.receive[kDown]);
+      record(EventKind::kForward, turn.piece, down.taken - 1, start, middle);
+      record(EventKind::kBackward, second.piece, up.taken - 1, middle, end);
+      record_send(turn.piece, kDown, down.taken - 1, end);
+    }
+    if (watched && !kBlocking) late_.note(last_arrival_[at_], arrival_);
+    ++at_;
+    free_ = of_.deliver<kBlocking>(other, kUp, sent, arrival_);
+    if constexpr (kRecord) record_send(second.piece, kUp, up.taken - 1, sent);
+    return true;
+  }
+
+  // Whether a message is there; else the rank is told when one comes.
+  INLINED bool has_come(Queue& queue) const {
+    if (!queue.empty()) return true;
+    queue.waiting = r_;
+    return false;
+  }
+
+  void record(EventKind kind, std::size_t n, std::int64_t micro_batch, double start, double end) const {
+    const Pipeline& pipeline = of_.pipeline_;
+    const auto piece = static_cast<std::int64_t>(n);
+    // The second copy's micro-batches are the second half.
+    if (runs_both_ways(pipeline.schedule) && piece >= pipeline.stages) micro_batch += of_.queues_[0].put;
+    events_->push_back({r_, kind, micro_batch, Seconds(start), Seconds(end), pipeline.chunk(piece)});
+  }
+  void record_send(std::size_t n, Way way, std::int64_t micro_batch, double end) const {
+    const double sends = of_.pieces_[n].send[way];
+    if (sends == 0) return;
+    const double over = kBlocking ? end + sends : arrival_;
+    record(EventKind::kSend, n, micro_batch, std::max(end, over - sends), over);
+  }
+  void record_receive(std::size_t n, Way way, std::int64_t micro_batch, double ready) const {
+    const double receives = of_.pieces_[n].receive[way];
+    if (receives > 0) record(EventKind::kReceive, n, micro_batch, ready, ready + receives);
+  }
+
+  Executor& of_;
+  std::int32_t r_;
+  std::vector<Event>* events_;
+  Rank& rank_;
+  double free_ = 0.0;
+  double arrival_ = 0.0;  // of the last message
+  std::uint32_t at_ = 0;
+  Lateness late_;
+  const Turn* first_ = nullptr;  // of the phase
+  double* last_free_ = nullptr;  // of the turns of this repeat, a period ago
+  double* last_arrival_ = nullptr;
+};
+
 // Until the rank's order is over or it has to wait for a message.
 template <bool kBlocking, bool kRecord>
 void Executor::advance(std::int32_t r, std::vector<Event>* events) {
-  Rank& rank = ranks_[static_cast<std::size_t>(r)];
-  const auto record = [&](EventKind kind, std::size_t n, std::int64_t micro_batch, double start, double end) {
-    const auto id = static_cast<std::int64_t>(n);
-    // The second copy's micro-batches are the second half.
-    if (runs_both_ways(placement_.kind) && id >= placement_.ranks) micro_batch += queues_[0].put;
-    events->push_back({r, kind, micro_batch, Seconds(start), Seconds(end), placement_.chunk(id)});
-  };
-  const auto record_send = [&](std::size_t n, Way way, std::int64_t micro_batch, double end, double arrival) {
-    const double sends = nodes_[n].send[way];
-    if (sends == 0) return;
-    const double over = kBlocking ? end + sends : arrival;
-    record(EventKind::kSend, n, micro_batch, std::max(end, over - sends), over);
-  };
-  const auto record_receive = [&](std::size_t n, Way way, std::int64_t micro_batch, double ready) {
-    const double receives = nodes_[n].receive[way];
-    if (receives > 0) record(EventKind::kReceive, n, micro_batch, ready, ready + receives);
-  };
-
-  double free = rank.free;
-  std::uint32_t at = rank.at;
-  Lateness late = rank.late;
-  const auto wait = [&](Queue& queue) {
-    queue.waiting = r;
-    rank.free = free;
-    rank.at = at;
-    rank.late = late;
-  };
-  for (; rank.phase != rank.end; ++rank.phase, rank.repeat = 0) {
-    const std::uint32_t first = rank.phase->first, length = rank.phase->length;
-    const Step* steps = steps_.data() + first;
-    const std::int64_t repeats = rank.phase->repeats;
-    for (; rank.repeat < repeats; ++rank.repeat, at = 0) {
-      const bool watched = !kRecord && watching_ && rank.phase == rank.longest;
-      double* last_free = nullptr;  // of the steps of this repeat, a period ago
-      double* last_arrival = nullptr;
-      if (watched) {
-        const std::size_t start = static_cast<std::size_t>(rank.repeat % period_) * steps_.size() + first;
-        last_free = last_free_.data() + start;
-        last_arrival = last_arrival_.data() + start;
-      }
-      while (at < length) {
-        const Step step = steps[at];
-        Node& node = nodes_[step.node];
-        double arrival = 0.0;
-        if (step.kind == PassKind::kWeight) {
-          node.last_start = free;
-          node.last_end = arrival = free += node.seconds[index_of(PassKind::kWeight)];
-          if constexpr (kRecord)
-            record(EventKind::kWeight, step.node, queues_[2u * step.node + kUp].taken - node.put_off,
-                   node.last_start, free);
-          --node.put_off;
-        } else if (!step.paired) {
-          const Way way = step.kind == PassKind::kForward ? kDown : kUp;
-          Queue& queue = queues_[2u * step.node + way];
-          if (queue.empty()) return wait(queue);
-          const double ready = std::max(free, arrivals_[queue.start + (queue.taken++ & queue.mask)]);
-          const double start = ready + node.receive[way];
-          const double end = start + node.seconds[index_of(step.kind)];
-          free = deliver<kBlocking>(node, way, end, arrival);
-          if (step.kind == PassKind::kInput) {
-            ++node.put_off;
-          } else if (way == kUp) {
-            node.last_start = start;
-            node.last_end = end;
-          }
-          if constexpr (kRecord) {
-            const EventKind kind = way == kDown                       ? EventKind::kForward
-                                   : step.kind == PassKind::kBackward ? EventKind::kBackward
-                                                                      : EventKind::kInput;
-            record_receive(step.node, way, queue.taken - 1, ready);
-            record(kind, step.node, queue.taken - 1, start, end);
-            record_send(step.node, way, queue.taken - 1, end, arrival);
-          }
-        } else {
-          const Step second = steps[at + 1];
-          Node& other = nodes_[second.node];
-          Queue& down = queues_[2u * step.node + kDown];
-          Queue& up = queues_[2u * second.node + kUp];
-          if (down.empty()) return wait(down);
-          if (up.empty()) return wait(up);
-          const double ready = std::max({free, arrivals_[down.start + (down.taken++ & down.mask)],
-                                         arrivals_[up.start + (up.taken++ & up.mask)]});
-          const double start = ready + node.receive[kDown] + other.receive[kUp];
-          const double middle = start + node.seconds[index_of(PassKind::kForward)];
-          const double end = middle + other.seconds[index_of(second.kind)];
-          other.last_start = middle;
-          other.last_end = end;
-          const double sent = deliver<kBlocking>(node, kDown, end, arrival);
-          if constexpr (kRecord) {
-            record_receive(step.node, kDown, down.taken - 1, ready);
-            record_receive(second.node, kUp, up.taken - 1, ready + node.receive[kDown]);
-            record(EventKind::kForward, step.node, down.taken - 1, start, middle);
-            record(EventKind::kBackward, second.node, up.taken - 1, middle, end);
-            record_send(step.node, kDown, down.taken - 1, end, arrival);
-          }
-          if (watched && !kBlocking) late.note(last_arrival[at], arrival);
-          ++at;
-          free = deliver<kBlocking>(other, kUp, sent, arrival);
-          if constexpr (kRecord) record_send(second.node, kUp, up.taken - 1, sent, arrival);
-        }
-        if (watched) {
-          late.note(last_free[at], free);
-          if (!kBlocking) late.note(last_arrival[at], arrival);
-        }
-        ++at;
-      }
-      if (watched) {
-        free += end_repeat(rank, late, free);
-        late = {};
-      }
-    }
-  }
-  rank.free = free;
-  rank.at = 0;
+  Walk<kBlocking, kRecord>(*this, r, events).go();
 }
 
 template <bool kBlocking, bool kRecord>
@@ -339,11 +393,11 @@ void Executor::run_all(std::vector<Event>* events) {
 std::int32_t Executor::lacking(std::int32_t r) const {
   const Rank& rank = ranks_[static_cast<std::size_t>(r)];
   if (rank.phase == rank.end) return -1;
-  const Step& step = steps_[rank.phase->first + rank.at];
+  const Turn& turn = turns_[rank.phase->first + rank.at];
   const auto queue =
-      static_cast<std::int32_t>(2 * step.node + (step.kind == PassKind::kForward ? kDown : kUp));
-  if (!step.paired || queues_[static_cast<std::size_t>(queue)].empty()) return queue;
-  return 2 * steps_[rank.phase->first + rank.at + 1].node + kUp;
+      static_cast<std::int32_t>(2 * turn.piece + (turn.kind == PassKind::kForward ? kDown : kUp));
+  if (!turn.paired || queues_[static_cast<std::size_t>(queue)].empty()) return queue;
+  return 2 * turns_[rank.phase->first + rank.at + 1].piece + kUp;
 }
 
 // Ranks that cannot go on wait for ranks that cannot go on: following them ends in a cycle.
@@ -353,9 +407,9 @@ std::optional<std::string> Executor::deadlock() const {
     if (ranks_[r].phase != ranks_[r].end) rank = static_cast<std::int32_t>(r);
   if (rank < 0) return std::nullopt;
   const auto sender = [&](std::int32_t queue) -> std::int64_t {
-    const std::int64_t node = queue / 2;
-    if (queue % 2 == kDown) return placement_.rank(node - 1);
-    return placement_.rank(placement_.last(node) ? node : node + 1);
+    const std::int64_t piece = queue / 2;
+    if (queue % 2 == kDown) return pipeline_.rank(piece - 1);
+    return pipeline_.rank(pipeline_.last(piece) ? piece : piece + 1);
   };
   for (std::size_t i = 0; i < ranks_.size(); ++i) rank = static_cast<std::int32_t>(sender(lacking(rank)));
   std::int32_t first = rank;  // the lowest of the cycle
@@ -367,13 +421,13 @@ std::optional<std::string> Executor::deadlock() const {
   rank = first;
   do {
     const std::int32_t queue = lacking(rank);
-    const std::int64_t node = queue / 2;
+    const std::int64_t piece = queue / 2;
     const bool down = queue % 2 == kDown;
-    const bool own = !down && placement_.last(node);
+    const bool own = !down && pipeline_.last(piece);
     const auto next = static_cast<std::int32_t>(sender(queue));
     text += fmt::format("{} rank {} waits in {}{} of chunk {} for {} of rank {}", rank == first ? ":" : ",",
                         rank, down ? "F" : "B", queues_[static_cast<std::size_t>(queue)].taken,
-                        placement_.chunk(node), down || own ? "F" : "B", next);
+                        pipeline_.chunk(piece), down || own ? "F" : "B", next);
     rank = next;
   } while (rank != first);
   return text;

@@ -38,23 +38,23 @@ class Executor {
   // What the orders hold, without running them.
   void measure(const PipelineWork& work, const Orders& orders) { footprint_.measure(work, orders); }
 
-  // Of the last run: when a rank has ended its last pass and that one's send; when a node's last pass that
+  // Of the last run: when a rank has ended its last pass and that one's send; when a piece's last pass that
   // adds to weight gradients ran; what the orders hold; the repeats that were passed over.
   Seconds rank_end(std::size_t rank) const { return Seconds(ranks_[rank].free); }
-  Seconds last_start(std::size_t node) const { return Seconds(nodes_[node].last_start); }
-  Seconds last_end(std::size_t node) const { return Seconds(nodes_[node].last_end); }
+  Seconds last_start(std::size_t piece) const { return Seconds(pieces_[piece].last_start); }
+  Seconds last_end(std::size_t piece) const { return Seconds(pieces_[piece].last_end); }
   const Footprint& footprint() const { return footprint_; }
   std::int64_t passed_over() const { return passed_over_; }
 
  private:
   enum Way : std::uint8_t { kDown = 0, kUp = 1 };  // activations go down the model, gradients up
 
-  struct Step {
+  struct Turn {
     PassKind kind = PassKind::kForward;
     bool paired = false;
-    std::uint16_t node = 0;
+    std::uint16_t piece = 0;
   };
-  // Messages that have come to a node one way and have not been used.
+  // Messages that have come to a piece one way and have not been used.
   struct Queue {
     std::uint32_t start = 0;  // in arrivals_
     std::uint32_t mask = 0;   // its length, a power of two, less one
@@ -64,12 +64,12 @@ class Executor {
 
     bool empty() const { return put == taken; }
   };
-  struct Node {
+  struct Piece {
     double seconds[4] = {0, 0, 0, 0};  // by kind of pass
     double send[2] = {0, 0};
     double travel[2] = {0, 0};          // of it what passes before the message can be taken
     double receive[2] = {0, 0};         // what taking one costs the rank
-    std::int32_t target[2] = {-1, -1};  // the queue that its messages go to, 2 * node + way; none
+    std::int32_t target[2] = {-1, -1};  // the queue that its messages go to, 2 * piece + way; none
     std::int32_t link[2] = {0, 0};      // by which they go
     std::uint32_t put_off = 0;          // weight halves
     double last_start = 0.0;
@@ -100,23 +100,30 @@ class Executor {
     std::int64_t steady = 0;  // and how many of them were alike
   };
 
+  template <bool kBlocking, bool kRecord>
+  class Walk;
+
   void load(const PipelineWork& work, const Orders& orders);
+  void load_turns(const Orders& orders, std::int64_t rank);
+  void load_piece(const PipelineWork& work, std::int64_t n);
   void make_queues(std::int64_t micro_batches);
   void watch(bool recorded);
+  void count_micro_batches();
   double end_repeat(Rank& rank, const Lateness& late, double free);
   template <bool kBlocking, bool kRecord>
   void run_all(std::vector<Event>* events);
   template <bool kBlocking, bool kRecord>
   void advance(std::int32_t rank, std::vector<Event>* events);
+  double take(Queue& queue) const { return arrivals_[queue.start + (queue.taken++ & queue.mask)]; }
   template <bool kBlocking>
-  double deliver(const Node& node, Way way, double end, double& arrival);
+  double deliver(const Piece& piece, Way way, double end, double& arrival);
   std::optional<std::string> deadlock() const;
   // The queue that the next pass of a waiting rank lacks a message in, and that pass.
   std::int32_t lacking(std::int32_t rank) const;
 
-  Placement placement_;
-  std::vector<Step> steps_;
-  std::vector<Node> nodes_;
+  Pipeline pipeline_;
+  std::vector<Turn> turns_;
+  std::vector<Piece> pieces_;
   std::vector<Queue> queues_;
   std::vector<Rank> ranks_;
   std::vector<double> links_;
@@ -127,7 +134,7 @@ class Executor {
   std::int64_t passed_over_ = 0;
   std::int64_t period_ = 1;                       // repeats after which they are compared
   std::int64_t reach_ = 0;                        // repeats that a message reaches back, at most
-  std::vector<double> last_free_, last_arrival_;  // of each step, in the last period
+  std::vector<double> last_free_, last_arrival_;  // of each turn, in the last period
   std::vector<std::int64_t> before_down_, before_up_, each_down_, each_up_;
 };
 

@@ -24,18 +24,18 @@ class Footprint {
   void measure(const PipelineWork& work, const Orders& orders);
 
   std::span<const RankFootprint> ranks() const { return ranks_; }
-  std::span<const std::int64_t> in_flight() const { return most_; }  // the most, node by node
-  // At the peak of a node's rank: forwards whose backward (to inputs) is to come or runs, and of those that
+  std::span<const std::int64_t> in_flight() const { return most_; }  // the most, piece by piece
+  // At the peak of a piece's rank: forwards whose backward (to inputs) is to come or runs, and of those that
   // wait for their backward to weights.
   std::span<const std::int64_t> held_at_peak() const { return at_peak_; }
   std::span<const std::int64_t> waiting_at_peak() const { return waiting_at_peak_; }
   std::span<const ChunkCounts> backwards() const { return backwards_; }
 
  private:
-  void measure_rank(const PipelineWork& work, const Orders& orders, const Placement& placement,
+  void measure_rank(const PipelineWork& work, const Orders& orders, const Pipeline& pipeline,
                     std::int64_t rank);
 
-  void hold_equal_chunks(const PipelineWork& work, const Placement& placement, std::int64_t rank);
+  void hold_equal_chunks(const PipelineWork& work, const Pipeline& pipeline, std::int64_t rank);
 
   std::vector<RankFootprint> ranks_;
   std::vector<std::int64_t> now_, before_, most_, waiting_, waiting_before_, at_peak_, waiting_at_peak_;

@@ -14,7 +14,7 @@ namespace foretrain {
 struct Naive {
   struct Pass {
     OrderedPass pass;
-    std::int64_t node = 0;
+    std::int64_t piece = 0;
     std::int64_t micro_batch = 0;  // as events number it
     double start = 0.0;
     double end = 0.0;
@@ -39,7 +39,7 @@ struct Naive {
   };
 
   const PipelineWork& work;
-  Placement placement{work.schedule, work.ranks(), work.chunks_per_rank};
+  Pipeline pipeline = work.pipeline();
   std::vector<std::vector<Pass>> ranks;
 
   explicit Naive(const PipelineWork& w) : work(w) {
@@ -53,7 +53,7 @@ struct Naive {
       for (const OrderedPass& ordered : orders.expanded(r)) {
         Pass pass;
         pass.pass = ordered;
-        pass.node = placement.node(r, ordered.chunk);
+        pass.piece = pipeline.piece(r, ordered.chunk);
         const std::size_t c = ordered.chunk;
         if (ordered.kind == PassKind::kForward) {
           pass.micro_batch = forwards[c]++;
@@ -68,13 +68,13 @@ struct Naive {
       }
       if (runs_both_ways(work.schedule))
         for (Pass& pass : passes)
-          if (pass.node >= work.ranks()) pass.micro_batch += m;
+          if (pass.piece >= work.ranks()) pass.micro_batch += m;
     }
     while (improve()) {
     }
   }
 
-  const ChunkLoad& load(const Pass& pass) const { return work.chunks[static_cast<std::size_t>(pass.node)]; }
+  const ChunkLoad& load(const Pass& pass) const { return work.chunks[static_cast<std::size_t>(pass.piece)]; }
 
   double seconds(const Pass& pass) const {
     const ChunkLoad& l = load(pass);
@@ -90,24 +90,24 @@ struct Naive {
     }
   }
 
-  // The node that a pass's message goes to; -1: none.
+  // The piece that a pass's message goes to; -1: none.
   std::int64_t receiver(const Pass& pass) const {
     if (!pass.sends()) return -1;
-    if (pass.down()) return placement.last(pass.node) ? -1 : pass.node + 1;
-    return placement.first(pass.node) ? -1 : pass.node - 1;
+    if (pass.down()) return pipeline.last(pass.piece) ? -1 : pass.piece + 1;
+    return pipeline.first(pass.piece) ? -1 : pass.piece - 1;
   }
   double send(const Pass& pass) const {
     const std::int64_t to = receiver(pass);
-    if (to < 0 || placement.rank(to) == placement.rank(pass.node)) return 0.0;
+    if (to < 0 || pipeline.rank(to) == pipeline.rank(pass.piece)) return 0.0;
     return (pass.down() ? load(pass).send_forward : load(pass).send_backward).value;
   }
 
   // What taking its message costs a pass's rank.
   double takes(const Pass& pass) const {
     if (!work.blocking_sends || !work.blocking_receives || !pass.sends()) return 0.0;
-    if (pass.down() ? placement.first(pass.node) : placement.last(pass.node)) return 0.0;
-    const std::int64_t from = pass.down() ? pass.node - 1 : pass.node + 1;
-    if (placement.rank(from) == placement.rank(pass.node)) return 0.0;
+    if (pass.down() ? pipeline.first(pass.piece) : pipeline.last(pass.piece)) return 0.0;
+    const std::int64_t from = pass.down() ? pass.piece - 1 : pass.piece + 1;
+    if (pipeline.rank(from) == pipeline.rank(pass.piece)) return 0.0;
     const ChunkLoad& l = work.chunks[static_cast<std::size_t>(from)];
     return (pass.down() ? l.send_forward : l.send_backward).value;
   }
@@ -115,12 +115,12 @@ struct Naive {
   // When the message that a pass waits for has arrived, or can be taken.
   double needed(const Pass& pass) const {
     if (!pass.sends()) return 0.0;
-    std::int64_t from = pass.down() ? pass.node - 1 : pass.node + 1;
+    std::int64_t from = pass.down() ? pass.piece - 1 : pass.piece + 1;
     bool down = pass.down();
-    if (down && placement.first(pass.node)) return 0.0;
-    if (!down && placement.last(pass.node)) from = pass.node, down = true;
-    for (const Pass& other : ranks[static_cast<std::size_t>(placement.rank(from))])
-      if (other.node == from && other.sends() && other.down() == down &&
+    if (down && pipeline.first(pass.piece)) return 0.0;
+    if (!down && pipeline.last(pass.piece)) from = pass.piece, down = true;
+    for (const Pass& other : ranks[static_cast<std::size_t>(pipeline.rank(from))])
+      if (other.piece == from && other.sends() && other.down() == down &&
           other.micro_batch == pass.micro_batch)
         return takes(pass) > 0 ? other.leaves : other.arrival;
     CHECK_THAT(false);
@@ -168,8 +168,8 @@ struct Naive {
   // Messages from one rank to another: by the rank that they go to.
   std::int64_t send_link(const Pass& pass) const {
     const std::int64_t to = receiver(pass);
-    if (to < 0 || placement.rank(to) == placement.rank(pass.node)) return -1;
-    return placement.rank(to);
+    if (to < 0 || pipeline.rank(to) == pipeline.rank(pass.piece)) return -1;
+    return pipeline.rank(to);
   }
 
   double pipeline_end(std::int64_t r) const { return ranks[static_cast<std::size_t>(r)].back().free; }

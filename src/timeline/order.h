@@ -35,7 +35,7 @@ struct PipelineShape {
   std::int64_t chunks = 1;
   std::int64_t micro_batches = 1;
 
-  std::int64_t nodes() const { return ranks * chunks; }
+  std::int64_t pieces() const { return ranks * chunks; }
   bool operator==(const PipelineShape&) const = default;
 };
 

@@ -27,7 +27,7 @@ struct Case {
     work.updates = updates;
     return work;
   }
-  Placement placement() const {
+  Pipeline pipeline() const {
     return {work.schedule, static_cast<int64_t>(updates.size()), work.chunks_per_rank};
   }
 };
@@ -131,18 +131,18 @@ TEST_CASE("a step is at least every rank's work and one micro-batch's way throug
   CHECK(rc::check([] {
     Case c = any_case();
     const PipelineWork work = c.view();
-    const Placement placement = c.placement();
+    const Pipeline pipeline = c.pipeline();
     Timeline timeline;
     const double step = timeline.simulate(work).value * (1 + 1e-12);
     double way = 0.0;
-    for (int64_t n = 0; n < placement.nodes(); ++n) {
+    for (int64_t n = 0; n < pipeline.pieces(); ++n) {
       const ChunkLoad& load = c.chunks[static_cast<std::size_t>(n)];
-      if (placement.first(n)) way = 0.0;
+      if (pipeline.first(n)) way = 0.0;
       way += (load.forward + std::min(load.backward, load.input)).value;
-      const auto sends = [&](int64_t to) { return placement.rank(to) != placement.rank(n); };
-      if (!placement.last(n) && sends(n + 1)) way += load.send_forward.value;
-      if (!placement.first(n) && sends(n - 1)) way += load.send_backward.value;
-      if (placement.last(n)) RC_ASSERT(step >= way + work.meet.value);
+      const auto sends = [&](int64_t to) { return pipeline.rank(to) != pipeline.rank(n); };
+      if (!pipeline.last(n) && sends(n + 1)) way += load.send_forward.value;
+      if (!pipeline.first(n) && sends(n - 1)) way += load.send_backward.value;
+      if (pipeline.last(n)) RC_ASSERT(step >= way + work.meet.value);
     }
     for (std::size_t r = 0; r < c.updates.size(); ++r) {
       const StageTimes& times = timeline.stages()[r];
@@ -181,7 +181,7 @@ TEST_CASE("more micro-batches never take less time, nor less memory") {
     const double before = timeline.simulate(c.view()).value;
     std::vector<Bytes> peaks;
     for (const StageTimes& times : timeline.stages()) peaks.push_back(times.peak);
-    c.work.micro_batches += c.work.schedule == ScheduleKind::kInterleaved ? c.placement().ranks
+    c.work.micro_batches += c.work.schedule == ScheduleKind::kInterleaved ? c.pipeline().stages
                             : c.work.schedule == ScheduleKind::kDualpipe  ? 2
                                                                           : 1;
     RC_ASSERT(timeline.simulate(c.view()).value >= before * (1 - 1e-12));
@@ -227,27 +227,27 @@ TEST_CASE("no rank does two things at once, and nothing happens before the start
 TEST_CASE("every micro-batch goes forward through the chunks in turn, and back, its weights last") {
   CHECK(rc::check([] {
     Case c = any_case();
-    const Placement placement = c.placement();
+    const Pipeline pipeline = c.pipeline();
     Timeline timeline;
     std::vector<Event> events;
     timeline.simulate(c.view(), &events);
     std::map<std::pair<int64_t, int64_t>, Seconds> forward, backward;
     for (const Event& event : events) {
-      const int64_t node = placement.node(event.stage, event.chunk);
+      const int64_t piece = pipeline.piece(event.stage, event.chunk);
       const auto at = [&](int64_t n) { return std::pair(n, event.micro_batch); };
       if (event.kind == EventKind::kForward) {
-        if (!placement.first(node)) RC_ASSERT(event.start >= forward.at(at(node - 1)));
-        forward[at(node)] = event.end;
+        if (!pipeline.first(piece)) RC_ASSERT(event.start >= forward.at(at(piece - 1)));
+        forward[at(piece)] = event.end;
       } else if (event.kind == EventKind::kBackward || event.kind == EventKind::kInput) {
-        RC_ASSERT(event.start >= forward.at(at(node)));
-        if (!placement.last(node)) RC_ASSERT(event.start >= backward.at(at(node + 1)));
-        backward[at(node)] = event.end;
+        RC_ASSERT(event.start >= forward.at(at(piece)));
+        if (!pipeline.last(piece)) RC_ASSERT(event.start >= backward.at(at(piece + 1)));
+        backward[at(piece)] = event.end;
       } else if (event.kind == EventKind::kWeight) {
-        RC_ASSERT(event.start >= backward.at(at(node)));
+        RC_ASSERT(event.start >= backward.at(at(piece)));
       }
     }
     RC_ASSERT(forward.size() == backward.size());
-    RC_ASSERT(static_cast<int64_t>(forward.size()) == placement.nodes() * c.work.micro_batches_per_chunk());
+    RC_ASSERT(static_cast<int64_t>(forward.size()) == pipeline.pieces() * c.work.micro_batches_per_chunk());
   }));
 }
 

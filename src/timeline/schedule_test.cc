@@ -97,19 +97,19 @@ TEST_CASE("every order holds each micro-batch once forward and once backward") {
   }
 }
 
-TEST_CASE("each node lies on one rank as one chunk") {
+TEST_CASE("each piece lies on one rank as one chunk") {
   for (int k = 0; k < kScheduleCount; ++k) {
     const auto kind = static_cast<ScheduleKind>(k);
-    const Placement placement{kind, 4, chunks_per_rank(kind, 3)};
-    for (std::int64_t n = 0; n < placement.nodes(); ++n) {
-      CHECK(placement.node(placement.rank(n), placement.chunk(n)) == n);
+    const Pipeline pipeline{kind, 4, chunks_per_rank(kind, 3)};
+    for (std::int64_t n = 0; n < pipeline.pieces(); ++n) {
+      CHECK(pipeline.piece(pipeline.rank(n), pipeline.chunk(n)) == n);
       // Neighbours in the model are neighbours in the pipeline, the last rank's beside the first's or itself.
-      if (placement.last(n)) continue;
-      const std::int64_t from = placement.rank(n), to = placement.rank(n + 1);
+      if (pipeline.last(n)) continue;
+      const std::int64_t from = pipeline.rank(n), to = pipeline.rank(n + 1);
       CHECK(std::abs(to - from) <= (kind == ScheduleKind::kInterleaved ? 3 : 1));
     }
-    CHECK(placement.first(0));
-    CHECK(placement.last(placement.nodes() - 1));
+    CHECK(pipeline.first(0));
+    CHECK(pipeline.last(pipeline.pieces() - 1));
   }
 }
 

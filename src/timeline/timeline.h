@@ -49,7 +49,7 @@ class Timeline {
 
   std::span<const StageTimes> stages() const { return stages_; }
   std::span<const ChunkCounts> chunks() const { return counts_; }
-  // Node by node, at the peak of its rank; see Footprint.
+  // Piece by piece, at the peak of its rank; see Footprint.
   std::span<const std::int64_t> held_at_peak() const { return held_at_peak_; }
   std::span<const std::int64_t> waiting_at_peak() const { return waiting_at_peak_; }
 
@@ -78,7 +78,7 @@ class Timeline {
   };
 
   template <bool kBlocking, bool kRecord>
-  class Pipeline;
+  class Slots;
   template <bool kBlocking, bool kRecord>
   void run_passes(const PipelineWork& work, std::vector<Event>* events);
   void run_slots(const PipelineWork& work, std::vector<Event>* events);

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/units.h"
+#include "job/pipeline.h"
 #include "spec/operator_kind.h"
 #include "spec/schedule_kind.h"
 
@@ -58,11 +59,9 @@ struct PipelineWork {
   Seconds embedding_exchange;      // between first and last rank; zero: none, nor with one rank
   Seconds meet;  // the global reduction; all ranks wait for each other even if it takes no time
 
+  Pipeline pipeline() const { return {schedule, ranks(), chunks_per_rank}; }
   std::int64_t ranks() const { return static_cast<std::int64_t>(chunks.size()) / chunks_per_rank; }
-  // Through each chunk: of dualpipe's two copies each has one half.
-  std::int64_t micro_batches_per_chunk() const {
-    return runs_both_ways(schedule) ? micro_batches / 2 : micro_batches;
-  }
+  std::int64_t micro_batches_per_chunk() const { return pipeline().through_each(micro_batches); }
 };
 
 enum class EventKind : unsigned char {
@@ -91,7 +90,7 @@ struct Event {
 // When a rank holds the most: in which pass, and what it holds for others beside it.
 struct PeakMoment {
   PassKind pass = PassKind::kForward;
-  std::int64_t node = 0;
+  std::int64_t piece = 0;
   bool at_end = false;  // when the pass has let go of what it was kept for
 };
 

@@ -15,7 +15,7 @@ class Walk {
       : trace_(trace), index_(index), rounding_(kRounding * trace.step.value) {
     // Where each event stands among its rank's.
     places_.resize(trace.events.size());
-    for (std::int64_t r = 0; r < trace.placement.ranks; ++r) {
+    for (std::int64_t r = 0; r < trace.pipeline.stages; ++r) {
       const auto events = index.rank(r);
       for (std::size_t k = 0; k < events.size(); ++k) places_[static_cast<std::size_t>(events[k])] = k;
     }
@@ -92,7 +92,7 @@ class Walk {
   std::int32_t message(std::int32_t pass, std::int32_t i) const {
     const Event& e = event(pass);
     const bool down = index_.down(pass);
-    const std::int64_t from = index_.sender(trace_.node(e), down);
+    const std::int64_t from = index_.sender(trace_.piece(e), down);
     if (from < 0) return -1;
     std::int32_t best = -1;
     for (const std::int32_t j :
@@ -166,7 +166,7 @@ class Walk {
 CriticalPath critical_path(const StepTrace& trace, const TraceIndex& index) {
   CriticalPath path;
   path.links = Walk(trace, index).links();
-  path.by_rank.resize(static_cast<std::size_t>(trace.placement.ranks));
+  path.by_rank.resize(static_cast<std::size_t>(trace.pipeline.stages));
   const auto cause = [&](StepCause which) -> Seconds& {
     return path.by_cause[static_cast<std::size_t>(which)];
   };
@@ -184,7 +184,7 @@ CriticalPath critical_path(const StepTrace& trace, const TraceIndex& index) {
     }
     // A pass's own causes, as much of them as is on the path. The first causes of a step are those of a
     // segment, in the same order.
-    const auto& parts = trace.chunks[static_cast<std::size_t>(trace.node(event))]
+    const auto& parts = trace.chunks[static_cast<std::size_t>(trace.piece(event))]
                             .by_cause[static_cast<std::size_t>(pass_kind(event.kind))];
     Seconds sum;
     for (const Seconds part : parts) sum += part;

@@ -36,7 +36,7 @@ std::vector<MemoryPoint> memory_track(const StepTrace& trace, std::int64_t rank)
     if (e.kind != EventKind::kForward &&
         (last < 0 || trace.events[static_cast<std::size_t>(last)].end <= e.end))
       last = i;
-    const TracedChunk& chunk = trace.chunks[static_cast<std::size_t>(trace.node(e))];
+    const TracedChunk& chunk = trace.chunks[static_cast<std::size_t>(trace.piece(e))];
     if (e.kind == EventKind::kForward) {
       during(e, i, chunk.forward_extra, chunk.held, Bytes(0));
     } else if (e.kind == EventKind::kBackward) {

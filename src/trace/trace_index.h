@@ -1,5 +1,5 @@
 // Who caused what in a step, found again from its events: which way each message goes, and which pass or
-// message belongs to a micro-batch of a node.
+// message belongs to a micro-batch of a piece.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ class TraceIndex {
   // Whether a pass or message goes down the model (forward) or up (backward).
   bool down(std::int32_t event) const { return down_[static_cast<std::size_t>(event)]; }
   // The forward (down) or the backward, whole or to inputs; the message that follows it; -1: none.
-  std::int32_t pass(std::int64_t node, std::int64_t micro_batch, bool down) const {
-    return entry(node, micro_batch, down).pass;
+  std::int32_t pass(std::int64_t piece, std::int64_t micro_batch, bool down) const {
+    return entry(piece, micro_batch, down).pass;
   }
-  std::int32_t send(std::int64_t node, std::int64_t micro_batch, bool down) const {
-    return entry(node, micro_batch, down).send;
+  std::int32_t send(std::int64_t piece, std::int64_t micro_batch, bool down) const {
+    return entry(piece, micro_batch, down).send;
   }
-  // The node whose message a pass of this node needs; -1: none. The last node's backward follows its own
+  // The piece whose message a pass of this piece needs; -1: none. The last piece's backward follows its own
   // forward.
-  std::int64_t sender(std::int64_t node, bool down) const;
-  std::int64_t receiver(std::int64_t node, bool down) const;  // -1: none
+  std::int64_t sender(std::int64_t piece, bool down) const;
+  std::int64_t receiver(std::int64_t piece, bool down) const;  // -1: none
 
   // A rank's events by the time at which they start.
   std::span<const std::int32_t> rank(std::int64_t rank) const {
@@ -39,11 +39,11 @@ class TraceIndex {
     std::int32_t pass = -1;
     std::int32_t send = -1;
   };
-  const Entry& entry(std::int64_t node, std::int64_t micro_batch, bool down) const {
-    return entries_[static_cast<std::size_t>((node * micro_batches_ + micro_batch) * 2 + (down ? 0 : 1))];
+  const Entry& entry(std::int64_t piece, std::int64_t micro_batch, bool down) const {
+    return entries_[static_cast<std::size_t>((piece * micro_batches_ + micro_batch) * 2 + (down ? 0 : 1))];
   }
 
-  Placement placement_;
+  Pipeline pipeline_;
   std::int64_t micro_batches_;
   std::vector<Entry> entries_;
   std::vector<bool> down_;

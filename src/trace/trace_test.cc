@@ -108,7 +108,7 @@ TEST_CASE("a reduction that begins inside a backward hangs on that pass up to th
 TEST_CASE("a receive that blocks follows the sender's pass, not its send") {
   // Rank 0: F0 [0, 1], send [1, 3]. Rank 1: receive [1, 3], F0 [3, 4], B0 [4, 7].
   StepTrace trace;
-  trace.placement = {ScheduleKind::k1f1b, 2, 1};
+  trace.pipeline = {ScheduleKind::k1f1b, 2, 1};
   trace.micro_batches = 1;
   trace.events = {{0, EventKind::kForward, 0, Seconds(0), Seconds(1)},
                   {0, EventKind::kSend, 0, Seconds(1), Seconds(3)},

@@ -13,9 +13,9 @@
 namespace foretrain {
 namespace {
 
-class StepWriter {
+class BlockWriter {
  public:
-  StepWriter(const Model& model, const Stack& stack, const PassShape& shape, const Block& block)
+  BlockWriter(const Model& model, const Stack& stack, const PassShape& shape, const Block& block)
       : model_(model), stack_(stack), shape_(shape), block_(block) {}
 
   // Operators of `part` on all tokens, or, in the regions that sequence parallelism divides, on a share.
@@ -40,20 +40,20 @@ class StepWriter {
 
   void enter() {
     if (shape_.tp == 1) return;
-    Step step;
-    step.kind = Step::Kind::kEnter;
-    steps_.push_back(step);
+    BlockItem item;
+    item.kind = BlockItem::Kind::kEnter;
+    items_.push_back(item);
     entered_ = true;
   }
 
   void leave() {
     if (shape_.tp == 1) return;
-    Step step;
-    step.kind = Step::Kind::kLeave;
-    steps_.push_back(step);
+    BlockItem item;
+    item.kind = BlockItem::Kind::kLeave;
+    items_.push_back(item);
   }
 
-  std::vector<Step> take() { return std::move(steps_); }
+  std::vector<BlockItem> take() { return std::move(items_); }
 
  private:
   bool applies(Condition when) const {
@@ -130,25 +130,25 @@ class StepWriter {
     const bool shared = sequence_region && shape_.sp;
     const std::int64_t tokens = shared ? all_tokens() / shape_.tp : all_tokens();
 
-    Step step;
-    step.op.kind = entry.kind;
-    step.op.impl = entry.impl;
-    step.op.dtype = shape_.precision;
-    step.launches = entry.launches;
-    step.op.launches = static_cast<std::int32_t>(entry.launches[0]);
-    step.times = entry.times;
-    step.selective = entry.selective;
+    BlockItem item;
+    item.op.kind = entry.kind;
+    item.op.impl = entry.impl;
+    item.op.dtype = shape_.precision;
+    item.launches = entry.launches;
+    item.op.launches = static_cast<std::int32_t>(entry.launches[0]);
+    item.times = entry.times;
+    item.selective = entry.selective;
 
-    const Amounts amounts = set_sizes(step.op, entry, tokens);
-    step.saved = saved_bytes(entry.saves, amounts, entry.times);
+    const Amounts amounts = set_sizes(item.op, entry, tokens);
+    item.saved = saved_bytes(entry.saves, amounts, entry.times);
     if (entry.selective_saves)
-      step.selective_saved = saved_bytes(*entry.selective_saves, amounts, entry.times);
+      item.selective_saved = saved_bytes(*entry.selective_saves, amounts, entry.times);
     else if (!entry.selective)
-      step.selective_saved = step.saved;
+      item.selective_saved = item.saved;
     if (entry.extra)
-      step.extra = {Bytes((*entry.extra)[0] * amounts.outputs), Bytes((*entry.extra)[1] * amounts.outputs)};
-    step.has_backward = entry.launches[1] > 0 || entry.launches[2] > 0;
-    if (step.op.launches > 0 || step.has_backward) steps_.push_back(step);
+      item.extra = {Bytes((*entry.extra)[0] * amounts.outputs), Bytes((*entry.extra)[1] * amounts.outputs)};
+    item.has_backward = entry.launches[1] > 0 || entry.launches[2] > 0;
+    if (item.op.launches > 0 || item.has_backward) items_.push_back(item);
     if (entry.kind == OperatorKind::kRope && model_.rotary_fraction < 1) add_rejoin(entry, tokens);
   }
 
@@ -264,19 +264,19 @@ class StepWriter {
   // A partial rotation is put beside the rest of each head again: one more copy of both, joined piece by
   // piece unless the rotation is one kernel.
   void add_rejoin(const PartOperator& rope, std::int64_t tokens) {
-    Step copy;
+    BlockItem copy;
     const Impl impl = rope.impl == Impl::kFused ? Impl::kAten : Impl::kEager;
     copy.op = pointwise(OperatorKind::kCopy, {.tokens = tokens, .width = width(rope.in)},
                         {.impl = impl, .dtype = shape_.precision, .launches = 2});
     copy.launches = {2, 2, 0};
-    steps_.push_back(copy);
+    items_.push_back(copy);
   }
 
   const Model& model_;
   const Stack& stack_;
   const PassShape& shape_;
   const Block& block_;
-  std::vector<Step> steps_;
+  std::vector<BlockItem> items_;
   bool entered_ = false;         // the next product's input came through f
   bool input_kept_ = false;      // what comes in is kept by another part
   std::int64_t norm_heads_ = 0;  // above 0: a norm is of so many heads a token
@@ -284,17 +284,17 @@ class StepWriter {
 
 }  // namespace
 
-std::vector<Step> embedding_steps(const Model& model, const Stack& stack, const PassShape& shape) {
-  StepWriter out(model, stack, shape, model.blocks.front().block);
+std::vector<BlockItem> embedding_items(const Model& model, const Stack& stack, const PassShape& shape) {
+  BlockWriter out(model, stack, shape, model.blocks.front().block);
   out.part(stack.parts.embedding, false);
   out.leave();  // each rank knows its share of the vocabulary
   if (model.embedding_norm) out.part(stack.parts.norm[static_cast<std::size_t>(model.norm)], true);
   return out.take();
 }
 
-std::vector<Step> block_steps(const Model& model, const Stack& stack, const PassShape& shape,
-                              const Block& block) {
-  StepWriter out(model, stack, shape, block);
+std::vector<BlockItem> block_items(const Model& model, const Stack& stack, const PassShape& shape,
+                                   const Block& block) {
+  BlockWriter out(model, stack, shape, block);
   const Part& norm = stack.parts.norm[static_cast<std::size_t>(model.norm)];
   const Part& mlp = stack.parts.mlp[static_cast<std::size_t>(block.mlp)];
   const Part& residual = stack.parts.residual[static_cast<std::size_t>(model.residual)];
@@ -327,8 +327,8 @@ std::vector<Step> block_steps(const Model& model, const Stack& stack, const Pass
   return out.take();
 }
 
-std::vector<Step> head_steps(const Model& model, const Stack& stack, const PassShape& shape) {
-  StepWriter out(model, stack, shape, model.blocks.front().block);
+std::vector<BlockItem> head_items(const Model& model, const Stack& stack, const PassShape& shape) {
+  BlockWriter out(model, stack, shape, model.blocks.front().block);
   out.part(stack.parts.norm[static_cast<std::size_t>(model.norm)], true);
   out.enter();
   out.part(stack.parts.head, false);

@@ -1,4 +1,4 @@
-// One block, or the ends of the model, as a forward list of steps: operators and the communication points f
+// One block, or the ends of the model, as a forward list of items: operators and the communication points f
 // and g between them. Forward and backward passes are both made from it (see workload.h).
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace foretrain {
 
-struct Step {
+struct BlockItem {
   enum class Kind : unsigned char { kOperator, kEnter, kLeave };  // kEnter is f, kLeave is g
 
   Kind kind = Kind::kOperator;
@@ -27,9 +27,9 @@ struct Step {
   bool has_backward = true;
 };
 
-std::vector<Step> embedding_steps(const Model& model, const Stack& stack, const PassShape& shape);
-std::vector<Step> block_steps(const Model& model, const Stack& stack, const PassShape& shape,
-                              const Block& block);
-std::vector<Step> head_steps(const Model& model, const Stack& stack, const PassShape& shape);
+std::vector<BlockItem> embedding_items(const Model& model, const Stack& stack, const PassShape& shape);
+std::vector<BlockItem> block_items(const Model& model, const Stack& stack, const PassShape& shape,
+                                   const Block& block);
+std::vector<BlockItem> head_items(const Model& model, const Stack& stack, const PassShape& shape);
 
 }  // namespace foretrain

@@ -6,8 +6,8 @@
 namespace foretrain {
 namespace {
 
-bool is_linear(const Step& step) {
-  return step.kind == Step::Kind::kOperator && step.op.kind == OperatorKind::kLinear;
+bool is_linear(const BlockItem& item) {
+  return item.kind == BlockItem::Kind::kOperator && item.op.kind == OperatorKind::kLinear;
 }
 
 Direction forward_direction(bool recompute) { return recompute ? Direction::kBackward : Direction::kForward; }
@@ -23,12 +23,13 @@ TaskWriter::TaskWriter(const Model& model, const Stack& stack, const PassShape& 
       activation_(static_cast<double>(shape.micro_batch * shape.seq * model.hidden) *
                   bytes_of(shape.precision)) {}
 
-void TaskWriter::forward(const std::vector<Step>& steps, std::size_t begin, std::size_t end, bool recompute) {
+void TaskWriter::forward(const std::vector<BlockItem>& items, std::size_t begin, std::size_t end,
+                         bool recompute) {
   for (std::size_t i = begin; i < end; ++i) {
-    const Step& step = steps[i];
-    if (step.kind == Step::Kind::kOperator) {
-      if (step.launches[0] > 0) add_operator(step, PassKind::kForward, 0, recompute);
-    } else if (step.kind == Step::Kind::kEnter) {
+    const BlockItem& item = items[i];
+    if (item.kind == BlockItem::Kind::kOperator) {
+      if (item.launches[0] > 0) add_operator(item, PassKind::kForward, 0, recompute);
+    } else if (item.kind == BlockItem::Kind::kEnter) {
       if (shape_.sp) add_collective(CollectiveKind::kAllGather, forward_direction(recompute), recompute);
     } else {
       add_collective(shape_.sp ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
@@ -37,23 +38,23 @@ void TaskWriter::forward(const std::vector<Step>& steps, std::size_t begin, std:
   }
 }
 
-void TaskWriter::backward(const std::vector<Step>& steps, bool selective) {
-  for (std::size_t i = steps.size(); i-- > 0;) {
-    const Step& step = steps[i];
-    if (selective && step.selective && (i + 1 == steps.size() || !steps[i + 1].selective)) {
+void TaskWriter::backward(const std::vector<BlockItem>& items, bool selective) {
+  for (std::size_t i = items.size(); i-- > 0;) {
+    const BlockItem& item = items[i];
+    if (selective && item.selective && (i + 1 == items.size() || !items[i + 1].selective)) {
       std::size_t begin = i;
-      while (begin > 0 && steps[begin - 1].selective) --begin;
-      forward(steps, begin, i + 1, true);
+      while (begin > 0 && items[begin - 1].selective) --begin;
+      forward(items, begin, i + 1, true);
     }
-    switch (step.kind) {
-      case Step::Kind::kOperator:
-        operator_backward(steps, i);
+    switch (item.kind) {
+      case BlockItem::Kind::kOperator:
+        operator_backward(items, i);
         break;
-      case Step::Kind::kEnter:
+      case BlockItem::Kind::kEnter:
         // Written by the product after it, so that the product's W can run beside it.
-        if (i + 1 == steps.size() || !is_linear(steps[i + 1])) enter_backward();
+        if (i + 1 == items.size() || !is_linear(items[i + 1])) enter_backward();
         break;
-      case Step::Kind::kLeave:
+      case BlockItem::Kind::kLeave:
         if (shape_.sp) add_collective(CollectiveKind::kAllGather, Direction::kBackward, false);
         break;
     }
@@ -68,19 +69,19 @@ void TaskWriter::gather_checkpoint() {
   add_collective(CollectiveKind::kAllGather, Direction::kBackward, true);
 }
 
-void TaskWriter::add_operator(const Step& step, PassKind pass, std::size_t which, bool recompute) {
+void TaskWriter::add_operator(const BlockItem& item, PassKind pass, std::size_t which, bool recompute) {
   Task task;
-  task.op = step.op;
+  task.op = item.op;
   task.op.pass = pass;
-  task.op.launches = static_cast<std::int32_t>(step.launches[which]);
-  task.times = step.times;
+  task.op.launches = static_cast<std::int32_t>(item.launches[which]);
+  task.times = item.times;
   task.recompute = recompute;
   task.direction = pass == PassKind::kWeight    ? Direction::kWeight
                    : pass == PassKind::kForward ? forward_direction(recompute)
                                                 : Direction::kBackward;
   if (pass == PassKind::kForward && !recompute)
-    task.saved = shape_.recompute == Recompute::kSelective ? step.selective_saved : step.saved;
-  if (step.extra) task.extra = (*step.extra)[pass == PassKind::kForward ? 0 : 1];
+    task.saved = shape_.recompute == Recompute::kSelective ? item.selective_saved : item.saved;
+  if (item.extra) task.extra = (*item.extra)[pass == PassKind::kForward ? 0 : 1];
   tasks_.push_back(task);
 }
 
@@ -99,30 +100,30 @@ void TaskWriter::enter_backward() {
                  Direction::kBackward, false, true);
 }
 
-void TaskWriter::operator_backward(const std::vector<Step>& steps, std::size_t i) {
-  const Step& step = steps[i];
-  if (!step.has_backward) return;
-  const bool entered = i > 0 && steps[i - 1].kind == Step::Kind::kEnter;
-  if (!is_linear(step)) {
-    add_operator(step, PassKind::kBackward, 1, false);
+void TaskWriter::operator_backward(const std::vector<BlockItem>& items, std::size_t i) {
+  const BlockItem& item = items[i];
+  if (!item.has_backward) return;
+  const bool entered = i > 0 && items[i - 1].kind == BlockItem::Kind::kEnter;
+  if (!is_linear(item)) {
+    add_operator(item, PassKind::kBackward, 1, false);
     return;
   }
   // The input's shard is gathered again for W, beside B.
   if (entered && gather_again_) add_collective(CollectiveKind::kAllGather, Direction::kWeight, false, true);
-  if (step.launches[1] > 0) add_operator(step, PassKind::kInput, 1, false);
+  if (item.launches[1] > 0) add_operator(item, PassKind::kInput, 1, false);
   if (entered) enter_backward();
-  if (step.launches[2] > 0) {
-    add_operator(step, PassKind::kWeight, 2, false);
-    accumulate(step);
+  if (item.launches[2] > 0) {
+    add_operator(item, PassKind::kWeight, 2, false);
+    accumulate(item);
   }
 }
 
 // An accumulator in a wider format is always added to; .grad itself only from the second micro-batch on.
-void TaskWriter::accumulate(const Step& step) {
+void TaskWriter::accumulate(const BlockItem& item) {
   const bool wider = bytes_of(shape_.grad_dtype) > bytes_of(shape_.precision);
   if (fused_accumulation_ || !(wider || shape_.accumulates)) return;
-  const auto weight = step.op.as<LinearSizes>();
-  add_accumulate(weight.k, weight.n, bytes_of(shape_.grad_dtype), step.times);
+  const auto weight = item.op.as<LinearSizes>();
+  add_accumulate(weight.k, weight.n, bytes_of(shape_.grad_dtype), item.times);
 }
 
 void TaskWriter::add_accumulate(std::int64_t k, std::int64_t n, double bytes, std::int64_t times) {

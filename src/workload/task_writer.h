@@ -1,4 +1,4 @@
-// Turns the steps of a block into the tasks of its passes.
+// Turns the items of a block into the tasks of its passes.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ class TaskWriter {
  public:
   TaskWriter(const Model& model, const Stack& stack, const PassShape& shape);
 
-  void forward(const std::vector<Step>& steps, std::size_t begin, std::size_t end, bool recompute);
-  void backward(const std::vector<Step>& steps, bool selective);
+  void forward(const std::vector<BlockItem>& items, std::size_t begin, std::size_t end, bool recompute);
+  void backward(const std::vector<BlockItem>& items, bool selective);
   // Both uses of a tied table on one rank leave a gradient; autograd adds them up.
   void add_tied_gradients(std::int64_t width, std::int64_t rows);
   void gather_checkpoint();
@@ -24,11 +24,11 @@ class TaskWriter {
   std::vector<Task> take() { return std::move(tasks_); }
 
  private:
-  void add_operator(const Step& step, PassKind pass, std::size_t which, bool recompute);
+  void add_operator(const BlockItem& item, PassKind pass, std::size_t which, bool recompute);
   void add_collective(CollectiveKind kind, Direction direction, bool recompute, bool may_overlap = false);
   void enter_backward();
-  void operator_backward(const std::vector<Step>& steps, std::size_t i);
-  void accumulate(const Step& step);
+  void operator_backward(const std::vector<BlockItem>& items, std::size_t i);
+  void accumulate(const BlockItem& item);
   void add_accumulate(std::int64_t k, std::int64_t n, double bytes, std::int64_t times);
 
   const PassShape& shape_;

@@ -28,48 +28,48 @@ void add_loss_exchange(const PassShape& shape, std::vector<Task>& tasks) {
 
 // A product that is fed a shard gathered for it keeps the shard; several products with one input keep it
 // once.
-Bytes held_for_weight(const std::vector<Step>& steps, const PassShape& shape) {
+Bytes held_for_weight(const std::vector<BlockItem>& items, const PassShape& shape) {
   double sum = 0;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const Step& step = steps[i];
-    if (step.kind != Step::Kind::kOperator || step.op.kind != OperatorKind::kLinear || !step.has_backward ||
-        step.launches[2] == 0)
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const BlockItem& item = items[i];
+    if (item.kind != BlockItem::Kind::kOperator || item.op.kind != OperatorKind::kLinear ||
+        !item.has_backward || item.launches[2] == 0)
       continue;
-    const auto sizes = step.op.as<LinearSizes>();
+    const auto sizes = item.op.as<LinearSizes>();
     const double m = static_cast<double>(sizes.m), k = static_cast<double>(sizes.k);
     const double n = static_cast<double>(sizes.n);
-    const bool gathered = i > 0 && steps[i - 1].kind == Step::Kind::kEnter && shape.sp_gather_again;
+    const bool gathered = i > 0 && items[i - 1].kind == BlockItem::Kind::kEnter && shape.sp_gather_again;
     const double input = m * k / (gathered ? static_cast<double>(shape.tp) : 1.0);
-    sum += bytes_of(step.op.dtype) * (input + m * n * static_cast<double>(step.times));
+    sum += bytes_of(item.op.dtype) * (input + m * n * static_cast<double>(item.times));
   }
   return Bytes(sum);
 }
 
 // What selective recomputation does not keep: all of it is there again while a layer's backward runs.
-Bytes dropped_by_selective(const std::vector<Step>& steps) {
+Bytes dropped_by_selective(const std::vector<BlockItem>& items) {
   Bytes sum;
-  for (const Step& step : steps) sum += std::max(Bytes(0), step.saved - step.selective_saved);
+  for (const BlockItem& item : items) sum += std::max(Bytes(0), item.saved - item.selective_saved);
   return sum;
 }
 
-Bytes saved_by(const std::vector<Step>& steps) {
+Bytes saved_by(const std::vector<BlockItem>& items) {
   Bytes sum;
-  for (const Step& step : steps) sum += step.saved;
+  for (const BlockItem& item : items) sum += item.saved;
   return sum;
 }
 
-// How many of a block's steps full recomputation runs again. A product keeps its input before it runs, any
+// How many of a block's items full recomputation runs again. A product keeps its input before it runs, any
 // other operator what it has made.
-std::size_t recomputed_steps(const std::vector<Step>& steps, const Stack& stack) {
-  std::size_t end = steps.size();
+std::size_t recomputed_items(const std::vector<BlockItem>& items, const Stack& stack) {
+  std::size_t end = items.size();
   if (!stack.recompute.stops_early) return end;
-  while (end > 0 && steps[end - 1].saved == Bytes(0)) --end;
+  while (end > 0 && items[end - 1].saved == Bytes(0)) --end;
   if (end == 0) return 0;
-  const Step& last = steps[end - 1];
-  return last.kind == Step::Kind::kOperator && last.op.kind == OperatorKind::kLinear ? end - 1 : end;
+  const BlockItem& last = items[end - 1];
+  return last.kind == BlockItem::Kind::kOperator && last.op.kind == OperatorKind::kLinear ? end - 1 : end;
 }
 
-// Under recomputation a forward keeps less than its steps say: put what it keeps on the first task.
+// Under recomputation a forward keeps less than its items say: put what it keeps on the first task.
 void set_saved(std::vector<Task>& tasks, Bytes kept) {
   for (Task& task : tasks) task.saved = Bytes(0);
   if (!tasks.empty()) tasks.front().saved = kept;
@@ -86,7 +86,7 @@ class ChunkWriter {
     // Tied ends on one rank are one unit, the embedding's.
     const bool both = chunk.first && chunk.last, joined = both && model_.tied;
     if (chunk.first)
-      end(embedding_steps(model_, stack_, shape_), false, units_.elements({0, true, joined}, both));
+      end(embedding_items(model_, stack_, shape_), false, units_.elements({0, true, joined}, both));
     if (chunk.layers > 0) {
       const std::int64_t elements = units_.elements({1, false, false}, both);
       const bool full = shape_.recompute == Recompute::kFull;
@@ -97,7 +97,7 @@ class ChunkWriter {
       units_.hold_blocks(elements, chunk.layers);
     }
     if (chunk.last)
-      end(head_steps(model_, stack_, shape_), true, joined ? 0 : units_.elements({0, false, true}, both));
+      end(head_items(model_, stack_, shape_), true, joined ? 0 : units_.elements({0, false, true}, both));
     while (!backwards_.empty()) {
       if (!backwards_.back().tasks.empty()) work_.backward.repeats.push_back(std::move(backwards_.back()));
       backwards_.pop_back();
@@ -114,31 +114,31 @@ class ChunkWriter {
                  bytes_of(shape_.precision));
   }
 
-  void end(const std::vector<Step>& steps, bool is_head, std::int64_t elements) {
+  void end(const std::vector<BlockItem>& items, bool is_head, std::int64_t elements) {
     TaskWriter forward(model_, stack_, shape_);
-    forward.forward(steps, 0, steps.size(), false);
+    forward.forward(items, 0, items.size(), false);
     Repeat f{1, false, forward.take(), {}, {}, {}};
     if (is_head) add_loss_exchange(shape_, f.tasks);
     TaskWriter backward(model_, stack_, shape_);
-    backward.backward(steps, false);
+    backward.backward(items, false);
     if (!is_head && last_ && model_.tied)
       backward.add_tied_gradients(model_.hidden, padded_vocab(model_, stack_, shape_.tp) / shape_.tp);
-    work_.held_for_weight += held_for_weight(steps, shape_);
+    work_.held_for_weight += held_for_weight(items, shape_);
     add(std::move(f), Repeat{1, false, backward.take(), {}, {}, {}}, elements, false);
   }
 
   // A row of equal layers, all of them run again in the backward (`full`) or none.
   void layers(std::int64_t count, bool full, std::int64_t elements) {
-    const std::vector<Step> steps = block_steps(model_, stack_, shape_, model_.blocks.front().block);
+    const std::vector<BlockItem> items = block_items(model_, stack_, shape_, model_.blocks.front().block);
     const bool selective = shape_.recompute == Recompute::kSelective;
     TaskWriter forward(model_, stack_, shape_);
-    forward.forward(steps, 0, steps.size(), false);
+    forward.forward(items, 0, items.size(), false);
     Repeat f{count, true, forward.take(), {}, {}, {}};
     add_calls(f.tasks, stack_.host.calls_per_layer[0] + shape_.calls_beside_messages, false);
     spread_syncs(f.tasks, stack_.host.syncs_per_layer, false);
     const bool divided = shape_.sp || shape_.partition_activations;
     if (full) set_saved(f.tasks, activation() / (divided ? static_cast<double>(shape_.tp) : 1.0));
-    work_.held_for_weight += held_for_weight(steps, shape_) * static_cast<double>(count);
+    work_.held_for_weight += held_for_weight(items, shape_) * static_cast<double>(count);
     if (shape_.offload) {
       const Bytes each = saved_bytes(f);
       work_.offloaded += each * static_cast<double>(count);
@@ -150,9 +150,9 @@ class ChunkWriter {
     TaskWriter backward(model_, stack_, shape_);
     if (full) {
       if (shape_.partition_activations) backward.gather_checkpoint();
-      backward.forward(steps, 0, recomputed_steps(steps, stack_), true);
+      backward.forward(items, 0, recomputed_items(items, stack_), true);
     }
-    backward.backward(steps, selective);
+    backward.backward(items, selective);
     Repeat b{count, true, backward.take(), {}, {}, {}};
     add_calls(b.tasks, stack_.host.calls_per_layer[1] + shape_.calls_beside_messages, false);
     if (full) {
@@ -163,8 +163,8 @@ class ChunkWriter {
       spread_syncs(b.tasks, stack_.host.syncs_per_layer, true);
     }
     spread_syncs(b.tasks, stack_.host.syncs_per_layer, false);
-    if (full) b.recomputes = saved_by(steps);
-    if (selective) b.recomputes = dropped_by_selective(steps);
+    if (full) b.recomputes = saved_by(items);
+    if (selective) b.recomputes = dropped_by_selective(items);
     add(std::move(f), std::move(b), elements, true);
   }
 

@@ -1,4 +1,4 @@
-#include "base/field.h"
+#include "base/field_mark.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "predict/place.h"
+#include "predict/deal.h"
 
 #include <algorithm>
 
@@ -7,19 +7,19 @@
 
 namespace foretrain {
 
-void place(const Setting& setting, const Job& job, std::span<const std::int64_t> layers,
-           const Network& network, ChunkMemo& memo, Placed& e) {
+void deal_out(const Setting& setting, const Job& job, std::span<const std::int64_t> layers,
+              const Network& network, ChunkMemo& memo, Dealt& e) {
   e.start(job);
-  const Placement& placement = e.placement;
-  const auto nodes = static_cast<std::size_t>(placement.nodes()),
-             ranks = static_cast<std::size_t>(placement.ranks);
+  const Pipeline& pipeline = e.job.pipeline;
+  const auto pieces = static_cast<std::size_t>(pipeline.pieces()),
+             ranks = static_cast<std::size_t>(pipeline.stages);
   memo.use_shape(shape_key(setting, job, network));
 
-  e.chunks.assign(nodes, nullptr);
-  e.loads.assign(nodes, ChunkLoad{});
-  for (std::size_t n = 0; n < nodes; ++n) {
-    const auto node = static_cast<std::int64_t>(n);
-    ChunkCost& cost = memo.bytes({layers[n % layers.size()], placement.first(node), placement.last(node)});
+  e.chunks.assign(pieces, nullptr);
+  e.loads.assign(pieces, ChunkLoad{});
+  for (std::size_t n = 0; n < pieces; ++n) {
+    const auto piece = static_cast<std::int64_t>(n);
+    ChunkCost& cost = memo.bytes({layers[n % layers.size()], pipeline.first(piece), pipeline.last(piece)});
     e.chunks[n] = &cost;
     ChunkLoad& load = e.loads[n];
     load.held = cost.bytes.held;
@@ -33,8 +33,8 @@ void place(const Setting& setting, const Job& job, std::span<const std::int64_t>
   e.stages.assign(ranks, StageParts{});
   for (std::size_t r = 0; r < ranks; ++r) {
     StageParts& part = e.stages[r];
-    for (std::int64_t c = 0; c < placement.chunks; ++c) {
-      const auto n = e.node(r, c);
+    for (std::int64_t c = 0; c < pipeline.chunks_per_stage; ++c) {
+      const auto n = e.piece(r, c);
       const ParameterShare& share = e.chunks[n]->share;
       part.share.elements += share.elements;
       part.share.tensors += share.tensors;
@@ -49,26 +49,26 @@ void place(const Setting& setting, const Job& job, std::span<const std::int64_t>
       part.states = state_bytes(part.share, setting.stack, job);
   }
 
-  PipelineWork& pipeline = e.pipeline;
-  pipeline.chunks = e.loads;
-  pipeline.chunks_per_rank = placement.chunks;
-  pipeline.micro_batches = job.micro_batches;
-  pipeline.schedule = placement.kind;
-  pipeline.blocking_sends = setting.stack.pipeline.blocking;
-  pipeline.blocking_receives = setting.stack.pipeline.serial;
-  pipeline.reduce_beside = job.choices.overlap_grad_reduce;
+  PipelineWork& work = e.work;
+  work.chunks = e.loads;
+  work.chunks_per_rank = pipeline.chunks_per_stage;
+  work.micro_batches = job.micro_batches;
+  work.schedule = pipeline.schedule;
+  work.blocking_sends = setting.stack.pipeline.blocking;
+  work.blocking_receives = setting.stack.pipeline.serial;
+  work.reduce_beside = job.choices.overlap_grad_reduce;
 }
 
-void add_bytes(const Setting& setting, Placed& e) {
-  e.timeline.measure(e.pipeline);
+void add_bytes(const Setting& setting, Dealt& e) {
+  e.timeline.measure(e.work);
   e.counts.assign(e.timeline.chunks().begin(), e.timeline.chunks().end());
   const Bytes outside = outside_torch(e.job.mesh);
   const auto times = e.timeline.stages();
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
     StageParts& part = e.stages[r];
     PassesPeak passes{times[r].peak, Bytes(0)};
-    for (std::int64_t c = 0; c < e.placement.chunks; ++c) {
-      const auto n = e.node(r, c);
+    for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c) {
+      const auto n = e.piece(r, c);
       passes.largest_block = std::max(passes.largest_block, e.chunks[n]->bytes.largest_block);
     }
     const Bytes gradient(static_cast<double>(part.share.largest_tensor) * bytes_of(e.job.choices.precision));
