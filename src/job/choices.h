@@ -39,10 +39,11 @@ struct Sharding {
 
 struct Choices {
   AttentionKind attention = AttentionKind::kFlash;
-  bool dropout = false;
+  bool dropout = false;  // is asked for, whether or not the stack has it
   bool sp = false;
-  bool sp_gather_again = false;        // where there is sp
-  bool partition_activations = false;  // where there is tensor parallelism
+  // As asked for: see Job for whether they have an effect.
+  bool sp_gather_again = false;
+  bool partition_activations = false;
   Recompute recompute = Recompute::kNone;
   std::int64_t recompute_layers = 0;  // of recompute full; 0: all
   bool offload = false;

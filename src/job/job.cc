@@ -23,8 +23,4 @@ Job job_of(const Setting& setting, const Plan& plan, std::int64_t global_batch) 
 
 Job job_of(const Run& run) { return job_of(run.model, run.stack, run.seq, run.plan, run.global_batch); }
 
-std::int64_t micro_batches_of(const Plan& plan, std::int64_t global_batch) {
-  return global_batch / (plan.dp * plan.micro_batch);
-}
-
 }  // namespace foretrain

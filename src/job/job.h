@@ -25,12 +25,14 @@ struct Job {
   std::int64_t micro_batches = 1;  // passes a step, of each data rank
   // The plan's own, by stage or by chunk, while the plan is there; empty: by the stack's rule.
   std::span<const std::int64_t> layers_per_stage;
+
+  // What is asked for and has an effect here: the gathers of sp, and checkpoints that tensor ranks can share.
+  bool gathers_again() const { return choices.sp && choices.sp_gather_again; }
+  bool partitions_activations() const { return choices.partition_activations && mesh.tp > 1; }
 };
 
 // Of a checked plan (run_check.h), so that dp is set. Allocates nothing.
 Job job_of(const Setting& setting, const Plan& plan, std::int64_t global_batch);
 Job job_of(const Run& run);
-
-std::int64_t micro_batches_of(const Plan& plan, std::int64_t global_batch);
 
 }  // namespace foretrain

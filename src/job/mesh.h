@@ -1,6 +1,6 @@
 // How a plan lays its ranks out, and every group and every number of ranks that follows. Ranks are numbered
-// tensor fastest, then context, data, pipeline. A group is every rank that differs from its members in one
-// coordinate only (two for kModel).
+// tensor fastest, then context, data, pipeline. The ranks of a group differ in the coordinates that it
+// is named for, and in no other.
 //
 //   tp=4, dp=8, pp=4: a tensor group is 4 neighbours, a data group 8 ranks 4 apart, a stage 32 ranks, so
 //   that pipeline neighbours are 32 apart; a copy of the model is 4 neighbours in each of 4 stages.

@@ -15,6 +15,8 @@
 
 namespace foretrain {
 
+inline constexpr std::int64_t kStagesBesidesLayers = 2;  // embedding and head may stand alone
+
 struct Pipeline {
   // What runs: 1f1b over several chunks is interleaved, and one stage has no pipeline, whatever is asked for.
   ScheduleKind schedule = ScheduleKind::k1f1b;

@@ -17,7 +17,6 @@ namespace {
 constexpr std::int64_t kMaxTokens = 1'000'000'000'000;       // a step
 constexpr double kMaxTensorBytes = 9'007'199'254'740'992.0;  // 2^53: a tensor's bytes stay countable
 constexpr std::int64_t kMaxPasses = 10'000'000;              // a step, each simulated: some 10 ms
-constexpr std::int64_t kStagesBesidesLayers = 2;             // embedding and head may stand alone
 
 Result<void> check_degrees(Run& run) {
   Plan& plan = run.plan;

@@ -3,9 +3,8 @@
 //   held       what a forward keeps for its backward: the sum of what its tasks declare, once for each
 //              micro-batch in flight (Korthikanti et al. 2022, arXiv 2205.05198, section 4, task by task)
 //   extra      the most that a pass uses above that, found by walking through its tasks: what an operator
-//   makes
-//              and takes, a layer's tensors while they are made again, a rank's buffers, the weights that
-//              ZeRO 3 has gathered, the gradients of a unit before they are scattered
+//              makes and takes, a layer's tensors while they are made again, a rank's buffers, the weights
+//              that ZeRO 3 has gathered, the gradients of a unit before they are scattered
 // A backward lets go of its layers' tensors as it goes, and may leave gradients behind, so its peak is not
 // where its largest operator is, but where the sum is largest: at the first or the last of equal layers.
 #pragma once

@@ -10,16 +10,6 @@
 
 using namespace foretrain;
 
-namespace {
-
-Stack stack(std::string_view name) {
-  auto found = Catalog().stack(name);
-  REQUIRE_MESSAGE(found, (found ? "" : found.error().text()));
-  return *found;
-}
-
-}  // namespace
-
 TEST_CASE("What is gathered, and a unit's whole gradients, are there while a pass runs") {
   ChunkWork work;
   work.gathered = Bytes(30);

@@ -28,8 +28,8 @@ StateBytes state_bytes(const ParameterShare& share, const Stack& stack, const Jo
   StateBytes states;
   if (stack.states.fp32_weights) {
     // The copies for use are units of the passes under ZeRO 3, and there from forward to backward below it.
-    const bool gathered = zero == 2 && stack.data_parallel.zero2_gather == Zero2Gather::kForward;
-    states.weights = divided_from(gathered ? 2 : 3, n * 4);
+    const double parts = c.sharding.units.gathers_forward ? static_cast<double>(shards) : 1.0;
+    states.weights = Bytes(n * 4 / parts);
     if (zero < 3 && c.precision != Dtype::kFp32) states.weights += Bytes(n * bytes_of(c.precision));
   } else {
     states.weights = divided_from(3, n * bytes_of(c.precision));

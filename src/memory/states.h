@@ -16,6 +16,8 @@
 // 1 puts the updated weights together in.
 #pragma once
 
+#include <algorithm>
+
 #include "job/job.h"
 #include "workload/parameter_share.h"
 

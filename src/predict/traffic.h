@@ -2,6 +2,8 @@
 // their segments.)
 #pragma once
 
+#include <array>
+
 #include "predict/evaluation.h"
 
 namespace foretrain {

@@ -35,15 +35,16 @@ TEST_CASE("a floor holds where dualpipe's two copies even out layers that do not
   CHECK(floor > step * 0.6);
 }
 
-// Plans as a search meets them, with more micro-batches than other tests draw: a thousand.
-TEST_CASE("a timed plan is within a hundredth of the simulator, on 1,000 random plans") {
+// Plans as a search meets them, with more micro-batches than other tests draw: about a thousand.
+TEST_CASE("a timed plan is within a hundredth of the simulator, on random plans") {
+  constexpr int kPlansEach = 12;  // a trial
   int plans = 0, bounded = 0;
   double worst = 0;
-  while (plans < 1000)
-    CHECK(rc::check([&] {
+  CHECK(rc::check([&] {
+    for (int each = 0; each < kPlansEach; ++each) {
       Run run = any_run(1, Draw::kAllSchedules);
       run.global_batch *= *rc::gen::element<std::int64_t>(1, 2, 8, 32) * run.plan.pp;
-      RC_PRE(check_run(run).has_value());
+      if (!check_run(run)) continue;
       Evaluator evaluator = evaluator_of(run), other = evaluator_of(run);
       const double step = other.score(run.plan, run.global_batch).step.value;
       const TimedStep timed = evaluator.weigh(run.plan, run.global_batch).timed();
@@ -52,9 +53,10 @@ TEST_CASE("a timed plan is within a hundredth of the simulator, on 1,000 random 
       RC_ASSERT(error >= 0);
       ++plans, bounded += !timed.exact();
       worst = std::max(worst, error);
-    }));
+    }
+  }));
   MESSAGE(plans, " plans, ", bounded, " of them by a bound, at most ", worst, " below the simulator");
-  CHECK(bounded > 50);
+  CHECK(bounded > plans / 20);
 }
 
 TEST_CASE("with equal stages a timed plan is exact, by simulation or by the bound") {

@@ -16,9 +16,8 @@
 //   outlier     far from its neighbours in size; far is a factor of 1.75, or more where a group scatters more
 //   distrusted  the rest of a group of which over 30 % was impossible or flat
 //   partial     a whole group of backwards that in the median take less than half as long, against the
-//   forwards
-//               of their shapes, as their FLOPs or bytes say: one of several kernels was counted. Not asked
-//               of eager chains, whose kernels no two frameworks share
+//               forwards of their shapes, as their FLOPs or bytes say: one of several kernels was counted.
+//               Not asked of eager chains, whose kernels no two frameworks share
 // Thresholds are the same for every operator; groups of fewer than some tens of rows are held to the roofline
 // and to their neighbours only. Costs n log n.
 #pragma once

@@ -4,14 +4,12 @@
 //   impossible  faster, by over a twentieth, than the links can carry what a rank or a node must receive
 //               (least_time below)
 //   flat        a time that a tenth of the rows share within 2 %, over a range of sizes of 1.25 or more,
-//   while
-//               the median of the others up to those sizes is twice as long or more: nothing was moved
+//               while the median of the others up to those sizes is twice as long or more: nothing was moved
 //   slow mode   above the mode, where a twentieth of the source lies above it by a factor of two or more:
 //               ranks that waited for others, a busy link. The faster mode is kept
 //   fast mode   likewise below it: repeats that did nothing were averaged in. The slower mode is kept
 //   outlier     off the mode, where those of a source are few (under ten, or under a twentieth) or it lies
-//   off
-//               by a factor of two. Many that lie off by less are the noise of a link, and stay
+//               off by a factor of two. Many that lie off by less are the noise of a link, and stay
 //   distrusted  the rest of a layout of which over 30 % was impossible or flat, where the rest disagree too:
 //               fewer than eight are left, or over a fifth of them lie off the mode
 //

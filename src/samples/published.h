@@ -8,21 +8,19 @@
 //   linear_final   (k, n) = (dim, V), V = 128 ceil(50257 / 128 t): NeoX pads the vocabulary to 128 t. The
 //                  published parameter counts of `optimizer` agree: 2 dim (50304 + 1) beside the layers.
 //   baddbmm, bmm   batch = b h/t; (m, k, n) = (l, dim/h, l), (l, l, dim/h)
-//   optimizers     a layer: 12 dim^2/t + 7 dim/t + 6 dim parameters in 12 tensors (two norms; qkv, dense, h
-//   to
-//                  4h and 4h to h with biases); the first stage adds an embedding of V dim (1 tensor), the
-//                  last a norm and a head of 2 dim + V dim (3 tensors). `optimizer` gives its own counts; its
-//                  times go by tensors (a loop over them), so it is impl eager, the others fused.
+//   optimizers     a layer: 12 dim^2/t + 7 dim/t + 6 dim parameters in 12 tensors (two norms; qkv, dense,
+//                  h to 4h and 4h to h with biases); the first stage adds an embedding of V dim (1 tensor),
+//                  the last a norm and a head of 2 dim + V dim (3 tensors). `optimizer` gives its own counts;
+//                  its times go by tensors (a loop over them), so it is impl eager, the others fused.
 // A backward time covers all gradients. The group label is the hidden size, for studies that keep it apart.
 //
 // How they were timed (the samplers' code is public) decides what they are samples of:
 //   - The loss is a mean of squares over all n outputs in fp16, so gradients are 2 (y - target) / n: below
-//   fp16's
-//     least number for n over some 10^7, and a few of its last bits before. A product of zeros draws less
-//     power and runs faster: linear's backward is impl `zero-grad`. On our H200 such a backward takes 1.68
-//     to 1.88 times its forward, one of random gradients 1.8 to 2.05. Products of the
-//     attention scores are bound by memory: their backward agrees with the forward of the same shapes, so
-//     they stay as they are.
+//     fp16's least number for n over some 10^7, and a few of its last bits before. A product of zeros draws
+//     less power and runs faster: linear's backward is impl `zero-grad`. On our H200 such a backward takes
+//     1.68 to 1.88 times its forward, one of random gradients 1.8 to 2.05. Products of the attention scores
+//     are bound by memory: their backward agrees with the forward of the same shapes, so they stay as they
+//     are.
 //   - RMSNorm kept an fp32 scale: impl `fp32-scale`.
 //   - A time is the span from the first kernel of a function to the end of the last, launched under a
 //   profiler:

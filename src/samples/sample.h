@@ -35,8 +35,7 @@ struct Sample {
 };
 
 // A file, or every *.csv of a folder, in order of name, tables of collectives left out; at most kMaxSamples
-// (samples/sample_table.h) in all. Bad cells are errors with
-// their position; an empty set is an error.
+// (samples/sample_table.h) in all. Bad cells are errors with their position; an empty set is an error.
 Result<std::vector<Sample>> read_samples(const Files& files, const std::string& path);
 Result<std::vector<Sample>> parse_samples(Sources tables);
 Result<std::vector<Sample>> parse_samples(std::string text, const std::string& file_name);

@@ -30,7 +30,6 @@ using std::int64_t;
 
 constexpr Value kSplitBase = 1 << 20;          // more than a model has layers
 constexpr Value kGivenSplit = Value{1} << 50;  // and the constraint's place in the list
-constexpr int64_t kStagesBesidesLayers = 2;    // embedding and head may stand alone, as in check_run
 
 void divisors(int64_t n, Values& out) {
   const std::size_t start = out.size();

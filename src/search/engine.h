@@ -3,8 +3,7 @@
 // 1. A family's floor (Evaluator::floor) and least memory say in which order to go: shortest first. A family
 //    that cannot fit, or cannot give anything that is kept, is dropped whole.
 // 2. Of the others every plan is weighed; what does not fit is out. Its bound is held against what is kept:
-// the
-//    best plans by the objective, and the Pareto front. What could not come in is out.
+//    the best plans by the objective, and the Pareto front. What could not come in is out.
 // 3. The rest is timed, and what comes in is timed exactly.
 //
 // Nothing that is kept is lost by a bound: bounds are never longer than steps, and equal figures are looked

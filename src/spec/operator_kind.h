@@ -10,11 +10,11 @@ namespace foretrain {
 // New kinds go last: which shapes judge a fit follows from a hash of a kind's number (fit/operator_fit.h), so
 // that a profile fitted again stays what it was.
 enum class OperatorKind : unsigned char {
-  kLinear,          // (m, k, n): one weight matrix
-  kBatchedProduct,  // (batch, m, k, n): attention scores and values, unfused
-  kAttention,       // (batch, heads, kv_heads, seq, head_dim): flash, causal
-  kSoftmax,         // (rows, columns): scale, causal mask and softmax in one kernel
-  kLayernorm,       // (tokens, width)
+  kLinear,          // one weight matrix
+  kBatchedProduct,  // attention scores and values, unfused
+  kAttention,       // flash, causal
+  kSoftmax,         // scale, causal mask and softmax in one kernel
+  kLayernorm,
   kRmsnorm,
   kRope,
   kGelu,
@@ -27,20 +27,20 @@ enum class OperatorKind : unsigned char {
   kBiasDropoutAdd,
   kDropout,
   kCopy,
-  kMaskedFill,    // (tokens, width): a mask of one byte a score, unfused attention
-  kEmbedding,     // (tokens, width, vocab)
-  kCrossEntropy,  // (tokens, vocab)
-  kAccumulate,    // (k, n): a weight gradient added to what earlier micro-batches left
-  kAdamw,         // (parameters, tensors): the optimizer's update
+  kMaskedFill,  // a mask of one byte a score, unfused attention
+  kEmbedding,
+  kCrossEntropy,
+  kAccumulate,  // a weight gradient added to what earlier micro-batches left
+  kAdamw,       // the optimizer's update
   kGradNorm,
   kScaleGrads,   // unscale or clip
   kCastGrads,    // half precision gradients into a full precision copy
   kCastWeights,  // master weights into the weights that are used
   kZeroGrads,
-  kGroupedProduct,  // (experts, m, k, n): m rows in all, each through the weights of one expert
-  kPermute,         // (tokens, width, top_k): each token's row to its top_k places, in order of experts
-  kUnpermute,       // (tokens, width, top_k): a token's top_k rows, weighed and summed
-  kRoute,           // (tokens, experts, top_k): from the router's logits to weights, counts and the order
+  kGroupedProduct,  // m rows in all, each through the weights of one expert
+  kPermute,         // each token's row to its top_k places, in order of experts
+  kUnpermute,       // a token's top_k rows, weighed and summed
+  kRoute,           // from the router's logits to weights, counts and the order
 };
 inline constexpr int kOperatorKindCount = 31;
 inline constexpr std::array<std::string_view, kOperatorKindCount> kOperatorKindNames = {"linear",

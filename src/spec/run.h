@@ -13,6 +13,11 @@
 
 namespace foretrain {
 
+// Passes a step, of each data rank, in a plan whose dp is known.
+inline std::int64_t micro_batches_of(const Plan& plan, std::int64_t global_batch) {
+  return global_batch / (plan.dp * plan.micro_batch);
+}
+
 struct Run {
   Model model;
   Cluster cluster;
@@ -24,7 +29,7 @@ struct Run {
   std::string profile;  // where operators' seconds come from; empty: the GPU's own, if there is one
   std::vector<std::string> assumed;  // what nobody stated, in words that the output repeats
 
-  std::int64_t micro_batches() const { return global_batch / (plan.dp * plan.micro_batch); }
+  std::int64_t micro_batches() const { return micro_batches_of(plan, global_batch); }
   bool operator==(const Run&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "job/job.h"
 #include "predict/prediction.h"
 #include "spec/plan.h"
 #include "timeline/work.h"

@@ -12,10 +12,10 @@ PassShape pass_shape(const Job& job) {
   shape.recompute = choices.recompute;
   shape.attention = choices.attention;
   shape.precision = choices.precision;
-  shape.partition_activations = choices.partition_activations && job.mesh.tp > 1;
+  shape.partition_activations = job.partitions_activations();
   shape.dropout = choices.dropout;
   shape.accumulates = job.micro_batches > 1;
-  shape.sp_gather_again = choices.sp && choices.sp_gather_again;
+  shape.sp_gather_again = job.gathers_again();
   shape.recompute_layers = choices.recompute_layers;
   shape.offload = choices.offload;
   shape.grad_dtype = choices.grad_dtype;

@@ -1,8 +1,12 @@
 // What tests of passes share.
 #pragma once
 
-#include <algorithm>
+#include <doctest/doctest.h>
 
+#include <algorithm>
+#include <string_view>
+
+#include "spec/catalog.h"
 #include "workload/pass_shape.h"
 
 namespace foretrain {
@@ -13,6 +17,30 @@ inline PassShape shape_of(const Model& model, Plan plan, const Stack& stack, std
   plan.dp = std::max<std::int64_t>(plan.dp, 1);
   const Setting setting{model, {}, stack, seq};
   return pass_shape(job_of(setting, plan, plan.dp * plan.micro_batch * (accumulates ? 2 : 1)));
+}
+
+inline Model gpt(std::int64_t layers = 4, std::int64_t hidden = 1024, std::int64_t heads = 16) {
+  Model model;
+  model.name = "gpt";
+  model.hidden = hidden;
+  model.blocks = {{layers, Block{heads, heads, hidden / heads, 4 * hidden, MlpKind::kGelu}}};
+  model.norm = Norm::kLayernorm;
+  model.positions = Positions::kLearned;
+  model.max_positions = 2048;
+  model.vocab = 51200;
+  model.biases = model.qkv_bias = model.norm_bias = true;
+  model.dropout = 0.1;
+  return model;
+}
+
+inline Stack stack(std::string_view name) {
+  auto found = Catalog().stack(name);
+  REQUIRE_MESSAGE(found, (found ? "" : found.error().text()));
+  return *found;
+}
+
+inline PassShape shape(const Model& model, const Stack& s, Plan plan, std::int64_t seq = 2048) {
+  return shape_of(model, plan, s, seq, true);
 }
 
 }  // namespace foretrain

@@ -6,44 +6,15 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "operators/attention.h"
-#include "operators/optimizer.h"
 #include "spec/catalog.h"
 #include "spec/plan_text.h"
 #include "workload/block.h"
-#include "workload/optimizer_step.h"
-#include "workload/parameter_share.h"
-#include "workload/split.h"
 
 using namespace foretrain;
 
 namespace {
-
-Model gpt(std::int64_t layers = 4, std::int64_t hidden = 1024, std::int64_t heads = 16) {
-  Model model;
-  model.name = "gpt";
-  model.hidden = hidden;
-  model.blocks = {{layers, Block{heads, heads, hidden / heads, 4 * hidden, MlpKind::kGelu}}};
-  model.norm = Norm::kLayernorm;
-  model.positions = Positions::kLearned;
-  model.max_positions = 2048;
-  model.vocab = 51200;
-  model.biases = model.qkv_bias = model.norm_bias = true;
-  model.dropout = 0.1;
-  return model;
-}
-
-Stack stack(std::string_view name) {
-  auto found = Catalog().stack(name);
-  REQUIRE_MESSAGE(found, (found ? "" : found.error().text()));
-  return *found;
-}
-
-PassShape shape(const Model& model, const Stack& s, Plan plan, std::int64_t seq = 2048) {
-  return shape_of(model, plan, s, seq, true);
-}
 
 double layer_bytes(const Model& model, const Stack& s, const PassShape& c) {
   const ChunkWork one = build_chunk(model, s, c, Chunk{1, false, false});
@@ -241,60 +212,6 @@ TEST_CASE("A stack that adds the gradients of parallel halves reduces them once"
   CHECK(reduces() == 1);
 }
 
-TEST_CASE("Ranks' parameters sum to the model's, padding and replicated tensors apart") {
-  Model model = gpt();
-  model.vocab = 51200;  // a multiple of 128 * 8: nothing is padded
-  const Stack megatron = stack("megatron");
-  CHECK(parameter_share(model, megatron, 1, Chunk{4, true, true}, true).elements == parameters(model));
-  const std::int64_t replicated = 4 * (2 * norm_parameters(model) + 2 * model.hidden) +
-                                  norm_parameters(model) + position_parameters(model);
-  for (const std::int64_t tp : {2, 4, 8}) {
-    const std::int64_t share = parameter_share(model, megatron, tp, Chunk{4, true, true}, true).elements;
-    CHECK(tp * (share - replicated) + replicated == parameters(model));
-  }
-}
-
-TEST_CASE("A tied head lives twice when first and last stage are apart") {
-  Model model = gpt();
-  model.tied = true;
-  const Stack megatron = stack("megatron");
-  const ParameterShare first = parameter_share(model, megatron, 1, Chunk{2, true, false}, false);
-  const ParameterShare last = parameter_share(model, megatron, 1, Chunk{2, false, true}, false);
-  CHECK(first.elements + last.elements == parameters(model) + model.vocab * model.hidden);
-  CHECK(first.embedding_elements == model.vocab * model.hidden);
-  CHECK(last.embedding_elements == model.vocab * model.hidden);
-  CHECK(parameter_share(model, megatron, 1, Chunk{4, true, true}, true).embedding_elements == 0);
-}
-
-TEST_CASE("The vocabulary is padded to a multiple of 128 tp by Megatron") {
-  Model model = gpt();
-  model.vocab = 50257;
-  CHECK(padded_vocab(model, stack("megatron"), 1) == 50304);
-  CHECK(padded_vocab(model, stack("megatron"), 8) == 51200);
-  CHECK(padded_vocab(model, stack("hf-eager"), 1) == 50257);
-}
-
-TEST_CASE("Layers are dealt by each stack's own rule and none is lost") {
-  using Layers = std::vector<std::int64_t>;
-  CHECK(split_layers(gpt(44), StageSplit::kPipelineLayers, 4) == Layers{11, 12, 12, 9});
-  CHECK(split_layers(gpt(32), StageSplit::kPipelineLayers, 4) == Layers{8, 9, 9, 6});
-  CHECK(split_layers(gpt(48), StageSplit::kEven, 8) == Layers(8, 6));
-  CHECK(split_layers(gpt(10), StageSplit::kEven, 4) == Layers{3, 3, 2, 2});
-  // A head of four layers' cost: 16 + 4 = 20 units over two stages, and a block that passes the half closes it.
-  Model llama;
-  llama.hidden = 2048;
-  llama.blocks = {{16, Block{32, 32, 64, 8192, MlpKind::kSwiglu}}};
-  llama.vocab = 131072;
-  CHECK(split_layers(llama, StageSplit::kCost, 2) == Layers{11, 5});
-  for (const StageSplit rule : {StageSplit::kEven, StageSplit::kCost, StageSplit::kPipelineLayers})
-    for (std::int64_t layers = 1; layers < 40; ++layers)
-      for (std::int64_t stages = 1; stages <= layers; ++stages) {
-        const Layers split = split_layers(gpt(layers), rule, stages);
-        CHECK(std::accumulate(split.begin(), split.end(), std::int64_t{0}) == layers);
-        CHECK(static_cast<std::int64_t>(split.size()) == stages);
-      }
-}
-
 TEST_CASE("A Hugging Face layer keeps q, k, v and the projection's input whatever its attention is") {
   Model model = gpt();
   const Stack hf = stack("hf-eager");
@@ -337,39 +254,6 @@ TEST_CASE("A stack without dropout trains without it, whatever the model says") 
   CHECK(dropout_of(model, stack("llm-foundry")) == 0.0);
 }
 
-TEST_CASE("The optimizer's step moves every state once") {
-  // bf16 with fp32 master, moments and gradients: Adam reads the gradient and reads and writes master and two
-  // moments (4 + 3 * 8 bytes), the cast reads 4 and writes 2.
-  const Stack megatron = stack("megatron");
-  const Pass pass = build_optimizer(megatron, {}, 1000, 1000, 10);
-  double adam = 0, cast = 0;
-  for (const Task& task : pass.repeats.front().tasks) {
-    if (task.op.kind == OperatorKind::kAdamw) adam += bytes(task.op).value;
-    if (task.op.kind == OperatorKind::kCastWeights) cast += bytes(task.op).value;
-  }
-  CHECK(adam == 1000 * 28);
-  CHECK(cast == 1000 * 6);
-}
-
-TEST_CASE("Moments of eight bits are moved with their scales") {
-  // Two of them read and written, of 1 byte and a 256th of an fp32 scale each: 4 (1 + 4/256) instead of the
-  // 16 bytes of fp32, beside the gradient's 4 and 8 of the master copy.
-  Plan plan;
-  plan.dp = 1;
-  plan.optimizer = OptimizerKind::kAdamw8bit;
-  const Stack megatron = stack("megatron");
-  const UpdateFormat format = update_format(choices_of(gpt(), megatron, plan));
-  const Pass pass = build_optimizer(megatron, format, 1024, 1024, 10);
-  for (const Task& task : pass.repeats.front().tasks)
-    if (task.op.kind == OperatorKind::kAdamw) CHECK(bytes(task.op).value == 1024 * (4 + 4 + 8) + 4 * 16);
-}
-
-TEST_CASE("ZeRO 1 updates its shard and zeroes every gradient") {
-  const Pass pass = build_optimizer(stack("megatron"), {}, 1000, 125, 10);
-  for (const Task& task : pass.repeats.front().tasks)
-    CHECK(task.op.as<StateSizes>().parameters == (task.op.kind == OperatorKind::kZeroGrads ? 1000 : 125));
-}
-
 TEST_CASE("Flash attention saves no scores; grouped-query heads shrink keys and values") {
   Model model = gpt();
   model.blocks.front().block.kv_heads = 4;
@@ -385,104 +269,6 @@ TEST_CASE("Flash attention saves no scores; grouped-query heads shrink keys and 
       CHECK(task.saved.value == 4.0 * 16 * 2048);  // the log-sum-exp of each row
     }
   CHECK(seen);
-}
-
-namespace {
-
-// The collectives of the data-parallel stream, "kind bytes" in order, equal layers once.
-std::vector<std::pair<CollectiveKind, double>> on_data_stream_of(const Pass& pass) {
-  std::vector<std::pair<CollectiveKind, double>> found;
-  for (const Repeat& repeat : pass.repeats)
-    for (const Task& task : repeat.tasks)
-      if (on_data_stream(task)) found.emplace_back(task.collective.kind, task.collective.bytes.value);
-  return found;
-}
-
-ChunkWork sharded(const Model& model, const Stack& s, int zero, std::int64_t shard = 0) {
-  Plan plan;
-  plan.dp = 8;
-  plan.zero = zero;
-  plan.shard = shard;
-  plan.reduce_dtype = Dtype::kFp32;
-  return build_chunk(model, s, shape(model, s, plan), Chunk{model.layers(), true, true});
-}
-
-}  // namespace
-
-TEST_CASE("ZeRO 3 gathers units before both passes and scatters them after the backward") {
-  Model model = gpt();
-  model.tied = false;
-  const Stack megatron = stack("megatron");
-  const auto elements = [&](const Chunk& chunk) {
-    return static_cast<double>(parameter_share(model, megatron, 1, chunk, true).elements);
-  };
-  const double block = elements({1, false, false}), first = elements({0, true, false}),
-               last = elements({0, false, true});
-  CHECK(4 * block + first + last == elements({4, true, true}));  // nothing is left out
-
-  const ChunkWork work = sharded(model, megatron, 3);
-  constexpr auto kGather = CollectiveKind::kAllGather;
-  constexpr auto kScatter = CollectiveKind::kReduceScatter;
-  using Found = std::vector<std::pair<CollectiveKind, double>>;
-  CHECK(on_data_stream_of(work.forward) ==
-        Found{{kGather, 2 * first}, {kGather, 2 * block}, {kGather, 2 * last}});
-  // Gradients in fp32; the ends' weights are still there.
-  CHECK(on_data_stream_of(work.backward) ==
-        Found{{kScatter, 4 * last}, {kGather, 2 * block}, {kScatter, 4 * block}, {kScatter, 4 * first}});
-  const auto layers = std::find_if(work.backward.repeats.begin(), work.backward.repeats.end(),
-                                   [](const Repeat& repeat) { return repeat.is_layer; });
-  REQUIRE(layers != work.backward.repeats.end());
-  CHECK(layers->tasks.front().prefetch == Prefetch::kBefore);
-  CHECK(work.gathered.value == 2 * (first + last) + 2 * 2 * block);
-  CHECK(work.unit_gradients.value == (2 + 4) * std::max(first, last));
-
-  // A tied head is the embedding's unit.
-  model.tied = true;
-  CHECK(on_data_stream_of(sharded(model, megatron, 3).forward).size() == 2);
-
-  // ZeRO 1 leaves the passes alone.
-  CHECK(on_data_stream_of(sharded(model, megatron, 1).backward).empty());
-}
-
-TEST_CASE("ZeRO 2 scatters in every backward, and gathers there only if the stack drops weights after it") {
-  Model model = gpt();
-  model.tied = true;
-  Stack s = stack("megatron");
-  CHECK(on_data_stream_of(sharded(model, s, 2).forward).empty());
-  CHECK(on_data_stream_of(sharded(model, s, 2).backward).size() == 2);
-  CHECK(sharded(model, s, 2).gathered == Bytes(0));
-  s.data_parallel.zero2_gather = Zero2Gather::kForward;
-  CHECK(on_data_stream_of(sharded(model, s, 2).forward).size() == 2);
-  CHECK(on_data_stream_of(sharded(model, s, 2).backward).size() == 2);
-  // ZeRO 3 that keeps what it gathered is the same.
-  s.data_parallel.reshard_after_forward = false;
-  CHECK(sharded(model, s, 3).backward == sharded(model, s, 2).backward);
-}
-
-TEST_CASE("Copies of the model sum their shards: an all-reduce of one part in `shard`") {
-  Model model = gpt();
-  model.tied = true;
-  const Stack s = stack("megatron");
-  const auto whole = on_data_stream_of(sharded(model, s, 3, 8).backward);
-  const auto hybrid = on_data_stream_of(sharded(model, s, 3, 4).backward);
-  CHECK(whole == on_data_stream_of(sharded(model, s, 3).backward));
-  REQUIRE(whole.size() == 3);  // of the blocks a gather and a scatter, of the ends a scatter
-  REQUIRE(hybrid.size() == 5);
-  CHECK(hybrid[2] == std::pair(CollectiveKind::kAllReduce, whole[1].second / 4));
-}
-
-TEST_CASE("Whole gradients that live for one backward are not accumulated") {
-  const Model model = gpt();
-  Stack s = stack("megatron");
-  s.gradients.fused_accumulation = false;
-  const auto accumulates = [&](int zero) {
-    for (const Repeat& repeat : sharded(model, s, zero).backward.repeats)
-      for (const Task& task : repeat.tasks)
-        if (task.op.kind == OperatorKind::kAccumulate && task.kind == Task::Kind::kOperator) return true;
-    return false;
-  };
-  CHECK(accumulates(1));
-  CHECK_FALSE(accumulates(2));
 }
 
 TEST_CASE("torchtitan's selective recomputation keeps the outputs of attention and of every second product") {

@@ -1,0 +1,41 @@
+#include "workload/optimizer_step.h"
+
+#include <doctest/doctest.h>
+
+#include "operators/optimizer.h"
+#include "workload/testing.h"
+
+using namespace foretrain;
+
+TEST_CASE("The optimizer's step moves every state once") {
+  // bf16 with fp32 master, moments and gradients: Adam reads the gradient and reads and writes master and two
+  // moments (4 + 3 * 8 bytes), the cast reads 4 and writes 2.
+  const Stack megatron = stack("megatron");
+  const Pass pass = build_optimizer(megatron, {}, 1000, 1000, 10);
+  double adam = 0, cast = 0;
+  for (const Task& task : pass.repeats.front().tasks) {
+    if (task.op.kind == OperatorKind::kAdamw) adam += bytes(task.op).value;
+    if (task.op.kind == OperatorKind::kCastWeights) cast += bytes(task.op).value;
+  }
+  CHECK(adam == 1000 * 28);
+  CHECK(cast == 1000 * 6);
+}
+
+TEST_CASE("Moments of eight bits are moved with their scales") {
+  // Two of them read and written, of 1 byte and a 256th of an fp32 scale each: 4 (1 + 4/256) instead of the
+  // 16 bytes of fp32, beside the gradient's 4 and 8 of the master copy.
+  Plan plan;
+  plan.dp = 1;
+  plan.optimizer = OptimizerKind::kAdamw8bit;
+  const Stack megatron = stack("megatron");
+  const UpdateFormat format = update_format(choices_of(gpt(), megatron, plan));
+  const Pass pass = build_optimizer(megatron, format, 1024, 1024, 10);
+  for (const Task& task : pass.repeats.front().tasks)
+    if (task.op.kind == OperatorKind::kAdamw) CHECK(bytes(task.op).value == 1024 * (4 + 4 + 8) + 4 * 16);
+}
+
+TEST_CASE("ZeRO 1 updates its shard and zeroes every gradient") {
+  const Pass pass = build_optimizer(stack("megatron"), {}, 1000, 125, 10);
+  for (const Task& task : pass.repeats.front().tasks)
+    CHECK(task.op.as<StateSizes>().parameters == (task.op.kind == OperatorKind::kZeroGrads ? 1000 : 125));
+}

@@ -1,0 +1,31 @@
+#include "workload/split.h"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "workload/testing.h"
+
+using namespace foretrain;
+
+TEST_CASE("Layers are dealt by each stack's own rule and none is lost") {
+  using Layers = std::vector<std::int64_t>;
+  CHECK(split_layers(gpt(44), StageSplit::kPipelineLayers, 4) == Layers{11, 12, 12, 9});
+  CHECK(split_layers(gpt(32), StageSplit::kPipelineLayers, 4) == Layers{8, 9, 9, 6});
+  CHECK(split_layers(gpt(48), StageSplit::kEven, 8) == Layers(8, 6));
+  CHECK(split_layers(gpt(10), StageSplit::kEven, 4) == Layers{3, 3, 2, 2});
+  // A head of four layers' cost: 16 + 4 = 20 units over two stages, and a block that passes the half closes it.
+  Model llama;
+  llama.hidden = 2048;
+  llama.blocks = {{16, Block{32, 32, 64, 8192, MlpKind::kSwiglu}}};
+  llama.vocab = 131072;
+  CHECK(split_layers(llama, StageSplit::kCost, 2) == Layers{11, 5});
+  for (const StageSplit rule : {StageSplit::kEven, StageSplit::kCost, StageSplit::kPipelineLayers})
+    for (std::int64_t layers = 1; layers < 40; ++layers)
+      for (std::int64_t stages = 1; stages <= layers; ++stages) {
+        const Layers split = split_layers(gpt(layers), rule, stages);
+        CHECK(std::accumulate(split.begin(), split.end(), std::int64_t{0}) == layers);
+        CHECK(static_cast<std::int64_t>(split.size()) == stages);
+      }
+}
