@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/yaml.h"
 #include "base/yaml_text.h"
 #include "spec/choice.h"
 #include "spec/read_fields.h"

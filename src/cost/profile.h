@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/yaml.h"
 #include "cost/operator_model.h"
 
 namespace foretrain {
+
+struct Node;
 
 struct ProfileInfo {
   std::string name;

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "base/yaml.h"
 #include "cost/memo.h"
 #include "cost/profile_cost.h"
 #include "cost/profile_store.h"
