@@ -62,18 +62,24 @@ Result<bool> wants_events(const PredictRequest& request, const Run& run) {
   return request.trace || request.html || request.chart || (request.path && events <= kMostEventsUnasked);
 }
 
+// The profile is the request's word or, without one, what the run's file says.
+Result<ProfileStore::Choice> costs_of(Session& session, const PredictRequest& request, const Run& run) {
+  auto costs = session.costs_for(run.cluster, run.profile);
+  if (!request.profile.empty()) return of_field("profile", std::move(costs));
+  if (!costs && costs.error().at.file.empty()) costs.error().message.insert(0, "profile: ");
+  return costs;
+}
+
 Result<PredictedRun> predicted(Session& session, const PredictRequest& request, const Source* source,
                                std::optional<double> tokens) {
   PredictedRun out;
   if (source != nullptr && !request.is_example()) out.name = source->name;
   TRY_ASSIGN(out.run, run_of(request, source, session.catalog()));
-  const auto costs = session.costs_for(out.run.cluster, out.run.profile);
-  if (!costs && request.profile.empty()) return fail("profile: " + costs.error().message);
-  if (!costs) return fail_field("profile", costs.error().message);
-  out.run.profile = costs->profile;
+  TRY_ASSIGN(const ProfileStore::Choice choice, costs_of(session, request, out.run));
+  out.run.profile = choice.profile;
   TRY_ASSIGN(const bool events, wants_events(request, out.run));
   StepTrace trace;
-  out.prediction = session.predict(out.run, costs->costs, events ? &trace : nullptr);
+  out.prediction = session.predict(out.run, choice.costs, events ? &trace : nullptr);
   if (events) out.view.emplace(std::move(trace));
   if (tokens) out.whole = training(out.run, out.prediction, *tokens);
   return out;

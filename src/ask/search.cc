@@ -184,14 +184,13 @@ Result<AnswerRequest> prepared(Session& session, const SearchRequest& request) {
   TRY(read_constraints(request, out));
   TRY(read_limits(request, out));
   TRY(read_rest(request, out));
-  const auto choice = session.costs_for(out.problem.cluster, request.profile);
-  if (!choice) return fail_field("profile", choice.error().message);
-  out.profile = choice->profile;
+  TRY_ASSIGN(const ProfileStore::Choice choice,
+             of_field("profile", session.costs_for(out.problem.cluster, request.profile)));
+  out.profile = choice.profile;
   out.costs_for = [&session, profile = request.profile](
                       const Cluster& cluster) -> Result<std::shared_ptr<const CostSource>> {
-    auto found = session.costs_for(cluster, profile);
-    if (!found) return fail_field("profile", found.error().message);
-    return found->costs;
+    TRY_ASSIGN(ProfileStore::Choice found, of_field("profile", session.costs_for(cluster, profile)));
+    return std::move(found.costs);
   };
   return out;
 }

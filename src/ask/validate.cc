@@ -25,8 +25,7 @@ Result<ValidateAnswer> validated(Session& session, ValidateRequest& request) {
   TRY_ASSIGN(answer.by, choice_of<GroupBy>("by", request.by, kGroupByNames));
   const ProfileStore& profiles = session.profiles();
   if (!request.profile.empty() && request.profile != kAnalyticProfile)
-    if (const auto known = profiles.load(request.profile); !known)
-      return fail_field("profile", known.error().message);
+    TRY(of_field("profile", profiles.load(request.profile)));
   std::vector<MeasuredRow> rows;
   for (Sources& table : request.tables) {
     TRY_ASSIGN(std::vector<MeasuredRow> more, measured_rows_of(std::move(table)));
