@@ -18,8 +18,16 @@ Result<ProfileStore::Choice> Session::costs_for(const Cluster& cluster, std::str
   costs_.push_front({cluster, std::string(profile), std::move(choice)});
   while (costs_.size() > 1 &&
          (costs_.size() > limits_.profiles || kept_profile_bytes() > limits_.profile_bytes))
-    costs_.pop_back();
+    forget_oldest_costs();
   return costs_.front().choice;
+}
+
+// With the evaluators that hold them, or their bytes would stay.
+void Session::forget_oldest_costs() {
+  std::erase_if(evaluators_, [costs = costs_.back().choice.costs](const KeptEvaluator& kept) {
+    return kept.costs == costs;
+  });
+  costs_.pop_back();
 }
 
 std::size_t Session::kept_profile_bytes() const {

@@ -1,8 +1,8 @@
 // What requests share: where names lead (a catalog and a store of profiles over one Files), and what is worth
 // keeping from one to the next: costs of operators on a cluster, and evaluators with their memos. It is
-// bounded: the least recently used goes. Profiles are counted in bytes too, and an evaluator, whose memos
-// grow with the shapes that it meets, serves a number of predictions and is then made anew. Nothing is read
-// before it is asked for, and a profile stays as it was when it was read.
+// bounded: the least recently used goes. Profiles are counted in bytes too, and take the evaluators that hold
+// them along; an evaluator, whose memos grow with the shapes that it meets, serves a number of predictions and
+// is then made anew. Nothing is read before it is asked for, and a profile stays as it was when it was read.
 //
 // A Session serves one thread at a time; a server has one a thread.
 #pragma once
@@ -66,6 +66,7 @@ class Session {
     Evaluator evaluator;
     std::size_t predictions = 0;
   };
+  void forget_oldest_costs();
   Evaluator& evaluator_for(const Run& run, const std::shared_ptr<const CostSource>& costs);
 
   const Files& files_;

@@ -1,7 +1,11 @@
 #include "ask/session.h"
-#include "job/parse_run.h"
 
 #include <doctest/doctest.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "job/parse_run.h"
 
 namespace foretrain {
 namespace {
@@ -54,6 +58,50 @@ TEST_CASE("profiles are bounded in bytes, but for the one in use") {
   for (const char* cluster : {"dgx-a100", "dgx-h100", "perlmutter"}) {
     REQUIRE(session.costs_for(session.catalog().cluster(cluster).value(), ""));
     CHECK(session.kept_profiles() == 1);
+  }
+}
+
+TEST_CASE("with a profile go the evaluators that hold it") {
+  Session session(no_files(), {}, {.profile_bytes = 1});
+  std::weak_ptr<const CostSource> before;
+  for (const char* cluster : {"dgx-a100", "dgx-h100", "perlmutter"}) {
+    const Run run = run_on(session, cluster, 64);
+    const auto costs = session.costs_for(run.cluster, "")->costs;
+    CHECK(before.expired());
+    session.predict(run, costs);
+    CHECK(session.kept_evaluators() == 1);
+    before = costs;
+  }
+}
+
+// Another's costs, but for one call that fails.
+class FailingOnce final : public CostSource {
+ public:
+  FailingOnce(std::shared_ptr<const CostSource> costs, int call) : costs_(std::move(costs)), left_(call) {}
+  OperatorCost cost(const Operator& op) const override {
+    if (left_ >= 0 && left_-- == 0) throw std::runtime_error("once");
+    return costs_->cost(op);
+  }
+  const PowerModel* power() const override { return costs_->power(); }
+
+ private:
+  std::shared_ptr<const CostSource> costs_;
+  mutable int left_;
+};
+
+TEST_CASE("a prediction that fails half way leaves nothing that the next one could go by") {
+  Session first(no_files());
+  const Run run = run_on(first, "dgx-a100", 128);
+  const auto costs = first.costs_for(run.cluster, "")->costs;
+  const Prediction right = predict(run, costs);
+  for (const int call : {0, 1, 3, 10}) {
+    Session session(no_files());
+    const auto failing = std::make_shared<const FailingOnce>(costs, call);
+    CHECK_THROWS(session.predict(run, failing));
+    CHECK(session.kept_evaluators() == 0);
+    const Prediction next = session.predict(run, failing);
+    CHECK(next.step.value == right.step.value);
+    CHECK(next.needed == right.needed);
   }
 }
 
