@@ -18,7 +18,7 @@
 namespace foretrain {
 namespace {
 
-constexpr std::string_view kFittedNote = "# Fitted by foretrain fit --cluster; ";
+constexpr std::string_view kFittedNote = "# Fitted by foretrain fit";  // and what it was fitted from
 
 // What is written above its fitted part stays as it stands, comments and so the origin of figures included;
 // but the name is new.
@@ -42,7 +42,7 @@ Result<std::string> file_text(const Catalog& catalog, const FitClusterRequest& r
   cluster.collectives = fitted;
   cluster.name = request.name;
   const std::string note =
-      std::string(kFittedNote) +
+      std::string(kFittedNote) + "; " +
       (request.source.empty() ? "samples in " + printable(request.samples.name) : printable(request.source)) +
       "\n";
   TRY_ASSIGN(const std::string text, catalog.text("clusters", request.cluster));

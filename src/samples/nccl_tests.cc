@@ -199,8 +199,9 @@ class Reader {
       kind = options_.collective ? options_.collective : collective_in_file_name(file_);
       if (!kind)
         return fail(
-            "found no name of the test in the log or the file's name, expected one such as "
-            "all_reduce_perf, or --collective NAME",
+            fmt::format("found no name of the test in the log or the file's name, expected one such as "
+                        "all_reduce_perf, or {} NAME",
+                        marked("collective")),
             here(column));
       table.test = name(*kind);
     }

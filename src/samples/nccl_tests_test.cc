@@ -180,7 +180,7 @@ TEST_CASE("what a log does not say can be given") {
         "ranks_per_node");
   CHECK(error_of(ranks(1, 4) + table, "x.log") ==
         "x.log:6:1: error: found no name of the test in the log or the file's name, expected one such as "
-        "all_reduce_perf, or --collective NAME");
+        "all_reduce_perf, or collective NAME");
   const auto given = parse_nccl_tests(table, "x.log", {CollectiveKind::kAllReduce, 4, 2});
   REQUIRE(given);
   CHECK(given->samples.at(0).nodes() == 2);

@@ -204,9 +204,11 @@ void spell(SearchAnswer& answer, const FieldWords& words) {
   const auto in_words = [&words](std::string& text) { text = spelled(text, words); };
   for (std::string& text : answer.constraints) in_words(text);
   for (NearPlan& near : answer.would_fit) in_words(near.change);
+  for (TiedPlan& plan : answer.ties) in_words(plan.tie.settles);
   for (Why& why : answer.whys) {
     in_words(why.rejected);
     for (NearPlan& near : why.near) in_words(near.change);
+    if (why.tie) in_words(why.tie->settles);
   }
 }
 

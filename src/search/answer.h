@@ -83,8 +83,8 @@ struct AnswerRequest {
   std::vector<std::string> assumed;  // before any plan
 };
 
-// Refuses what is wrong with the request before it searches. Texts of the answer that speak of constraints
-// hold marks (base/field_mark.h): spell() puts the asker's own words in their place.
+// Refuses what is wrong with the request before it searches. Texts of the answer that speak of fields of
+// requests hold marks (base/field_mark.h): spell() puts the asker's own words in their place.
 Result<SearchAnswer> answer_search(const AnswerRequest& request);
 void spell(SearchAnswer& answer, const FieldWords& words);
 

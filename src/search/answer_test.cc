@@ -171,6 +171,15 @@ TEST_CASE("a plan ties with itself; one that differs by more than its error does
   CHECK(tie.settles.find("messages between stages") != std::string::npos);
 }
 
+TEST_CASE("what would settle a tie is spelled in the asker's words") {
+  SearchAnswer answer;
+  answer.ties.emplace_back().tie.settles = "samples (fit " + marked("cluster") + ")";
+  answer.whys.emplace_back().tie = answer.ties.front().tie;
+  spell(answer, [](std::string_view field) { return "my-" + std::string(field); });
+  CHECK(answer.ties.front().tie.settles == "samples (fit my-cluster)");
+  CHECK(answer.whys.front().tie->settles == "samples (fit my-cluster)");
+}
+
 TEST_CASE("asked to stop after the search, questions beside it are left out, not answered wrongly") {
   AnswerRequest request = small();
   request.what_ifs = {"gpus=16"};

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/field_mark.h"
 #include "base/text.h"
 #include "job/run_check.h"
 
@@ -77,8 +78,9 @@ Result<void> Space::grow(Run& run, Candidate& candidate, Family& family, std::si
   }
   if (count == 0) return {};
   if (families_.size() == kMostFamilies)
-    return fail(fmt::format("the space has more than {} families of plans; narrow it by --set or --range",
-                            with_commas(static_cast<std::int64_t>(kMostFamilies))));
+    return fail(fmt::format("the space has more than {} families of plans; narrow it by {} or {}",
+                            with_commas(static_cast<std::int64_t>(kMostFamilies)), marked("set"),
+                            marked("range")));
   family.first = size_;
   size_ += count;
   families_.push_back(family);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/field_mark.h"
 #include "predict/uncertainty.h"
 
 namespace foretrain {
@@ -17,16 +18,17 @@ Tie compare(const Prediction& a, const Prediction& b) {
     most = std::abs(difference);
     tie.settles = std::move(settles);
   };
+  // Named by what a request to fit one calls its cluster.
+  const std::string on_fabric = fmt::format("on this fabric (foretrain fit {})", marked("cluster"));
   for (std::size_t k = 0; k < kOperatorKindCount; ++k)
     add((b.uncertain.operators[k] - a.uncertain.operators[k]).value,
         fmt::format("samples of {} on this GPU (foretrain fit)", kOperatorKindNames[k]));
   add((b.uncertain.collectives - a.uncertain.collectives).value,
-      "samples of tensor parallel collectives on this fabric (foretrain fit --cluster)");
+      "samples of tensor parallel collectives " + on_fabric);
   add((b.uncertain.launches - a.uncertain.launches).value, "the host's time for a launch");
-  add((b.uncertain.sends - a.uncertain.sends).value,
-      "samples of messages between stages on this fabric (foretrain fit --cluster)");
+  add((b.uncertain.sends - a.uncertain.sends).value, "samples of messages between stages " + on_fabric);
   add((b.uncertain.reductions - a.uncertain.reductions).value,
-      "samples of data parallel collectives on this fabric (foretrain fit --cluster)");
+      "samples of data parallel collectives " + on_fabric);
   double apart = 0;
   for (std::size_t c = 0; c < kStepCauseCount; ++c)
     apart += std::abs((b.breakdown[c] - a.breakdown[c]).value);

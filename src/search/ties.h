@@ -18,9 +18,10 @@ namespace foretrain {
 
 struct Tie {
   bool tied = false;
-  Seconds difference;   // b - a
-  Seconds sigma;        // of it
-  std::string settles;  // the one measurement that would tell most: "samples of linear"
+  Seconds difference;  // b - a
+  Seconds sigma;       // of it
+  // The one measurement that would tell most: "samples of linear"; fields marked (base/field_mark.h).
+  std::string settles;
 };
 
 Tie compare(const Prediction& a, const Prediction& b);
