@@ -16,11 +16,8 @@ constexpr std::int64_t kMostTimes = 8;           // of a degree
 constexpr std::int64_t kMostPasses = 1'000'000;  // to simulate in all: some 10 ms
 constexpr std::int64_t kPassesAPlan = 10'000;    // that laying out a plan's passes is worth
 
-// A key with what it can be instead.
-struct Choice {
-  std::string_view key;
-  std::vector<Plan> (*others)(const Plan& plan);
-};
+// The plans with one of their keys changed.
+using Others = std::vector<Plan> (*)(const Plan& plan);
 
 template <class Change>
 std::vector<Plan> with(const Plan& plan, std::initializer_list<std::int64_t> values, Change change) {
@@ -86,12 +83,8 @@ std::vector<Plan> more_pp(const Plan& plan) {
 }
 
 // Changed in this order: sp is a choice only once tp is more than 1.
-constexpr std::array<Choice, 6> kChoices = {{{"recompute", more_recompute},
-                                             {"zero", more_zero},
-                                             {"micro_batch", smaller_batches},
-                                             {"tp", more_tp},
-                                             {"sp", more_sp},
-                                             {"pp", more_pp}}};
+constexpr std::array<Others, 6> kOthers = {more_recompute, more_zero, smaller_batches,
+                                           more_tp,        more_sp,   more_pp};
 
 class Search {
  public:
@@ -110,8 +103,8 @@ class Search {
  private:
   void change(const Plan& plan, std::size_t first, int left) {
     if (left == 0) return consider(plan);
-    for (std::size_t i = first; i < kChoices.size(); ++i)
-      for (const Plan& other : kChoices[i].others(plan)) change(other, i + 1, left - 1);
+    for (std::size_t i = first; i < kOthers.size(); ++i)
+      for (const Plan& other : kOthers[i](plan)) change(other, i + 1, left - 1);
   }
 
   void consider(const Plan& plan) {
