@@ -16,7 +16,7 @@ TEST_CASE("a check that fails throws a fault that names the condition and the pl
   } catch (const Fault& fault) {
     said = fault.what();
   }
-  CHECK(said.find("check_test.cc:") != std::string::npos);
+  CHECK(said.starts_with("check_test.cc:"));  // without the folders of whoever built it
   CHECK(said.find(": fault: expected 1 + 1 == 3; ") != std::string::npos);
 }
 
