@@ -52,8 +52,10 @@ Result<Value> value_of(std::string_view key, std::string_view word, Problem* pro
     return *number;
   }
   if (d->words.size() == 2 && d->words[0] == "0") {
-    if (word == "1" || word == "true" || word == "on") return 1;
-    if (word == "0" || word == "false" || word == "off") return 0;
+    for (const std::string_view yes : {"1", "true", "yes", "on"})
+      if (word == yes) return 1;
+    for (const std::string_view no : {"0", "false", "no", "off"})
+      if (word == no) return 0;
     return fail(fmt::format("{}: found {}, expected 0 or 1", key, quoted(word)));
   }
   const auto found = std::find(d->words.begin(), d->words.end(), word);
@@ -71,6 +73,11 @@ Result<void> check_number(std::string_view key, std::string_view word) {
   return {};
 }
 
+Result<void> check_key(std::string_view key) {
+  if (find_dimension(key) != nullptr || key == kFirst || key == kLast) return {};
+  return fail(fmt::format("unknown key {}{}", quoted(key), suggestion(key, keys())));
+}
+
 // "tp=4,8,pp=2" as key and word pairs: a word without a key belongs to the key before it.
 Result<std::vector<std::pair<std::string, std::string>>> pairs_of(std::string_view text) {
   std::vector<std::pair<std::string, std::string>> pairs;
@@ -81,7 +88,8 @@ Result<std::vector<std::pair<std::string, std::string>>> pairs_of(std::string_vi
     const std::string key(equals == std::string_view::npos ? pairs.back().first
                                                            : trim(part.substr(0, equals)));
     const std::string word(trim(equals == std::string_view::npos ? part : part.substr(equals + 1)));
-    if (word.empty()) return fail(fmt::format("{}: found nothing, expected a value", printable(key)));
+    TRY(check_key(key));
+    if (word.empty()) return fail(fmt::format("{}: found nothing, expected a value", key));
     pairs.emplace_back(key, word);
     if (pairs.size() > kMostValues) return fail(fmt::format("expected at most {} values", kMostValues));
   }
@@ -109,24 +117,22 @@ std::string Constraint::text() const {
   return join(parts, " ");
 }
 
-Result<Constraint*> Constraints::of(std::string_view key) {
+Constraint& Constraints::of(std::string_view key) {
   const auto found = std::find_if(constraints_.begin(), constraints_.end(),
                                   [key](const Constraint& c) { return c.key == key; });
-  if (found != constraints_.end()) return &*found;
-  if (find_dimension(key) == nullptr && key != kFirst && key != kLast)
-    return fail(fmt::format("unknown key {}{}", quoted(key), suggestion(key, keys())));
+  if (found != constraints_.end()) return *found;
   constraints_.emplace_back().key = key;
-  return &constraints_.back();
+  return constraints_.back();
 }
 
 Result<void> Constraints::add_set(std::string_view text, Problem& problem) {
   TRY_ASSIGN(const auto pairs, pairs_of(text));
   for (const auto& [key, word] : pairs) {
-    TRY_ASSIGN(Constraint* const constraint, of(key));
+    Constraint& constraint = of(key);
     TRY_ASSIGN(const Value value, value_of(key, word, &problem));
     TRY(check_number(key, word));
-    constraint->set.push_back(value);
-    constraint->set_words.push_back(word);
+    constraint.set.push_back(value);
+    constraint.set_words.push_back(word);
   }
   return {};
 }
@@ -137,10 +143,10 @@ Result<void> Constraints::add_forbid(std::string_view text, Problem& problem) {
     if (key == kSplit && word != "even" && word != "stack")
       return fail(
           fmt::format("{}: found {}, expected first_layers or last_layers for values", key, quoted(word)));
-    TRY_ASSIGN(Constraint* const constraint, of(key));
+    Constraint& constraint = of(key);
     TRY_ASSIGN(const Value value, value_of(key, word, &problem));
-    constraint->forbidden.push_back(value);
-    constraint->forbidden_words.push_back(word);
+    constraint.forbidden.push_back(value);
+    constraint.forbidden_words.push_back(word);
   }
   return {};
 }
@@ -148,7 +154,7 @@ Result<void> Constraints::add_forbid(std::string_view text, Problem& problem) {
 Result<void> Constraints::add_range(std::string_view text) {
   TRY_ASSIGN(const auto pairs, pairs_of(text));
   for (const auto& [key, word] : pairs) {
-    TRY_ASSIGN(Constraint* const constraint, of(key));
+    Constraint& constraint = of(key);
     const Dimension* d = find_dimension(key);
     if (key == kSplit || (d != nullptr && !d->words.empty()))
       return fail(fmt::format("{}: has no range, expected {} or {}", key, marked("set"), marked("forbid")));
@@ -159,8 +165,8 @@ Result<void> Constraints::add_range(std::string_view text) {
     TRY_ASSIGN(const Value high, value_of(key, std::string_view(word).substr(dots + 2), nullptr));
     if (low > high)
       return fail(fmt::format("{}: found {}, expected the smaller number first", key, quoted(word)));
-    constraint->low = low;
-    constraint->high = high;
+    constraint.low = low;
+    constraint.high = high;
   }
   return {};
 }

@@ -42,7 +42,7 @@ class Constraints {
   const std::vector<Constraint>& all() const { return constraints_; }
 
  private:
-  Result<Constraint*> of(std::string_view key);
+  Constraint& of(std::string_view key);
   std::vector<Constraint> constraints_;
 };
 
