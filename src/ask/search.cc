@@ -175,7 +175,7 @@ Result<void> read_rest(const SearchRequest& r, AnswerRequest& out) {
   out.options.threads = static_cast<int>(threads);
   out.whys = r.why;
   out.what_ifs = r.what_if;
-  return {};
+  return check_questions(out);
 }
 
 Result<AnswerRequest> prepared(Session& session, const SearchRequest& request) {

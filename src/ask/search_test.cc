@@ -20,10 +20,10 @@ SearchRequest small() {
 
 std::string field_at_fault(const SearchRequest& request) {
   Session session(no_files());
-  const auto answer = ask(session, request);
-  REQUIRE(!answer);
-  CHECK(answer.error().kind == ErrorKind::kInput);
-  return answer.error().field;
+  const auto prepared = prepare(session, request);  // before who asks opens a file of its own
+  REQUIRE(!prepared);
+  CHECK(prepared.error().kind == ErrorKind::kInput);
+  return prepared.error().field;
 }
 
 TEST_CASE("a search answers, and its constraints are spelled in the asker's words") {
@@ -58,6 +58,7 @@ TEST_CASE("errors name the field that is at fault") {
   CHECK(with(&SearchRequest::range, Words{"pp=4..1"}) == "range");
   CHECK(with(&SearchRequest::forbid, Words{"sp=maybe"}) == "forbid");
   CHECK(with(&SearchRequest::why, Words{"cp=2"}) == "why");
+  CHECK(with(&SearchRequest::why, Words{"offload=0"}) == "why");  // a plan's, but not the search's
   CHECK(with(&SearchRequest::what_if, Words{"gpus=lots"}) == "what_if");
   CHECK(with(&SearchRequest::top, "5000") == "top");
   CHECK(with(&SearchRequest::objective, "tme") == "objective");
@@ -66,6 +67,13 @@ TEST_CASE("errors name the field that is at fault") {
   CHECK(with(&SearchRequest::deadline, "30d") == "deadline");
   CHECK(with(&SearchRequest::budget, "1M") == "budget");
   CHECK(with(&SearchRequest::threads, "9999") == "threads");
+}
+
+TEST_CASE("a flag is read in a question as it is in a plan") {
+  Session session(no_files());
+  SearchRequest request = small();
+  request.why = {"sp=no", "sp=off", "sp=0"};
+  CHECK(prepare(session, request));
 }
 
 TEST_CASE("what breaks a rule whatever the plan is nobody's field") {

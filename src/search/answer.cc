@@ -125,7 +125,8 @@ Result<std::vector<NearPlan>> would_fit(const AnswerRequest& request,
   return found;
 }
 
-Result<WhatIfAnswer> answer_what_if(const AnswerRequest& request, const WhatIf& changed) {
+Result<WhatIfAnswer> answer_what_if(const AnswerRequest& request, const std::string& text) {
+  TRY_ASSIGN(const WhatIf changed, what_if(request.problem, text));
   WhatIfAnswer out;
   out.text = changed.text;
   TRY_ASSIGN(const auto costs, request.costs_for(changed.problem.cluster));
@@ -144,6 +145,12 @@ Result<WhatIfAnswer> answer_what_if(const AnswerRequest& request, const WhatIf& 
 
 }  // namespace
 
+Result<void> check_questions(const AnswerRequest& request) {
+  for (const std::string& text : request.what_ifs) TRY(of_field("what_if", what_if(request.problem, text)));
+  for (const std::string& text : request.whys) TRY(of_field("why", parse_why(text, request.problem)));
+  return {};
+}
+
 Result<SearchAnswer> answer_search(const AnswerRequest& request) {
   SearchAnswer answer;
   answer.problem = request.problem;
@@ -152,13 +159,7 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
   answer.tokens = request.tokens;
   for (const Constraint& constraint : request.constraints.all())
     answer.constraints.push_back(constraint.text());
-  // Everything that can be wrong with the request comes before the work.
-  std::vector<WhatIf> changes;
-  for (const std::string& text : request.what_ifs) {
-    TRY_ASSIGN(WhatIf changed, of_field("what_if", what_if(request.problem, text)));
-    changes.push_back(std::move(changed));
-  }
-  for (const std::string& text : request.whys) TRY(of_field("why", parse_why(text)));
+  TRY(check_questions(request));
   TRY_ASSIGN(const auto costs, request.costs_for(request.problem.cluster));
   TRY_ASSIGN(const Space space, Space::make(request.problem, request.constraints));
 
@@ -192,8 +193,8 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
     if (stopped()) return answer;
     answer.whys.push_back(std::move(why));
   }
-  for (const WhatIf& changed : changes) {
-    TRY_ASSIGN(WhatIfAnswer what, of_field("what_if", answer_what_if(request, changed)));
+  for (const std::string& text : request.what_ifs) {
+    TRY_ASSIGN(WhatIfAnswer what, of_field("what_if", answer_what_if(request, text)));
     if (stopped()) return answer;
     answer.what_ifs.push_back(std::move(what));
   }
@@ -203,12 +204,12 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
 void spell(SearchAnswer& answer, const FieldWords& words) {
   const auto in_words = [&words](std::string& text) { text = spelled(text, words); };
   for (std::string& text : answer.constraints) in_words(text);
-  for (NearPlan& near : answer.would_fit) in_words(near.change);
   for (TiedPlan& plan : answer.ties) in_words(plan.tie.settles);
+  for (NearPlan& near : answer.would_fit) in_words(near.change);
   for (Why& why : answer.whys) {
     in_words(why.rejected);
-    for (NearPlan& near : why.near) in_words(near.change);
     if (why.tie) in_words(why.tie->settles);
+    for (NearPlan& near : why.near) in_words(near.change);
   }
 }
 

@@ -83,6 +83,9 @@ struct AnswerRequest {
   std::vector<std::string> assumed;  // before any plan
 };
 
+// What is wrong with the words of `whys` and `what_ifs`, for who wants to know before the work begins.
+Result<void> check_questions(const AnswerRequest& request);
+
 // Refuses what is wrong with the request before it searches. Texts of the answer that speak of fields of
 // requests hold marks (base/field_mark.h): spell() puts the asker's own words in their place.
 Result<SearchAnswer> answer_search(const AnswerRequest& request);

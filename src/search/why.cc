@@ -55,7 +55,7 @@ std::string limit_of(const RankedPlan& smallest, const SearchOptions& options) {
 
 }  // namespace
 
-Result<AskedPlan> parse_why(const std::string& text) {
+Result<AskedPlan> parse_why(const std::string& text, const Problem& problem) {
   AskedPlan asked;
   TRY_ASSIGN(asked.plan, parse_plan(text));
   if (const auto reason = not_modelled(asked.plan)) return fail("not modelled yet: " + *reason);
@@ -63,15 +63,20 @@ Result<AskedPlan> parse_why(const std::string& text) {
     if (trim(part).empty()) continue;
     const std::size_t equals = part.find('=');
     const std::string key(trim(part.substr(0, equals)));
-    if (key != "cp" && key != "ep") asked.words.emplace_back(key, trim(part.substr(equals + 1)));
+    if (key == "cp" || key == "ep") continue;
+    if (find_dimension(key) == nullptr)
+      return fail(fmt::format("{}: is not searched, expected other keys of a plan", key));
+    asked.words.emplace_back(key, trim(part.substr(equals + 1)));
   }
   if (asked.words.empty()) return fail("found no choice, expected a plan such as tp=4,pp=2");
+  Problem with_splits = problem;
+  TRY(constraints_of(asked.words, {}, with_splits));
   return asked;
 }
 
 Result<Why> explain_why(const AnswerRequest& request, const SearchAnswer& answer,
                         const std::shared_ptr<const CostSource>& costs, const std::string& text) {
-  TRY_ASSIGN(const AskedPlan asked, parse_why(text));
+  TRY_ASSIGN(const AskedPlan asked, parse_why(text, request.problem));
   const SearchOptions options = options_for(request, request.problem);
   Why why;
   why.asked = text;

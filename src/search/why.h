@@ -11,7 +11,8 @@ struct AskedPlan {
   Plan plan;                                               // what is not stated left at its default
   std::vector<std::pair<std::string, std::string>> words;  // key and value, as stated
 };
-Result<AskedPlan> parse_why(const std::string& text);
+// Refuses words that are no plan, or that no search goes through.
+Result<AskedPlan> parse_why(const std::string& text, const Problem& problem);
 
 Result<Why> explain_why(const AnswerRequest& request, const SearchAnswer& answer,
                         const std::shared_ptr<const CostSource>& costs, const std::string& text);
