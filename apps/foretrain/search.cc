@@ -102,10 +102,8 @@ class Search final : public Command {
     const bool first = team == nullptr || team->rank() == 0;
     const auto answered = search(session, team);
     if (answered) return *answered;
-    if (team != nullptr && answered.error().kind != ErrorKind::kInput) {
-      refuse(answered.error(), words());
-      team->give_up();
-    }
+    if (team != nullptr && answered.error().kind != ErrorKind::kInput)
+      team->give_up(refuse(answered.error(), words()));
     if (!first) return 2;
     return tl::unexpected(answered.error());
   }

@@ -21,7 +21,7 @@ class MpiTeam final : public Team {
   ~MpiTeam() override { MPI_Finalize(); }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  void give_up() override { MPI_Abort(MPI_COMM_WORLD, 1); }
+  void give_up(int status) override { MPI_Abort(MPI_COMM_WORLD, status); }
 
   std::vector<std::string> all_gather(std::string_view mine) override {
     // One after another tells the rest: lengths may be beyond what a gather of ints counts.

@@ -15,8 +15,9 @@ class Team {
   virtual int size() const = 0;
   // What each rank gave, in the order of ranks; the same on all of them.
   virtual std::vector<std::string> all_gather(std::string_view mine) = 0;
-  // This rank cannot go on, and the others must not wait for it: ends all of them, where it can.
-  virtual void give_up() {}
+  // This rank cannot go on, and the others must not wait for it: ends all of them with this exit status,
+  // where it can.
+  virtual void give_up(int /*status*/) {}
 };
 
 }  // namespace foretrain
