@@ -18,9 +18,6 @@ void Options::argument(const char* name, std::vector<std::string>& words, const 
 void Options::option(const char* names, const char* value, std::string& word, const char* help) {
   app_.add_option(names, word, help)->type_name(value);
 }
-void Options::option(const char* names, const char* value, std::int64_t& number, const char* help) {
-  app_.add_option(names, number, help)->type_name(value);
-}
 void Options::repeated(const char* names, const char* value, std::vector<std::string>& words,
                        const char* help) {
   app_.add_option(names, words, help)->type_name(value)->expected(1)->take_all();

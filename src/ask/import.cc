@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ask/guard.h"
+#include "ask/words.h"
 #include "base/did_you_mean.h"
 #include "base/field_mark.h"
 #include "base/text.h"
@@ -25,19 +26,28 @@ Result<ImportAnswer> published_samples(const ImportRequest& request) {
   return answer;
 }
 
-Result<ImportAnswer> nccl_tests(const ImportRequest& request) {
-  if (request.logs.empty()) return fail_field("logs", "found no logs, expected what nccl-tests printed");
-  NcclTestsOptions options{std::nullopt, request.ranks, request.ranks_per_node};
+Result<NcclTestsOptions> nccl_options(const ImportRequest& request) {
+  NcclTestsOptions options;
   if (!request.collective.empty()) {
     TRY_ASSIGN(options.collective,
                of_field("collective", parse_choice<CollectiveKind>(request.collective, kCollectiveNames)));
   }
-  if (request.ranks != 0 && (request.ranks < 2 || request.ranks > 1'000'000))
-    return fail_field("ranks", fmt::format("found {}, expected 2 to 10^6", request.ranks));
-  if (request.ranks_per_node < 0 ||
-      (request.ranks_per_node > 0 && (request.ranks == 0 || request.ranks % request.ranks_per_node != 0)))
+  TRY_ASSIGN(options.ranks, count_word("ranks", request.ranks));
+  TRY_ASSIGN(options.ranks_per_node, count_word("ranks_per_node", request.ranks_per_node));
+  if (!request.ranks.empty() && (options.ranks < 2 || options.ranks > 1'000'000))
+    return fail_field("ranks", fmt::format("found {}, expected 2 to 10^6", options.ranks));
+  if (!request.ranks_per_node.empty() && request.ranks.empty())
+    return fail_field("ranks_per_node",
+                      fmt::format("found no {}, expected how many there are", marked("ranks")));
+  if (!request.ranks_per_node.empty() && options.ranks % options.ranks_per_node != 0)
     return fail_field("ranks_per_node", fmt::format("found {}, expected a divisor of {} {}",
-                                                    request.ranks_per_node, marked("ranks"), request.ranks));
+                                                    options.ranks_per_node, marked("ranks"), options.ranks));
+  return options;
+}
+
+Result<ImportAnswer> nccl_tests(const ImportRequest& request) {
+  if (request.logs.empty()) return fail_field("logs", "found no logs, expected what nccl-tests printed");
+  TRY_ASSIGN(const NcclTestsOptions options, nccl_options(request));
   TRY_ASSIGN(const NcclTestsImport result, import_nccl_tests(request.logs, options));
   return ImportAnswer{{{"collectives.csv", to_csv(result.samples)}}, import_text(result)};
 }
@@ -48,11 +58,14 @@ bool ImportRequest::is_nccl_tests() const { return format == kFormats[0]; }
 
 Result<void> check(const ImportRequest& request) {
   if (request.format.empty()) return fail_field("format", "found nothing" + suggestion("", kFormats));
-  if (request.is_nccl_tests()) return {};
+  if (request.is_nccl_tests()) {
+    TRY(nccl_options(request));
+    return {};
+  }
   if (request.format != kFormats[1])
     return fail_field("format", "unknown format " + foretrain::quoted(request.format) +
                                     suggestion(request.format, kFormats));
-  if (!request.collective.empty() || request.ranks != 0 || request.ranks_per_node != 0)
+  if (!request.collective.empty() || !request.ranks.empty() || !request.ranks_per_node.empty())
     return fail_field("collective",
                       fmt::format("{}, {} and {}: expected with nccl-tests only", marked("collective"),
                                   marked("ranks"), marked("ranks_per_node")));

@@ -1,7 +1,6 @@
 // Samples that others took, in our formats.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,9 +12,8 @@ struct ImportRequest {
   std::string format;              // nccl-tests or published-samples
   std::vector<Source> logs;        // of nccl-tests
   Sources operators, collectives;  // of a published site (published_sources() and its like read them)
-  // What a log of nccl-tests may not say itself; empty or 0: not given.
-  std::string collective;
-  std::int64_t ranks = 0, ranks_per_node = 0;
+  // What a log of nccl-tests may not say itself; words as they were given, empty: not given.
+  std::string collective, ranks, ranks_per_node;
 
   bool is_nccl_tests() const;
 };

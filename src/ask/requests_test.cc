@@ -99,7 +99,7 @@ TEST_CASE("import: words by field, and the log that lacks something names what c
   request.format = "nccl";
   CHECK(ask(request).error().field == "format");
   request.format = "published-samples";
-  request.ranks = 8;
+  request.ranks = "8";
   CHECK(ask(request).error().field == "collective");
   request.format = "nccl-tests";
   CHECK(ask(request).error().field == "logs");
@@ -107,12 +107,20 @@ TEST_CASE("import: words by field, and the log that lacks something names what c
   request.collective = "allreduce";
   CHECK(ask(request).error().field == "collective");
   request.collective = "";
-  request.ranks = 1;
-  CHECK(ask(request).error().field == "ranks");
-  request.ranks = 8;
-  request.ranks_per_node = 3;
+  for (const char* wrong : {"x", "0", "1", "-8", "8.5", "1000001"}) {
+    request.ranks = wrong;
+    CHECK(ask(request).error().field == "ranks");
+    CHECK(check(request).error().field == "ranks");
+  }
+  request.ranks = "";
+  request.ranks_per_node = "8";
   CHECK(ask(request).error().field == "ranks_per_node");
-  request.ranks_per_node = 8;
+  request.ranks = "8";
+  for (const char* wrong : {"x", "0", "3"}) {
+    request.ranks_per_node = wrong;
+    CHECK(ask(request).error().field == "ranks_per_node");
+  }
+  request.ranks_per_node = "8";
   CHECK(ask(request).error().at.file == "a.log");
 }
 
