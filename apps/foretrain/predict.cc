@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "command.h"
+#include "job_options.h"
 #include "output.h"
 #include "report/chart.h"
 #include "report/compare_report.h"
@@ -63,17 +64,9 @@ class Predict final : public Command {
     PredictRequest& r = request_;
     options.argument("RUN.yaml", run_files_,
                      "The run, or several to compare; without it and --model, a built-in example");
-    options.option("--model", "M", r.model, "A name (foretrain list models) or a YAML file");
-    options.option("--cluster", "C", r.cluster,
-                   "A name (foretrain list clusters), a YAML file, or a folder of fit --cluster");
-    options.option("--gpus", "N", r.gpus, "GPUs in all");
+    declare_job(options, r, "GPUs in all");
     options.option("--plan", "PLAN", r.plan, "tp=4,pp=2,micro_batch=1,recompute=full,zero=1,...");
-    options.option("--global-batch", "B", r.global_batch, "Sequences a step");
-    options.option("--seq", "S", r.seq, "Tokens a sequence");
-    options.option("--stack", "K", r.stack, "A name (foretrain list stacks) or a YAML file");
-    options.option("--profile", "P", r.profile,
-                   "Where operators' seconds come from: a profile, or analytic; without it, the GPU's own");
-    options.option("--tokens", "T", r.tokens, "Also what training on this many costs: 300e9, 300B, 1.5T");
+    options.option("--tokens", "T", r.tokens, kTokensHelp);
     options.flag("--chart", r.chart,
                  "Also the step as a chart, its critical path, and what each stage does and waits for");
     options.option("--trace", "F.json", trace_,

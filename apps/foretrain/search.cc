@@ -15,6 +15,7 @@
 #include "base/streamed_file.h"
 #include "base/text.h"
 #include "command.h"
+#include "job_options.h"
 #include "output.h"
 #include "report/search_report.h"
 
@@ -76,15 +77,15 @@ class Search final : public Command {
            "8192";
   }
   void declare(Options& options) override {
-    declare_problem(options);
     SearchRequest& r = request_;
+    declare_job(options, r, "GPUs in all: 64, a list 64,128, or a range 64..512");
     options.repeated("--set", "K=V", r.set, "Only these values: tp=8, zero=1,2");
     options.repeated("--range", "K=A..B", r.range, "Only values from one to another: pp=1..16");
     options.repeated("--forbid", "K=V", r.forbid, "Not these values: schedule=gpipe");
     options.option("--headroom", "H", r.headroom, "Memory to leave free on every GPU: 10% or 8GiB");
     options.option("--objective", "O", r.objective, "time (without it), money, memory or energy");
     options.option("--top", "K", r.top, "How many plans to show: 10 without it, at most 1000");
-    options.option("--tokens", "T", r.tokens, "Also what training on this many costs: 300e9, 300B, 1.5T");
+    options.option("--tokens", "T", r.tokens, kTokensHelp);
     options.option("--deadline", "D", r.deadline, "Only plans that train on these tokens in time: 30d, 12h");
     options.option("--budget", "USD", r.budget, "Only plans that do so for this money: 1.5M (USD)");
     options.repeated("--why", "PLAN", r.why, "Why this plan is not the best, cause by cause: tp=4,pp=2");
@@ -109,19 +110,6 @@ class Search final : public Command {
   }
 
  private:
-  void declare_problem(Options& options) {
-    SearchRequest& r = request_;
-    options.option("--model", "M", r.model, "A name (foretrain list models) or a YAML file");
-    options.option("--cluster", "C", r.cluster,
-                   "A name (foretrain list clusters), a YAML file, or a folder of fit --cluster");
-    options.option("--gpus", "N", r.gpus, "GPUs in all: 64, a list 64,128, or a range 64..512");
-    options.option("--global-batch", "B", r.global_batch, "Sequences a step");
-    options.option("--seq", "S", r.seq, "Tokens a sequence");
-    options.option("--stack", "K", r.stack, "A name (foretrain list stacks) or a YAML file");
-    options.option("--profile", "P", r.profile,
-                   "Where operators' seconds come from: a profile, or analytic; without it, the GPU's own");
-  }
-
   FieldWords words() const {
     return [this](std::string_view field) { return word(field); };
   }

@@ -2,6 +2,7 @@
 #include "ask/validate.h"
 
 #include "command.h"
+#include "job_options.h"
 #include "output.h"
 #include "report/validate_report.h"
 
@@ -15,8 +16,7 @@ class Validate final : public Command {
   const char* example() const override { return "foretrain validate runs.csv --by source"; }
   void declare(Options& options) override {
     options.argument("FILE.csv|FOLDER", inputs_, "Measured runs");
-    options.option("--profile", "P", request_.profile,
-                   "Where operators' seconds come from: a profile, or analytic; without it, the GPU's own");
+    options.option("--profile", "P", request_.profile, kProfileHelp);
     options.option("--against", "A", request_.against,
                    "Which measured step to compare with: fastest or median");
     options.option("--by", "KEY", request_.by, "Group by source, gpu, stack or cluster");

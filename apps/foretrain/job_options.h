@@ -1,0 +1,25 @@
+// Options that several subcommands have, in the same words.
+#pragma once
+
+#include "options.h"
+
+namespace foretrain {
+
+inline constexpr const char* kProfileHelp =
+    "Where operators' seconds come from: a profile, or analytic; without it, the GPU's own";
+inline constexpr const char* kTokensHelp = "Also what training on this many costs: 300e9, 300B, 1.5T";
+
+// What is trained on what: fields of the same names in a PredictRequest and a SearchRequest.
+template <class Request>
+void declare_job(Options& options, Request& request, const char* gpus_help) {
+  options.option("--model", "M", request.model, "A name (foretrain list models) or a YAML file");
+  options.option("--cluster", "C", request.cluster,
+                 "A name (foretrain list clusters), a YAML file, or a folder of fit --cluster");
+  options.option("--gpus", "N", request.gpus, gpus_help);
+  options.option("--global-batch", "B", request.global_batch, "Sequences a step");
+  options.option("--seq", "S", request.seq, "Tokens a sequence");
+  options.option("--stack", "K", request.stack, "A name (foretrain list stacks) or a YAML file");
+  options.option("--profile", "P", request.profile, kProfileHelp);
+}
+
+}  // namespace foretrain
