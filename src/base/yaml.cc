@@ -194,7 +194,7 @@ class TreeBuilder : public YAML::EventHandler {
     Open& map = open_.back();
     if (!map.keys.insert(key).second) {
       std::size_t first = 0;
-      while (map.node.entries[first].first != key) ++first;
+      while (map.node.entries[first].key != key) ++first;
       throw Refused{{fmt::format("duplicate key {}; it already stands on line {}", quoted(key),
                                  map.node.key_at[first].line),
                      std::move(at)}};

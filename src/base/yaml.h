@@ -10,7 +10,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -18,12 +17,13 @@
 namespace foretrain {
 
 struct Node {
+  struct Entry;
   enum class Kind { kNull, kScalar, kList, kMap };
 
   Kind kind = Kind::kNull;
   std::string scalar;
-  std::vector<Node> items;                            // of a list
-  std::vector<std::pair<std::string, Node>> entries;  // of a map, in file order
+  std::vector<Node> items;     // of a list
+  std::vector<Entry> entries;  // of a map, in file order
   Position at;
   std::vector<Position> key_at;  // of a map: where each key stands
 
@@ -44,6 +44,11 @@ struct Node {
   Result<void> only_keys(std::initializer_list<std::string_view> allowed) const {
     return only_keys(std::span(allowed.begin(), allowed.size()));
   }
+};
+
+struct Node::Entry {
+  std::string key;
+  Node value;
 };
 
 inline constexpr std::size_t kMaxYamlBytes = 1 << 20;

@@ -84,7 +84,7 @@ Result<bool> Node::boolean() const {
 Result<void> Node::only_keys(std::span<const std::string_view> allowed) const {
   if (!is_map()) return mismatch(*this, "a map");
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const std::string& key = entries[i].first;
+    const std::string& key = entries[i].key;
     if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
     const std::vector<std::string> names(allowed.begin(), allowed.end());
     return fail(fmt::format("unknown key {}{}", quoted(key), suggestion(key, names)), key_at[i]);

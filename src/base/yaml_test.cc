@@ -32,7 +32,7 @@ TEST_CASE("maps keep the order of the file, and every node its place") {
   const Node root = parsed("model: llama\nplan:\n  tp: 8\n  ranks: [0, 1]\n");
   REQUIRE(root.is_map());
   REQUIRE(root.entries.size() == 2);
-  CHECK(root.entries[0].first == "model");
+  CHECK(root.entries[0].key == "model");
   CHECK(root.find("model")->scalar == "llama");
   const Node* plan = root.find("plan");
   REQUIRE(plan != nullptr);

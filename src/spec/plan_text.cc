@@ -46,7 +46,7 @@ Result<Node> plan_map(std::string_view text) {
     Node value;
     value.kind = Node::Kind::kScalar;
     value.scalar = trim(part.substr(equals + 1));
-    map.entries.emplace_back(key, std::move(value));
+    map.entries.emplace_back(std::string(key), std::move(value));
     map.key_at.emplace_back();
   }
   return map;

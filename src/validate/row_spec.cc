@@ -19,7 +19,7 @@ class SpecMap {
     Node value;
     value.kind = Node::Kind::kScalar;
     value.scalar = word;
-    map_.entries.emplace_back(key, std::move(value));
+    map_.entries.emplace_back(std::string(key), std::move(value));
     map_.key_at.emplace_back();
   }
   void put(std::string_view key, std::int64_t count) { put(key, std::string_view(std::to_string(count))); }
