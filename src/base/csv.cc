@@ -18,6 +18,30 @@ std::string count(std::size_t n, std::string_view noun) {
 
 }  // namespace
 
+// A line of the file, without its end.
+struct CsvTable::Line {
+  const std::string& file;
+  int number;
+  std::string_view text;
+
+  Position at(std::size_t offset) const { return {file, number, static_cast<int>(offset) + 1}; }
+  Position at(std::string_view cell) const { return at(static_cast<std::size_t>(cell.data() - text.data())); }
+
+  // Counted before it is cut: a line of nothing but commas would take sixteen times its own memory.
+  std::size_t cells() const {
+    return 1 + static_cast<std::size_t>(std::count(text.begin(), text.end(), ','));
+  }
+
+  Result<void> refuse_quotes_and_nul() const {
+    constexpr std::string_view kRefused("\"\0", 2);
+    const std::size_t bad = text.find_first_of(kRefused);
+    if (bad == std::string_view::npos) return {};
+    return fail(text[bad] == '"' ? "found a double quote, expected plain cells without quoting"
+                                 : "found a NUL byte, expected text",
+                at(bad));
+  }
+};
+
 Result<CsvTable> CsvTable::parse(std::string text, std::string file_name, std::size_t max_rows) {
   CsvTable table;
   table.text_ = std::move(text);
@@ -27,50 +51,14 @@ Result<CsvTable> CsvTable::parse(std::string text, std::string file_name, std::s
 
   for (int line_number = 1; at < all.size(); ++line_number) {
     const std::size_t newline = std::min(all.find('\n', at), all.size());
-    std::string_view line = all.substr(at, newline - at);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    const auto position = [&](std::size_t offset) {
-      return Position{table.file_, line_number, static_cast<int>(offset) + 1};
-    };
-
-    constexpr std::string_view kRefused("\"\0", 2);
-    if (const std::size_t bad = line.find_first_of(kRefused); bad != std::string_view::npos) {
-      return fail(line[bad] == '"' ? "found a double quote, expected plain cells without quoting"
-                                   : "found a NUL byte, expected text",
-                  position(bad));
-    }
-
-    // Counted before it is cut: a line of nothing but commas would take sixteen times its own memory.
-    const std::size_t cell_count = 1 + static_cast<std::size_t>(std::count(line.begin(), line.end(), ','));
+    Line line{table.file_, line_number, all.substr(at, newline - at)};
+    if (line.text.ends_with('\r')) line.text.remove_suffix(1);
+    TRY(line.refuse_quotes_and_nul());
     if (line_number == 1) {
-      if (trim(line).empty()) break;
-      if (cell_count > kMaxColumns) {
-        return fail(
-            "found " + count(cell_count, "column") + ", expected at most " + std::to_string(kMaxColumns),
-            position(0));
-      }
-      std::unordered_set<std::string_view> seen;
-      for (const std::string_view name : split(line, ',')) {
-        if (!seen.insert(name).second) {
-          return fail("found column " + quoted(name) + " twice, expected distinct column names",
-                      position(static_cast<std::size_t>(name.data() - line.data())));
-        }
-        table.columns_.emplace_back(name);
-      }
+      if (trim(line.text).empty()) break;
+      TRY(table.take_header(line));
     } else {
-      if (cell_count != table.columns_.size()) {
-        return fail("found " + (line.empty() ? std::string("an empty line") : count(cell_count, "cell")) +
-                        ", expected " + count(table.columns_.size(), "cell") + " as in the header",
-                    position(0));
-      }
-      if (table.row_count_ == max_rows) {
-        return fail("found more rows, expected at most " + std::to_string(max_rows), position(0));
-      }
-      for (const std::string_view cell : split(line, ',')) {
-        table.cells_.push_back({static_cast<std::size_t>(cell.data() - all.data()), cell.size()});
-      }
-      table.lines_.push_back(line_number);
-      ++table.row_count_;
+      TRY(table.take_row(line, max_rows));
     }
     at = newline + 1;
   }
@@ -78,6 +66,38 @@ Result<CsvTable> CsvTable::parse(std::string text, std::string file_name, std::s
     return fail("found nothing, expected a header line", Position{table.file_, 1, 1});
   }
   return table;
+}
+
+Result<void> CsvTable::take_header(const Line& line) {
+  if (const std::size_t cells = line.cells(); cells > kMaxColumns) {
+    return fail("found " + count(cells, "column") + ", expected at most " + std::to_string(kMaxColumns),
+                line.at(0));
+  }
+  std::unordered_set<std::string_view> seen;
+  for (const std::string_view name : split(line.text, ',')) {
+    if (!seen.insert(name).second) {
+      return fail("found column " + quoted(name) + " twice, expected distinct column names", line.at(name));
+    }
+    columns_.emplace_back(name);
+  }
+  return {};
+}
+
+Result<void> CsvTable::take_row(const Line& line, std::size_t max_rows) {
+  if (const std::size_t cells = line.cells(); cells != columns_.size()) {
+    return fail("found " + (line.text.empty() ? std::string("an empty line") : count(cells, "cell")) +
+                    ", expected " + count(columns_.size(), "cell") + " as in the header",
+                line.at(0));
+  }
+  if (row_count_ == max_rows) {
+    return fail("found more rows, expected at most " + std::to_string(max_rows), line.at(0));
+  }
+  for (const std::string_view cell : split(line.text, ',')) {
+    cells_.push_back({static_cast<std::size_t>(cell.data() - text_.data()), cell.size()});
+  }
+  lines_.push_back(line.number);
+  ++row_count_;
+  return {};
 }
 
 std::optional<std::size_t> CsvTable::column(std::string_view name) const {

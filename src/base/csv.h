@@ -26,6 +26,10 @@ class CsvTable {
   const std::string& file() const { return file_; }
 
  private:
+  struct Line;
+  Result<void> take_header(const Line& line);
+  Result<void> take_row(const Line& line, std::size_t max_rows);
+
   std::string text_;
   std::string file_;
   std::vector<std::string> columns_;
