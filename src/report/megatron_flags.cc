@@ -7,71 +7,110 @@
 #include "job/job.h"
 
 namespace foretrain {
-
 namespace {
 
 const std::string kDashes(2, '-');  // of Megatron's own flags; options of ours have no place here
 
-}  // namespace
+class FlagWriter {
+ public:
+  explicit FlagWriter(const Run& run) : run_(run), plan_(run.plan), job_(job_of(run)) {}
 
-MegatronFlags megatron_flags(const Run& run) {
-  const Plan& plan = run.plan;
-  const Job job = job_of(run);
-  const Choices& choices = job.choices;
-  MegatronFlags out;
-  const auto add = [&](std::string_view flag) { out.flags.push_back(kDashes + std::string(flag)); };
-  const auto add_count = [&](std::string_view flag, std::int64_t n) { add(fmt::format("{} {}", flag, n)); };
-  add_count("tensor-model-parallel-size", plan.tp);
-  if (plan.sp) add("sequence-parallel");
-  add_count("pipeline-model-parallel-size", plan.pp);
-  const ScheduleKind schedule = job.pipeline.schedule;
-  const std::int64_t layers = run.model.layers();
-  if (schedule == ScheduleKind::kInterleaved) {
-    if (plan.layers_per_stage.empty() && layers % (plan.pp * plan.vpp) == 0)
-      add_count("num-layers-per-virtual-pipeline-stage", layers / (plan.pp * plan.vpp));
-    else
-      add_count("num-virtual-stages-per-pipeline-rank", plan.vpp);
-  } else if (plan.pp > 1 && schedule != ScheduleKind::k1f1b) {
-    out.beyond.push_back(fmt::format("schedule {}", name(schedule)));
+  MegatronFlags write() {
+    add_parallel_sizes();
+    add_layers_per_stage();
+    add_batch();
+    add_precision();
+    add_recompute();
+    add_sharding();
+    add_overlap();
+    if (is_half(job_.choices.grad_dtype)) add("grad-reduce-in-bf16");
+    if (job_.choices.attention == AttentionKind::kFlash) add("use-flash-attn");
+    return std::move(out_);
   }
-  const auto& stages = plan.layers_per_stage;
-  if (static_cast<std::int64_t>(stages.size()) == plan.pp && plan.pp > 1) {
-    const std::int64_t inner = plan.pp - 2, rest = layers - stages.front() - stages.back();
+
+ private:
+  void add(std::string_view flag) { out_.flags.push_back(kDashes + std::string(flag)); }
+  void add(std::string_view flag, std::int64_t count) { add(fmt::format("{} {}", flag, count)); }
+
+  void add_parallel_sizes() {
+    add("tensor-model-parallel-size", plan_.tp);
+    if (plan_.sp) add("sequence-parallel");
+    add("pipeline-model-parallel-size", plan_.pp);
+    const ScheduleKind schedule = job_.pipeline.schedule;
+    if (schedule == ScheduleKind::kInterleaved) {
+      add_virtual_stages();
+    } else if (plan_.pp > 1 && schedule != ScheduleKind::k1f1b) {
+      out_.beyond.push_back(fmt::format("schedule {}", name(schedule)));
+    }
+  }
+
+  void add_virtual_stages() {
+    const std::int64_t layers = run_.model.layers(), chunks = plan_.pp * plan_.vpp;
+    if (plan_.layers_per_stage.empty() && layers % chunks == 0)
+      add("num-layers-per-virtual-pipeline-stage", layers / chunks);
+    else
+      add("num-virtual-stages-per-pipeline-rank", plan_.vpp);
+  }
+
+  void add_layers_per_stage() {
+    const auto& stages = plan_.layers_per_stage;
+    if (static_cast<std::int64_t>(stages.size()) != plan_.pp || plan_.pp <= 1) return;
+    const std::int64_t inner = plan_.pp - 2, rest = run_.model.layers() - stages.front() - stages.back();
     if (inner == 0 || rest % inner == 0) {
-      add_count("decoder-first-pipeline-num-layers", stages.front());
-      add_count("decoder-last-pipeline-num-layers", stages.back());
+      add("decoder-first-pipeline-num-layers", stages.front());
+      add("decoder-last-pipeline-num-layers", stages.back());
     } else {
-      out.beyond.push_back(fmt::format(
+      out_.beyond.push_back(fmt::format(
           "layers {} by two flags: state them by --pipeline-model-parallel-layout", fmt::join(stages, "-")));
     }
   }
-  add_count("micro-batch-size", plan.micro_batch);
-  add_count("global-batch-size", run.global_batch);
-  add_count("seq-length", run.seq);
-  if (plan.precision == Dtype::kBf16) add("bf16");
-  if (plan.precision == Dtype::kFp16) add("fp16");
-  if (plan.recompute == Recompute::kSelective) add("recompute-activations");
-  if (plan.recompute == Recompute::kFull) {
+
+  void add_batch() {
+    add("micro-batch-size", plan_.micro_batch);
+    add("global-batch-size", run_.global_batch);
+    add("seq-length", run_.seq);
+  }
+
+  void add_precision() {
+    if (plan_.precision == Dtype::kBf16) add("bf16");
+    if (plan_.precision == Dtype::kFp16) add("fp16");
+  }
+
+  void add_recompute() {
+    if (plan_.recompute == Recompute::kSelective) add("recompute-activations");
+    if (plan_.recompute != Recompute::kFull) return;
     add("recompute-granularity full");
     // The first so many layers of each chunk, or all of them one by one.
-    add(plan.recompute_layers > 0 ? "recompute-method block" : "recompute-method uniform");
-    add_count("recompute-num-layers", std::max<std::int64_t>(1, plan.recompute_layers));
-    if (choices.partition_activations) add("distribute-saved-activations");
+    add(plan_.recompute_layers > 0 ? "recompute-method block" : "recompute-method uniform");
+    add("recompute-num-layers", std::max<std::int64_t>(1, plan_.recompute_layers));
+    if (job_.choices.partition_activations) add("distribute-saved-activations");
   }
-  if (plan.zero == 1) add("use-distributed-optimizer");
-  if (plan.zero >= 2) {
-    add("use-megatron-fsdp");
-    add(plan.zero == 2 ? "data-parallel-sharding-strategy optim_grads"
-                       : "data-parallel-sharding-strategy optim_grads_params");
+
+  void add_sharding() {
+    if (plan_.zero == 1) add("use-distributed-optimizer");
+    if (plan_.zero >= 2) {
+      add("use-megatron-fsdp");
+      add(plan_.zero == 2 ? "data-parallel-sharding-strategy optim_grads"
+                          : "data-parallel-sharding-strategy optim_grads_params");
+    }
+    if (plan_.zero > 0 && job_.mesh.replicas() > 1)
+      add("num-distributed-optimizer-instances", job_.mesh.replicas());
   }
-  if (plan.zero > 0 && job.mesh.replicas() > 1)
-    add_count("num-distributed-optimizer-instances", job.mesh.replicas());
-  const bool reduces = job.mesh.data_ranks() > 1;
-  if (reduces && choices.overlap_grad_reduce) add("overlap-grad-reduce");
-  if (reduces && plan.zero > 0 && choices.overlap_param_gather) add("overlap-param-gather");
-  if (is_half(choices.grad_dtype)) add("grad-reduce-in-bf16");
-  if (choices.attention == AttentionKind::kFlash) add("use-flash-attn");
-  return out;
-}
+
+  void add_overlap() {
+    if (job_.mesh.data_ranks() <= 1) return;
+    if (job_.choices.overlap_grad_reduce) add("overlap-grad-reduce");
+    if (plan_.zero > 0 && job_.choices.overlap_param_gather) add("overlap-param-gather");
+  }
+
+  const Run& run_;
+  const Plan& plan_;
+  const Job job_;
+  MegatronFlags out_;
+};
+
+}  // namespace
+
+MegatronFlags megatron_flags(const Run& run) { return FlagWriter(run).write(); }
 
 }  // namespace foretrain

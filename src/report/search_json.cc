@@ -119,12 +119,8 @@ void put_words(JsonWriter& w, std::string_view key, const std::vector<std::strin
   w.end_array();
 }
 
-}  // namespace
-
-std::string search_json(const SearchAnswer& a) {
+void put_search(JsonWriter& w, const SearchAnswer& a) {
   const SearchCounts& c = a.result.counts;
-  JsonWriter w;
-  w.begin_object();
   w.key("candidates").value(c.candidates);
   w.key("evaluated").value(c.evaluated);
   w.key("pruned_memory").value(c.pruned_memory);
@@ -132,6 +128,9 @@ std::string search_json(const SearchAnswer& a) {
   w.key("seconds").value(a.result.seconds);
   w.key("interrupted").value(a.result.interrupted);
   w.key("objective").value(kObjectiveNames[static_cast<std::size_t>(a.options.objective)]);
+}
+
+void put_problem(JsonWriter& w, const SearchAnswer& a) {
   w.key("model").value(a.problem.model.name);
   w.key("cluster").value(a.problem.cluster.name);
   w.key("stack").value(a.problem.stack.name);
@@ -140,6 +139,9 @@ std::string search_json(const SearchAnswer& a) {
   w.key("seq").value(a.problem.seq);
   w.key("memory_limit_bytes").value(std::round(a.options.limits.memory.value));
   put_words(w, "constraints", a.constraints);
+}
+
+void put_best(JsonWriter& w, const SearchAnswer& a) {
   w.key("best").begin_array();
   for (std::size_t i = 0; i < a.best.size(); ++i) {
     w.begin_object();
@@ -149,6 +151,9 @@ std::string search_json(const SearchAnswer& a) {
     w.end_object();
   }
   w.end_array();
+}
+
+void put_pareto(JsonWriter& w, const SearchAnswer& a) {
   w.key("pareto").begin_array();
   for (const RankedPlan& plan : a.pareto) {
     w.begin_object();
@@ -156,32 +161,49 @@ std::string search_json(const SearchAnswer& a) {
     w.end_object();
   }
   w.end_array();
-  if (!a.best.empty()) put_words(w, "megatron_flags", megatron_flags(a.best.front().run).flags);
-  if (a.smallest) {
-    w.key("smallest").begin_object();
-    put_ranked(w, a, *a.smallest);
+}
+
+void put_smallest(JsonWriter& w, const SearchAnswer& a) {
+  w.key("smallest").begin_object();
+  put_ranked(w, a, *a.smallest);
+  w.end_object();
+  put_near(w, a, "would_fit", a.would_fit);
+}
+
+void put_whys(JsonWriter& w, const SearchAnswer& a) {
+  w.key("why").begin_array();
+  for (const Why& why : a.whys) put_why(w, a, why);
+  w.end_array();
+}
+
+void put_what_ifs(JsonWriter& w, const SearchAnswer& a) {
+  w.key("what_if").begin_array();
+  for (const WhatIfAnswer& what : a.what_ifs) {
+    w.begin_object();
+    w.key("change").value(what.text);
+    w.key("candidates").value(what.counts.candidates);
+    if (what.best)
+      put_ranked(w, a, *what.best);
+    else
+      w.key("refused").value(what.refused);
     w.end_object();
-    put_near(w, a, "would_fit", a.would_fit);
   }
-  if (!a.whys.empty()) {
-    w.key("why").begin_array();
-    for (const Why& why : a.whys) put_why(w, a, why);
-    w.end_array();
-  }
-  if (!a.what_ifs.empty()) {
-    w.key("what_if").begin_array();
-    for (const WhatIfAnswer& what : a.what_ifs) {
-      w.begin_object();
-      w.key("change").value(what.text);
-      w.key("candidates").value(what.counts.candidates);
-      if (what.best)
-        put_ranked(w, a, *what.best);
-      else
-        w.key("refused").value(what.refused);
-      w.end_object();
-    }
-    w.end_array();
-  }
+  w.end_array();
+}
+
+}  // namespace
+
+std::string search_json(const SearchAnswer& a) {
+  JsonWriter w;
+  w.begin_object();
+  put_search(w, a);
+  put_problem(w, a);
+  put_best(w, a);
+  put_pareto(w, a);
+  if (!a.best.empty()) put_words(w, "megatron_flags", megatron_flags(a.best.front().run).flags);
+  if (a.smallest) put_smallest(w, a);
+  if (!a.whys.empty()) put_whys(w, a);
+  if (!a.what_ifs.empty()) put_what_ifs(w, a);
   put_words(w, "assumed", a.assumed);
   w.end_object();
   return w.text();
