@@ -34,6 +34,41 @@ const std::string& group_of(const RowScore& row, GroupBy by) {
   return row.cluster;
 }
 
+// Errors of the rows scored on time.
+struct Errors {
+  std::vector<double> time, memory;
+  std::array<std::vector<double>, 3> parts;
+  std::size_t covered = 0;
+};
+
+Errors errors_of(const std::vector<const RowScore*>& rows) {
+  Errors errors;
+  for (const RowScore* row : rows) {
+    const auto error = row->error();
+    if (!error) continue;
+    errors.time.push_back(*error);
+    if (const auto memory_error = row->memory_error()) errors.memory.push_back(*memory_error);
+    for (std::size_t i = 0; i < errors.parts.size(); ++i)
+      if (row->parts[i]) errors.parts[i].push_back(row->parts[i]->error());
+    if (row->covered()) ++errors.covered;
+  }
+  return errors;
+}
+
+void count_fit(FitSummary& fits, const RowScore& row) {
+  const auto step = static_cast<std::size_t>(row.fit_probability * static_cast<double>(kFitBins));
+  FitBin& bin = fits.reliability[std::min(step, kFitBins - 1)];
+  ++bin.rows;
+  if (row.error()) {
+    ++fits.measured_rows;
+    if (!row.fits) ++fits.false_oom;
+  } else {
+    ++bin.failed;
+    ++fits.oom_rows;
+    if (!row.fits) ++fits.oom_caught;
+  }
+}
+
 }  // namespace
 
 double quantile(std::vector<double> values, double q) {
@@ -48,42 +83,26 @@ double quantile(std::vector<double> values, double q) {
 
 Summary summarise(const std::vector<const RowScore*>& rows) {
   Summary summary;
-  std::vector<double> errors, memory_errors;
-  std::array<std::vector<double>, 3> part_errors;
-  std::size_t covered = 0;
   for (const RowScore* row : rows) {
-    if (!row->skipped.empty()) {
+    if (row->skipped.empty()) {
+      count_fit(summary.fits, *row);
+    } else {
       ++summary.skipped;
       ++summary.skipped_reasons[row->skipped];
-      continue;
-    }
-    const auto step = static_cast<std::size_t>(row->fit_probability * static_cast<double>(kFitBins));
-    FitBin& bin = summary.fits.reliability[std::min(step, kFitBins - 1)];
-    ++bin.rows;
-    if (const auto error = row->error()) {
-      errors.push_back(*error);
-      if (const auto memory_error = row->memory_error()) memory_errors.push_back(*memory_error);
-      for (std::size_t i = 0; i < part_errors.size(); ++i)
-        if (row->parts[i]) part_errors[i].push_back(row->parts[i]->error());
-      if (row->covered()) ++covered;
-      ++summary.fits.measured_rows;
-      if (!row->fits) ++summary.fits.false_oom;
-    } else {
-      ++bin.failed;
-      ++summary.fits.oom_rows;
-      if (!row->fits) ++summary.fits.oom_caught;
     }
   }
-  const std::vector<double> apes = magnitudes(errors);
-  summary.count = errors.size();
+  const Errors errors = errors_of(rows);
+  const std::vector<double> apes = magnitudes(errors.time);
+  summary.count = errors.time.size();
   summary.mape = mean(apes);
   summary.median_ape = quantile(apes, 0.5);
   summary.p90_ape = quantile(apes, 0.9);
-  summary.bias = mean(errors);
-  if (!errors.empty()) summary.coverage80 = static_cast<double>(covered) / static_cast<double>(errors.size());
-  summary.memory = {memory_errors.size(), mean(magnitudes(memory_errors)), mean(memory_errors)};
-  for (std::size_t i = 0; i < part_errors.size(); ++i)
-    summary.parts[i] = {part_errors[i].size(), mean(magnitudes(part_errors[i])), mean(part_errors[i])};
+  summary.bias = mean(errors.time);
+  if (summary.count > 0)
+    summary.coverage80 = static_cast<double>(errors.covered) / static_cast<double>(summary.count);
+  summary.memory = {errors.memory.size(), mean(magnitudes(errors.memory)), mean(errors.memory)};
+  for (std::size_t i = 0; i < errors.parts.size(); ++i)
+    summary.parts[i] = {errors.parts[i].size(), mean(magnitudes(errors.parts[i])), mean(errors.parts[i])};
   return summary;
 }
 
