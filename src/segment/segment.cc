@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "operators/description.h"
 #include "segment/contention.h"
@@ -67,40 +68,32 @@ class Streams {
     State before = state();
     const bool gathers = gather_of(repeat) != nullptr;
     const Priced next_unit = following ? price(*following) : Priced{};
-    Seconds period(-1), host_period(-1);
-    Lags lags;
+    const Priced* const own = gathers ? &priced.front() : nullptr;
+    const std::span<const Priced> work = std::span(priced).subspan(gathers ? 1 : 0);
+    Advance last;
     for (std::int64_t i = 0; i < repeat.count; ++i) {
-      const Priced* const own = gathers ? &priced.front() : nullptr;
-      const Priced* const upcoming = i + 1 < repeat.count ? own : following ? &next_unit : nullptr;
-      begin_unit(own, upcoming);
-      for (const Priced& item : priced) {
-        if (item.task == (gathers ? repeat.tasks.data() : nullptr)) continue;
-        if (on_data_stream(*item.task)) end_work(upcoming);
-        step(item);
-      }
-      end_work(upcoming);
-      const Seconds gpu_step = compute_ - before.compute, host_step = host_ - before.host;
+      run_unit(work, own, i + 1 < repeat.count ? own : following ? &next_unit : nullptr);
       if (repeat.is_layer) out_.ready_before_end.push_back(std::max(compute_, comm_));
-      // Settled: both streams moved as in the layer before, and the host keeps its lead or gains on it (a
-      // shrinking lead would be used up later).
-      const auto same = [&](Seconds a, Seconds b) {
-        return std::abs((a - b).value) <= 1e-9 * gpu_step.value;
-      };
-      const Lags now = this->lags();
-      const bool settled = i > 0 && same(gpu_step, period) && same(host_step, host_period) &&
-                           same(now.comm, lags.comm) && same(now.input, lags.input) &&
-                           same(now.weight, lags.weight) && same(now.data, lags.data) &&
-                           same(now.replica, lags.replica) && same(now.gather, lags.gather) &&
-                           host_step <= gpu_step * (1 + 1e-9);
+      const Advance now = advance_since(before);
       // The last unit is followed by another than the rest.
       const std::int64_t left = repeat.count - 1 - i - (gathers || following ? 1 : 0);
-      if (settled && left > 0) {
+      if (i > 0 && left > 0 && settled(now, last)) {
         add_periods(before, left, repeat.is_layer);
         i += left;
       }
-      period = gpu_step, host_period = host_step, lags = now;
+      last = now;
       before = state();
     }
+  }
+
+  // `gather` is its own, `upcoming` that of the unit after it; null where there is none.
+  void run_unit(std::span<const Priced> work, const Priced* gather, const Priced* upcoming) {
+    begin_unit(gather, upcoming);
+    for (const Priced& item : work) {
+      if (on_data_stream(*item.task)) end_work(upcoming);
+      step(item);
+    }
+    end_work(upcoming);
   }
 
   // A sampled backward holds a call into autograd of its own; a pass makes one for all.
@@ -292,6 +285,25 @@ class Streams {
     return {compute_,         host_,          issued_,        out_.by_cause,
             out_.by_operator, out_.uncertain, out_.by_origin, out_.uncertain_collectives,
             out_.clocked};
+  }
+
+  // How far a unit moved the GPU and the host, and how it left the other streams.
+  struct Advance {
+    Seconds gpu, host;
+    Lags lags;
+  };
+  Advance advance_since(const State& before) const {
+    return {compute_ - before.compute, host_ - before.host, lags()};
+  }
+
+  // Both streams moved as in the layer before, and the host keeps its lead or gains on it (a shrinking lead
+  // would be used up later).
+  static bool settled(const Advance& now, const Advance& last) {
+    const auto same = [&](Seconds a, Seconds b) { return std::abs((a - b).value) <= 1e-9 * now.gpu.value; };
+    return same(now.gpu, last.gpu) && same(now.host, last.host) && same(now.lags.comm, last.lags.comm) &&
+           same(now.lags.input, last.lags.input) && same(now.lags.weight, last.lags.weight) &&
+           same(now.lags.data, last.lags.data) && same(now.lags.replica, last.lags.replica) &&
+           same(now.lags.gather, last.lags.gather) && now.host <= now.gpu * (1 + 1e-9);
   }
 
   // Adds `count` more layers like the one since `before`.
