@@ -68,6 +68,15 @@ class Paths {
     if (serial_ && !pipeline_.last(n) && leaves(n + 1, n)) c.kept += load(n + 1).send_backward.value;
     return c;
   }
+  // All that a rank runs for one micro-batch.
+  double own_passes(std::int64_t rank) const {
+    double own = 0;
+    for (std::int64_t c = 0; c < pipeline_.chunks_per_stage; ++c) {
+      const std::int64_t n = pipeline_.piece(rank, c);
+      own += forward(n).kept + backward(n).kept;
+    }
+    return own;
+  }
   const Pipeline& pipeline() const { return pipeline_; }
   bool serial() const { return serial_; }
 
@@ -80,68 +89,116 @@ class Paths {
   bool split_, serial_;
 };
 
+// Follows the forwards from the first rank down to the last.
+class WayDown {
+ public:
+  explicit WayDown(double micro_batches) : m_(micro_batches) {}
+
+  void pass(const PathCost& f) {
+    longest_ = std::max(longest_, (m_ - 1) * f.kept);
+    down_ += f.pass + f.hand;
+  }
+  // When the first micro-batch has come through the ranks so far.
+  double down() const { return down_; }
+  // When all have, as they follow one another through the slowest of these ranks.
+  double all_down() const { return down_ + longest_; }
+
+ private:
+  double m_;
+  double down_ = 0;
+  double longest_ = 0;
+};
+
+// Follows the gradients of whole backwards from the last rank up to the first.
+class WayUp {
+ public:
+  WayUp(const PipelineWork& work, const Paths& paths, const WayDown& way_down)
+      : paths_(paths),
+        schedule_(work.schedule),
+        stages_(paths.pipeline().stages),
+        m_(static_cast<double>(work.micro_batches_per_chunk())),
+        down_(way_down.down()),
+        all_down_(way_down.all_down()) {}
+
+  // When the last backward of a rank, the next one up, ends at least; `own` is what its passes alone take.
+  double end_of(std::int64_t rank, const PathCost& b, double own) {
+    const PathCost f = paths_.forward(rank);
+    down_ -= f.pass + f.hand;
+    below_ += f.hand;
+    double end = own;
+    const bool is_last = rank + 1 == stages_;
+    if (schedule_ == ScheduleKind::k1f1b && !paths_.serial() && !is_last)
+      end = after_turns(end, f, b, static_cast<double>(stages_ - 1 - rank));
+    if (schedule_ == ScheduleKind::kGpipe) end = after_all_forwards(end, b);
+    if (!is_last) end = std::max(end, arrives_ + b.pass);
+    arrives_ = end + b.hand;
+    below_ += f.pass + b.pass + b.hand;
+    return end;
+  }
+
+ private:
+  // With round trips below a rank that runs n forwards ahead.
+  double after_turns(double end, const PathCost& f, const PathCost& b, double n) const {
+    if (m_ > n) {
+      end = std::max(end, down_ + (m_ - 1) * f.kept + f.pass + (m_ - 1 - n) * b.kept + below_ + b.pass);
+      end = std::max(end, down_ + f.pass + below_ + (m_ - 1) * b.kept + b.pass + (m_ - 1 - n) * f.kept);
+    }
+    if (m_ > n + 1)
+      end = std::max(end,
+                     down_ + 2 * (f.pass + below_) + (m_ - 1 - n) * b.kept + (m_ - 2 - n) * f.kept + b.pass);
+    return end;
+  }
+
+  double after_all_forwards(double end, const PathCost& b) {
+    longest_up_ = std::max(longest_up_, (m_ - 1) * b.kept);
+    end = std::max(end, all_down_ + up_ + b.pass + longest_up_);
+    up_ += b.pass + b.hand;
+    return end;
+  }
+
+  const Paths& paths_;
+  ScheduleKind schedule_;
+  std::int64_t stages_;
+  double m_;
+  double down_;  // of the first micro-batch, to the rank at hand
+  double all_down_;
+  double below_ = 0;    // the round trip from the rank's forward to its backward
+  double arrives_ = 0;  // when the gradient comes from the rank below
+  double up_ = 0, longest_up_ = 0;
+};
+
 }  // namespace
 
 Seconds Timeline::least(const PipelineWork& work) {
   begin(work, nullptr);
   const Paths paths(work);
   const Pipeline& pipeline = paths.pipeline();
-  const std::int64_t p = pipeline.stages, v = pipeline.chunks_per_stage;
+  const std::int64_t p = pipeline.stages;
   const auto m = static_cast<double>(work.micro_batches_per_chunk());
-  const bool whole = !splits_backward(work.schedule);
-  const bool turns = work.schedule == ScheduleKind::k1f1b;
   count_whole(work);  // whatever runs: a bound's stages are not looked at
 
   // Each rank by itself. Where receives block they are among its own: the message can be taken before them.
-  double down = 0, longest_down = 0, all_down = 0;
+  WayDown way_down(m);
   for (std::int64_t r = 0; r < p; ++r) {
-    double own = 0;
-    for (std::int64_t c = 0; c < v; ++c) {
-      const std::int64_t n = pipeline.piece(r, c);
-      own += paths.forward(n).kept + paths.backward(n).kept;
-    }
-    const PathCost f = paths.forward(r);
-    const double start = runs_both_ways(work.schedule)
-                             ? 0.0
-                             : down - (paths.serial() && r > 0 ? paths.forward(r - 1).hand : 0.0);
-    stages_[static_cast<std::size_t>(r)].pipeline_end = Seconds(start + m * own);
-    longest_down = std::max(longest_down, (m - 1) * f.kept);
-    down += f.pass + f.hand;
+    const double received = paths.serial() && r > 0 ? paths.forward(r - 1).hand : 0.0;
+    const double start = runs_both_ways(work.schedule) ? 0.0 : way_down.down() - received;
+    stages_[static_cast<std::size_t>(r)].pipeline_end = Seconds(start + m * paths.own_passes(r));
+    way_down.pass(paths.forward(r));
   }
-  all_down = down + longest_down;
-  // Gradients go up.
-  double arrives = 0, below = 0, up = 0, longest_up = 0;
+  if (splits_backward(work.schedule)) {
+    for (std::int64_t r = 0; r < p; ++r) end_chunks(work, r, 0.0);
+    return finish(work, nullptr);
+  }
+  WayUp way_up(work, paths, way_down);
   for (std::int64_t r = p; r-- > 0;) {
-    const PathCost f = paths.forward(r), b = paths.backward(r);
-    StageTimes& times = stages_[static_cast<std::size_t>(r)];
+    const PathCost b = paths.backward(r);
+    Seconds& pipeline_end = stages_[static_cast<std::size_t>(r)].pipeline_end;
     const double sent = work.blocking_sends ? b.hand : 0.0;
-    down -= f.pass + f.hand;
-    const double own = times.pipeline_end.value - sent;  // its last backward, where that is its last pass
-    double end = own;
-    if (whole) {
-      below += f.hand;
-      if (turns && !paths.serial() && r + 1 < p) {
-        const auto n = static_cast<double>(p - 1 - r);
-        if (m > n) {
-          end = std::max(end, down + (m - 1) * f.kept + f.pass + (m - 1 - n) * b.kept + below + b.pass);
-          end = std::max(end, down + f.pass + below + (m - 1) * b.kept + b.pass + (m - 1 - n) * f.kept);
-        }
-        if (m > n + 1)
-          end = std::max(end,
-                         down + 2 * (f.pass + below) + (m - 1 - n) * b.kept + (m - 2 - n) * f.kept + b.pass);
-      }
-      if (work.schedule == ScheduleKind::kGpipe) {
-        longest_up = std::max(longest_up, (m - 1) * b.kept);
-        end = std::max(end, all_down + up + b.pass + longest_up);
-        up += b.pass + b.hand;
-      }
-      if (r + 1 < p) end = std::max(end, arrives + b.pass);
-      times.pipeline_end = std::max(times.pipeline_end, Seconds(end + sent));
-      arrives = end + b.hand;
-      below += f.pass + b.pass + b.hand;
-    }
-    end_chunks(work, r, whole ? own + sent : 0.0);
-    if (whole) last_[static_cast<std::size_t>(r)] = {end - b.pass, end};
+    const double own = pipeline_end.value - sent;  // its last backward, where that is its last pass
+    const double end = way_up.end_of(r, b, own);
+    pipeline_end = std::max(pipeline_end, Seconds(end + sent));
+    end_chunks(work, r, own + sent);
+    last_[static_cast<std::size_t>(r)] = {end - b.pass, end};
   }
   return finish(work, nullptr);
 }
