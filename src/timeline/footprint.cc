@@ -56,83 +56,131 @@ void Footprint::hold_equal_chunks(const PipelineWork& work, const Pipeline& pipe
   }
 }
 
+// Goes through a rank's passes in their order, and keeps the most that they hold.
+class Footprint::Walk {
+ public:
+  Walk(Footprint& out, const PipelineWork& work, const Pipeline& pipeline, std::int64_t rank)
+      : out_(out),
+        work_(work),
+        pipeline_(pipeline),
+        number_(rank),
+        rank_(out.ranks_[static_cast<std::size_t>(rank)]) {}
+
+  void go_through(std::span<const OrderedPass> passes) {
+    for (const OrderedPass& pass : passes) {
+      const std::size_t n = piece(pass.chunk);
+      if (pass.kind == PassKind::kForward)
+        forward(n);
+      else if (pass.kind == PassKind::kWeight)
+        weight(n);
+      else
+        backward(n, pass.kind);
+    }
+  }
+
+  // Only the first and the last of the repeats: what a repeat adds is known once the first is over.
+  void go_through_ends(std::span<const OrderedPass> passes, std::int64_t repeats) {
+    const double held_before = held_;
+    const std::int64_t flying_before = flying_, skipped = repeats - 2;
+    for (std::int64_t c = 0; c < work_.chunks_per_rank; ++c) {
+      const std::size_t n = piece(c);
+      out_.before_[n] = out_.now_[n];
+      out_.waiting_before_[n] = out_.waiting_[n];
+    }
+    go_through(passes);
+    held_ += static_cast<double>(skipped) * (held_ - held_before);
+    flying_ += skipped * (flying_ - flying_before);
+    for (std::int64_t c = 0; c < work_.chunks_per_rank; ++c) {
+      const std::size_t n = piece(c);
+      out_.now_[n] += skipped * (out_.now_[n] - out_.before_[n]);
+      out_.waiting_[n] += skipped * (out_.waiting_[n] - out_.waiting_before_[n]);
+    }
+    go_through(passes);
+  }
+
+  void count_backwards(std::span<const OrderedPass> passes, std::int64_t repeats) {
+    for (const OrderedPass& pass : passes) {
+      ChunkCounts& counts = out_.backwards_[piece(pass.chunk)];
+      if (pass.kind == PassKind::kBackward) counts.whole += repeats;
+      if (pass.kind == PassKind::kInput) counts.split += repeats;
+    }
+  }
+
+  Bytes peak() const { return Bytes(std::max(peak_, 0.0)); }
+
+ private:
+  std::size_t piece(std::int64_t chunk) const {
+    return static_cast<std::size_t>(pipeline_.piece(number_, chunk));
+  }
+
+  void forward(std::size_t n) {
+    const ChunkLoad& load = work_.chunks[n];
+    held_ += load.held.value;
+    out_.most_[n] = std::max(out_.most_[n], ++out_.now_[n]);
+    rank_.in_flight = std::max(rank_.in_flight, ++flying_);
+    reach(held_ + load.forward_extra.value, PassKind::kForward, n);
+  }
+
+  void weight(std::size_t n) {
+    const ChunkLoad& load = work_.chunks[n];
+    reach(held_ + load.weight_extra.value, PassKind::kWeight, n);
+    held_ -= load.held_for_weight.value;
+    --out_.waiting_[n];
+    reach(held_ + load.backward_end.value, PassKind::kWeight, n, true);
+  }
+
+  // Whole, or to inputs alone.
+  void backward(std::size_t n, PassKind kind) {
+    const ChunkLoad& load = work_.chunks[n];
+    reach(held_ + load.backward_extra.value, kind, n);
+    held_ -= load.held.value;
+    --out_.now_[n], --flying_;
+    if (kind == PassKind::kInput) {
+      held_ += load.held_for_weight.value;
+      ++out_.waiting_[n];
+      reach(held_, kind, n, true);
+    } else {
+      reach(held_ + load.backward_end.value, kind, n, true);
+    }
+  }
+
+  void reach(double bytes, PassKind kind, std::size_t n, bool at_end = false) {
+    if (bytes <= peak_) return;
+    peak_ = bytes;
+    rank_.moment = {kind, static_cast<std::int64_t>(n), at_end};
+    for (std::int64_t c = 0; c < work_.chunks_per_rank; ++c) {
+      const std::size_t held = piece(c);
+      out_.at_peak_[held] = out_.now_[held];
+      out_.waiting_at_peak_[held] = out_.waiting_[held];
+    }
+  }
+
+  Footprint& out_;
+  const PipelineWork& work_;
+  const Pipeline& pipeline_;
+  std::int64_t number_;
+  RankFootprint& rank_;
+  double held_ = 0.0, peak_ = -1.0;
+  std::int64_t flying_ = 0;
+};
+
 void Footprint::measure_rank(const PipelineWork& work, const Orders& orders, const Pipeline& pipeline,
                              std::int64_t r) {
   if (work.schedule == ScheduleKind::kInterleaved && equal_chunks(work, pipeline, r)) {
     hold_equal_chunks(work, pipeline, r);
     return;
   }
-  RankFootprint& rank = ranks_[static_cast<std::size_t>(r)];
-  double held = 0.0, peak = -1.0;
-  std::int64_t flying = 0;
-  const auto piece_of = [&](std::int64_t chunk) {
-    return static_cast<std::size_t>(pipeline.piece(r, chunk));
-  };
-  const auto reach = [&](double bytes, const PeakMoment& moment) {
-    if (bytes <= peak) return;
-    peak = bytes;
-    rank.moment = moment;
-    for (std::int64_t c = 0; c < work.chunks_per_rank; ++c) {
-      at_peak_[piece_of(c)] = now_[piece_of(c)];
-      waiting_at_peak_[piece_of(c)] = waiting_[piece_of(c)];
-    }
-  };
-  const auto go_through = [&](std::span<const OrderedPass> passes) {
-    for (const OrderedPass& pass : passes) {
-      const std::size_t n = piece_of(pass.chunk);
-      const ChunkLoad& load = work.chunks[n];
-      const auto piece = static_cast<std::int64_t>(n);
-      if (pass.kind == PassKind::kForward) {
-        held += load.held.value;
-        most_[n] = std::max(most_[n], ++now_[n]);
-        rank.in_flight = std::max(rank.in_flight, ++flying);
-        reach(held + load.forward_extra.value, {pass.kind, piece});
-      } else if (pass.kind == PassKind::kWeight) {
-        reach(held + load.weight_extra.value, {pass.kind, piece});
-        held -= load.held_for_weight.value;
-        --waiting_[n];
-        reach(held + load.backward_end.value, {pass.kind, piece, true});
-      } else {
-        reach(held + load.backward_extra.value, {pass.kind, piece});
-        held -= load.held.value;
-        --now_[n], --flying;
-        if (pass.kind == PassKind::kInput) {
-          held += load.held_for_weight.value;
-          ++waiting_[n];
-          reach(held, {pass.kind, piece, true});
-        } else {
-          reach(held + load.backward_end.value, {pass.kind, piece, true});
-        }
-      }
-    }
-  };
+  Walk walk(*this, work, pipeline, r);
   for (const Orders::Phase& phase : orders.phases(r)) {
     const auto passes = orders.passes(phase);
-    for (const OrderedPass& pass : passes) {
-      ChunkCounts& counts = backwards_[piece_of(pass.chunk)];
-      if (pass.kind == PassKind::kBackward) counts.whole += phase.repeats;
-      if (pass.kind == PassKind::kInput) counts.split += phase.repeats;
-    }
+    walk.count_backwards(passes, phase.repeats);
     if (phase.repeats > 2) {
-      const double held_before = held;
-      const std::int64_t flying_before = flying, skipped = phase.repeats - 2;
-      for (std::int64_t c = 0; c < work.chunks_per_rank; ++c) {
-        before_[piece_of(c)] = now_[piece_of(c)];
-        waiting_before_[piece_of(c)] = waiting_[piece_of(c)];
-      }
-      go_through(passes);
-      held += static_cast<double>(skipped) * (held - held_before);
-      flying += skipped * (flying - flying_before);
-      for (std::int64_t c = 0; c < work.chunks_per_rank; ++c) {
-        now_[piece_of(c)] += skipped * (now_[piece_of(c)] - before_[piece_of(c)]);
-        waiting_[piece_of(c)] += skipped * (waiting_[piece_of(c)] - waiting_before_[piece_of(c)]);
-      }
-      go_through(passes);
+      walk.go_through_ends(passes, phase.repeats);
     } else {
-      for (std::int64_t i = 0; i < phase.repeats; ++i) go_through(passes);
+      for (std::int64_t i = 0; i < phase.repeats; ++i) walk.go_through(passes);
     }
   }
-  rank.peak = Bytes(std::max(peak, 0.0));
+  ranks_[static_cast<std::size_t>(r)].peak = walk.peak();
 }
 
 }  // namespace foretrain

@@ -32,6 +32,7 @@ class Footprint {
   std::span<const ChunkCounts> backwards() const { return backwards_; }
 
  private:
+  class Walk;
   void measure_rank(const PipelineWork& work, const Orders& orders, const Pipeline& pipeline,
                     std::int64_t rank);
 
