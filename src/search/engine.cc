@@ -145,9 +145,7 @@ class Searcher {
       Weighed weighed = evaluator.weigh(candidate.plan, space_.problem().global_batch);
       plan.peak = weighed.needed().value;
       if (plan.peak > options_.limits.memory.value) return;
-      const TimedStep timed = weighed.timed(true);
-      plan.step = timed.seconds().value;
-      plan.joules = timed.joules();
+      time(weighed.timed(true), plan);
       if (plan.step <= options_.limits.longest_step(plan.gpus).value) probed[i] = plan;
     });
     for (const auto& plan : probed) {
@@ -179,12 +177,6 @@ class Searcher {
     };
     for (const auto& plans : {probed_best_.sorted(), probed_front_.sorted()})
       for (const ScoredPlan& plan : plans) add(plan);
-  }
-
-  bool wanted(const BestPlans& best, const ParetoFront& front, double key, std::int64_t gpus, double step,
-              double peak) const {
-    return (best.wants(key) && probed_best_.wants(key)) ||
-           (front.wants(gpus, step, peak) && probed_front_.wants(gpus, step, peak));
   }
 
   void do_round(std::span<const Chunk> chunks) {
@@ -228,80 +220,101 @@ class Searcher {
     return key_of(options_.objective, plan);  // of energy nothing is known: 0
   }
 
-  void do_chunk(const Chunk& chunk, Evaluator& evaluator, Found& out) {
-    BestPlans best = best_;
-    ParetoFront front = front_;
-    for (std::size_t i = chunk.begin; i < chunk.end && !out.stopped; ++i)
-      do_family(order_[i], evaluator, best, front, out);
-  }
+  // A chunk while its plans are gone through: what may come in hangs on those before it and on its own.
+  struct Chosen {
+    BestPlans best;
+    ParetoFront front;
+    Found& found;
 
-  void do_family(std::size_t family, Evaluator& evaluator, BestPlans& best, ParetoFront& front, Found& out) {
-    const std::uint64_t count = space_.count(family), first = space_.first(family);
-    const PlanFloor& floor = floors_[family];
-    Space::Members members(space_, family);
-    const std::int64_t gpus = members.shared().gpus;
-    const double longest = options_.limits.longest_step(gpus).value, memory = options_.limits.memory.value;
-    if (options_.bounds) {
-      if (floor.peak.value > memory) {
-        out.counts.pruned_memory += count;
-        return report(count, floor);
-      }
-      if (floor.step.value > longest ||
-          (!best.wants(key_floor(floor, gpus)) && !front.wants(gpus, floor.step.value, floor.peak.value))) {
-        out.counts.pruned_bound += count;
-        return report(count, floor);
-      }
-    }
-    const std::int64_t batch = space_.problem().global_batch;
-    const bool energy = options_.objective == Objective::kEnergy;
-    for (std::uint64_t n = 0; n < count; ++n) {
-      if (asked_to_stop()) {
-        out.stopped = true;
-        return;
-      }
-      const Candidate& candidate = members.member(n);
-      ScoredPlan plan;
-      plan.index = first + n;
-      plan.gpus = gpus;
-      Weighed weighed = evaluator.weigh(candidate.plan, batch);
-      plan.peak = weighed.needed().value;
-      if (plan.peak > memory) {
-        ++out.counts.pruned_memory;
-        continue;
-      }
-      const auto comes_in = [&] {
-        return plan.step <= longest &&
-               wanted(best, front, key_of(options_.objective, plan), gpus, plan.step, plan.peak);
-      };
-      if (options_.bounds) {
-        const StepBound bound = weighed.at_least();
-        plan.step = bound.seconds().value;
-        if (energy) plan.joules = bound.joules();
-        if (!comes_in()) {
-          ++out.counts.pruned_bound;
-          continue;
-        }
-      }
-      TimedStep timed = weighed.timed();
-      const auto note = [&] {
-        plan.step = timed.seconds().value;
-        plan.exact = timed.exact();
-        plan.joules = timed.joules();
-      };
-      note();
-      if (!timed.exact() && comes_in()) {
-        timed = weighed.timed(true);
-        note();
-      }
-      ++out.counts.evaluated;
-      out.counts.simulated += timed.exact();
-      if (options_.evaluated) out.evaluated.push_back(plan);
-      if (!timed.exact() || !comes_in()) continue;
+    void add(const ScoredPlan& plan) {
       best.add(plan);
       front.add(plan);
-      out.kept.push_back(plan);
+      found.kept.push_back(plan);
     }
-    report(count, floor);
+  };
+
+  void do_chunk(const Chunk& chunk, Evaluator& evaluator, Found& out) {
+    Chosen chosen{best_, front_, out};
+    for (std::size_t i = chunk.begin; i < chunk.end && !out.stopped; ++i)
+      do_family(order_[i], evaluator, chosen);
+  }
+
+  void do_family(std::size_t family, Evaluator& evaluator, Chosen& chosen) {
+    const std::uint64_t count = space_.count(family), first = space_.first(family);
+    Space::Members members(space_, family);
+    if (!pruned_by_floor(family, members.shared().gpus, chosen)) {
+      for (std::uint64_t n = 0; n < count; ++n) {
+        if (asked_to_stop()) {
+          chosen.found.stopped = true;
+          return;
+        }
+        do_plan(members.member(n), first + n, evaluator, chosen);
+      }
+    }
+    report(count, floors_[family]);
+  }
+
+  // Whether none of a family's plans can fit or come in.
+  bool pruned_by_floor(std::size_t family, std::int64_t gpus, Chosen& chosen) const {
+    if (!options_.bounds) return false;
+    const PlanFloor& floor = floors_[family];
+    if (floor.peak > options_.limits.memory) {
+      chosen.found.counts.pruned_memory += space_.count(family);
+      return true;
+    }
+    if (floor.step > options_.limits.longest_step(gpus) ||
+        (!chosen.best.wants(key_floor(floor, gpus)) &&
+         !chosen.front.wants(gpus, floor.step.value, floor.peak.value))) {
+      chosen.found.counts.pruned_bound += space_.count(family);
+      return true;
+    }
+    return false;
+  }
+
+  void do_plan(const Candidate& candidate, std::uint64_t index, Evaluator& evaluator, Chosen& chosen) const {
+    SearchCounts& counts = chosen.found.counts;
+    ScoredPlan plan;
+    plan.index = index;
+    plan.gpus = candidate.gpus;
+    Weighed weighed = evaluator.weigh(candidate.plan, space_.problem().global_batch);
+    plan.peak = weighed.needed().value;
+    if (plan.peak > options_.limits.memory.value) {
+      ++counts.pruned_memory;
+      return;
+    }
+    if (options_.bounds) {
+      bound(weighed, plan);
+      if (!comes_in(plan, chosen)) {
+        ++counts.pruned_bound;
+        return;
+      }
+    }
+    time(weighed.timed(), plan);
+    if (!plan.exact && comes_in(plan, chosen)) time(weighed.timed(true), plan);
+    ++counts.evaluated;
+    counts.simulated += plan.exact;
+    if (options_.evaluated) chosen.found.evaluated.push_back(plan);
+    if (plan.exact && comes_in(plan, chosen)) chosen.add(plan);
+  }
+
+  void bound(Weighed& weighed, ScoredPlan& plan) const {
+    const StepBound bound = weighed.at_least();
+    plan.step = bound.seconds().value;
+    if (options_.objective == Objective::kEnergy) plan.joules = bound.joules();
+  }
+
+  static void time(const TimedStep& timed, ScoredPlan& plan) {
+    plan.step = timed.seconds().value;
+    plan.exact = timed.exact();
+    plan.joules = timed.joules();
+  }
+
+  bool comes_in(const ScoredPlan& plan, const Chosen& chosen) const {
+    if (plan.step > options_.limits.longest_step(plan.gpus).value) return false;
+    const double key = key_of(options_.objective, plan);
+    return (chosen.best.wants(key) && probed_best_.wants(key)) ||
+           (chosen.front.wants(plan.gpus, plan.step, plan.peak) &&
+            probed_front_.wants(plan.gpus, plan.step, plan.peak));
   }
 
   void report(std::uint64_t plans, const PlanFloor& floor) {
