@@ -9,13 +9,16 @@ inline constexpr const char* kProfileHelp =
     "Where operators' seconds come from: a profile, or analytic; without it, the GPU's own";
 inline constexpr const char* kTokensHelp = "Also what training on this many costs: 300e9, 300B, 1.5T";
 
-// What is trained on what: fields of the same names in a PredictRequest and a SearchRequest.
+// What is trained on what: fields of the same names in a PredictRequest, which has a plan too, and a
+// SearchRequest.
 template <class Request>
 void declare_job(Options& options, Request& request, const char* gpus_help) {
   options.option("--model", "M", request.model, "A name (foretrain list models) or a YAML file");
   options.option("--cluster", "C", request.cluster,
                  "A name (foretrain list clusters), a YAML file, or a folder of fit --cluster");
   options.option("--gpus", "N", request.gpus, gpus_help);
+  if constexpr (requires { request.plan; })
+    options.option("--plan", "PLAN", request.plan, "tp=4,pp=2,micro_batch=1,recompute=full,zero=1,...");
   options.option("--global-batch", "B", request.global_batch, "Sequences a step");
   options.option("--seq", "S", request.seq, "Tokens a sequence");
   options.option("--stack", "K", request.stack, "A name (foretrain list stacks) or a YAML file");

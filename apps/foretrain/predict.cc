@@ -65,7 +65,6 @@ class Predict final : public Command {
     options.argument("RUN.yaml", run_files_,
                      "The run, or several to compare; without it and --model, a built-in example");
     declare_job(options, r, "GPUs in all");
-    options.option("--plan", "PLAN", r.plan, "tp=4,pp=2,micro_batch=1,recompute=full,zero=1,...");
     options.option("--tokens", "T", r.tokens, kTokensHelp);
     options.flag("--chart", r.chart,
                  "Also the step as a chart, its critical path, and what each stage does and waits for");

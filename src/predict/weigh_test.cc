@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include "base/check.h"
 #include "predict/any_run.h"
 
 namespace foretrain {
@@ -18,6 +19,8 @@ TEST_CASE("a plan weighs what its prediction says, and takes at least its bounds
     const PlanFloor floor = evaluator.floor(run.plan, run.global_batch);
     RC_ASSERT(floor.step <= score.step);
     RC_ASSERT(floor.peak <= score.needed);
+    // What was weighed before another question is no longer known.
+    RC_ASSERT_THROWS_AS(weighed.needed(), Fault);
     // The order of questions does not matter.
     RC_ASSERT(evaluator.weigh(run.plan, run.global_batch).needed() == score.needed);
     RC_ASSERT(evaluator.score(run.plan, run.global_batch) == score);
