@@ -151,11 +151,7 @@ std::optional<OperatorCost> ProfileCost::of_relative(const Operator& op) const {
     Operator relative = op;
     relative.kind = r.of_kind;
     relative.impl = r.of_impl;
-    if (r.impl == Impl::kFusedBf16) {
-      auto sizes = op.as<StateSizes>();
-      sizes.widths = kMixedStates;
-      relative.set(sizes);
-    }
+    if (r.set_sizes != nullptr) r.set_sizes(op, relative);
     if (const auto cost = own(relative))
       return derived(*cost, analytic_.cost(op).gpu / analytic_.cost(relative).gpu, kTransferSpread);
   }

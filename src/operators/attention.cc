@@ -130,21 +130,116 @@ void add_attention_features(Features& f, const Operator& op, const Gpu& gpu) {
   f.add(std::log2(1 + longest_block(op) * sms / flops(op).value), 0.5);
 }
 
+// mma.sync issues 2048 operations a clock and SM, Ampere's rate, also on later parts (FlashAttention 2 reaches
+// 35 % of an H100: Shah et al. 2024, arXiv 2407.08608).
+FlopsPerSecond tiled_rate(const Operator& op, const Gpu& gpu) {
+  const FlopsPerSecond rate = gpu.rate(op.dtype);
+  if (op.impl != Impl::kFlash && op.impl != Impl::kTriton) return rate;
+  return std::min(rate, FlopsPerSecond(2048.0 * gpu.clock_max_mhz * 1e6 * static_cast<double>(gpu.sms)));
+}
+
 // Tiled attention reaches about 0.7 of what products do forward, 0.55 backward at head_dim 128, and less for
 // narrower heads, whose softmax weighs more (Dao 2023, figures 4 to 6).
 Seconds attention_time(const Operator& op, const Gpu& gpu) {
   const double head = std::min(1.0, 0.5 + static_cast<double>(op.as<AttentionSizes>().head_dim) / 256);
   const double share = (is_forward(op) ? 0.70 : 0.55) * head;
-  FlopsPerSecond rate = gpu.rate(op.dtype);
-  // mma.sync issues 2048 operations a clock and SM, Ampere's rate, also on later parts (FlashAttention 2
-  // reaches 35 % of an H100: Shah et al. 2024, arXiv 2407.08608).
-  const bool mma_sync = op.impl == Impl::kFlash || op.impl == Impl::kTriton;
-  if (mma_sync)
-    rate = std::min(rate, FlopsPerSecond(2048.0 * gpu.clock_max_mhz * 1e6 * static_cast<double>(gpu.sms)));
+  const FlopsPerSecond rate = tiled_rate(op, gpu);
   const double slower = op.impl != Impl::kTriton ? 1.0 : is_forward(op) ? kTritonForward : kTritonBackward;
   return flops(op) / (rate * gpu.product_efficiency * share) * slower;
 }
 
+// Latent attention: half of the square of scores; forward two products, one as wide as a key and one as a
+// value; backward the scores again and the gradients of queries and keys, those of probabilities and values.
+struct LatentShape {
+  double batch, heads, seq, qk, v;
+  explicit LatentShape(const Operator& op) {
+    const auto sizes = real_sizes<5>(op);
+    batch = sizes[0], heads = sizes[1], seq = sizes[2], qk = sizes[3], v = sizes[4];
+  }
+  double rows() const { return batch * heads * seq; }
+  double blocks() const { return batch * heads * std::ceil(seq / kBlock); }
+  double widths(const Operator& op) const { return is_forward(op) ? qk + v : 3 * qk + 2 * v; }
+};
+
+Flops latent_flops(const Operator& op) {
+  const LatentShape s(op);
+  return Flops(s.widths(op) * s.rows() * s.seq);
+}
+
+double latent_made_once(const Operator& op) {
+  const LatentShape s(op);
+  return op.pass == PassKind::kBackward ? 2 * (s.qk + s.v) / s.widths(op) : 1.0;
+}
+
+Bytes latent_bytes(const Operator& op) {  // q, k, v and the output; backward with all gradients
+  const LatentShape s(op);
+  return Bytes(bytes_of(op.dtype) * s.rows() * (2 * s.qk + 2 * s.v) * (is_forward(op) ? 1 : 2));
+}
+double least_latent_bytes(const Operator& op) { return latent_bytes(op).value; }
+
+int latent_row_loads(const Operator& op) { return row_loads(op.as<LatentAttentionSizes>().v_dim); }
+
+Bytes latent_made(const Operator& op) {
+  const LatentShape s(op);
+  return Bytes(bytes_of(op.dtype) * s.rows() * (is_forward(op) ? s.v : s.qk));
+}
+Bytes latent_working(const Operator& op) {
+  const LatentShape s(op);
+  return Bytes(bytes_of(op.dtype) * s.rows() * (is_forward(op) ? s.v : 2 * s.qk + 2 * s.v));
+}
+
+double latent_longest_block(const Operator& op) {
+  const LatentShape s(op);
+  return 2 * s.widths(op) * kBlock * s.seq;
+}
+
+void add_latent_terms(Terms& t, const Operator& op, const Gpu& gpu) {
+  const LatentShape s(op);
+  const double rate = gpu.rate(op.dtype).value, sms = static_cast<double>(gpu.sms);
+  const double work = flops(op).value / rate, n = std::ceil(s.seq / kBlock), blocks = s.blocks();
+  t.add(work);
+  t.add((bytes(op) / gpu.hbm).value);
+  t.add(work * std::ceil(blocks / sms) * sms / blocks);  // full waves only
+  t.add(s.rows() * s.seq * 128 / rate);                  // the softmax: scores, whatever the widths
+  t.add(work * (n + 1) / n);                             // blocks on the diagonal are worked off whole
+  t.add(blocks * kBlock * 1e-9);                         // rows
+  t.add(latent_longest_block(op) * sms / rate);
+  t.add(s.qk > 128 ? work : 0);  // wide heads: other kernels, or smaller blocks
+}
+
+void add_latent_features(Features& f, const Operator& op, const Gpu& gpu) {
+  constexpr double kScales[] = {0, 0, 0.2, 0, 0};
+  const LatentShape s(op);
+  const double sms = static_cast<double>(gpu.sms), blocks = s.blocks();
+  const auto sizes = op.as<LatentAttentionSizes>();
+  add_work_features(f, op, 0);
+  add_size_features(f, op, kScales);
+  f.add(s.qk, 1.0 / 64);
+  f.add(s.v / s.qk, 1);
+  f.add(blocks / sms / std::ceil(blocks / sms), 0.3);
+  f.add(alignment(sizes.seq), 0.03);
+  f.add(log2_of(s.batch * s.heads), 0.15);
+  f.add(std::min(log2_of(blocks / sms), 6.0), 0.15);
+  f.add(std::log2(1 + latent_longest_block(op) * sms / flops(op).value), 0.5);
+}
+
+// Like attention of one width, the mean of both.
+Seconds latent_time(const Operator& op, const Gpu& gpu) {
+  const LatentShape s(op);
+  const double head = std::min(1.0, 0.5 + (s.qk + s.v) / 512);
+  const double share = (is_forward(op) ? 0.70 : 0.55) * head;
+  return flops(op) / (tiled_rate(op, gpu) * gpu.product_efficiency * share);
+}
+
+// Attention as wide as its keys.
+void set_equal_widths(const Operator& op, Operator& relative) {
+  const auto s = op.as<LatentAttentionSizes>();
+  relative.set(AttentionSizes{
+      .batch = s.batch, .heads = s.heads, .kv_heads = s.heads, .seq = s.seq, .head_dim = s.qk_dim});
+}
+constexpr Relative kLatentRelatives[] = {
+    {Impl::kSdpa, OperatorKind::kAttention, Impl::kSdpa, set_equal_widths},
+    {Impl::kFlash, OperatorKind::kAttention, Impl::kFlash, set_equal_widths}};
 constexpr Relative kRelatives[] = {{Impl::kTriton, OperatorKind::kAttention, Impl::kFlash}};
 
 constinit const Description kTable[] = {
@@ -165,6 +260,21 @@ constinit const Description kTable[] = {
      .add_features = add_attention_features,
      .relatives = kRelatives,
      .compute_time = attention_time},
+    {.kind = OperatorKind::kLatentAttention,
+     .size_names = LatentAttentionSizes::kNames,
+     .usual_impl = Impl::kSdpa,
+     .flops = latent_flops,
+     .useful_share = latent_made_once,
+     .bytes = latent_bytes,
+     .usual_launches = attention_launches,
+     .row_loads = latent_row_loads,
+     .least_bytes = least_latent_bytes,
+     .made_bytes = latent_made,
+     .working_bytes = latent_working,
+     .add_terms = add_latent_terms,
+     .add_features = add_latent_features,
+     .relatives = kLatentRelatives,
+     .compute_time = latent_time},
 };
 
 }  // namespace

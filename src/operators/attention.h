@@ -17,12 +17,25 @@ struct AttentionSizes {
   static constexpr bool of(OperatorKind kind) { return kind == OperatorKind::kAttention; }
   bool operator==(const AttentionSizes&) const = default;
 };
+// Values are narrower than queries and keys, of which there are as many heads; causal.
+struct LatentAttentionSizes {
+  std::int64_t batch = 0, heads = 0, seq = 0, qk_dim = 0, v_dim = 0;
+
+  static constexpr std::array<std::string_view, 5> kNames = {"batch", "heads", "seq", "qk_dim", "v_dim"};
+  static constexpr bool of(OperatorKind kind) { return kind == OperatorKind::kLatentAttention; }
+  bool operator==(const LatentAttentionSizes&) const = default;
+};
+
 // The place of `causal` where sizes stand in a row.
 inline constexpr std::size_t kCausalSize = 5;
 static_assert(AttentionSizes::kNames[kCausalSize] == "causal");
 
 inline Operator attention(const AttentionSizes& sizes, const Variant& way = {}) {
   return {OperatorKind::kAttention, sizes, way};
+}
+
+inline Operator latent_attention(const LatentAttentionSizes& sizes, const Variant& way = {}) {
+  return {OperatorKind::kLatentAttention, sizes, way};
 }
 
 // Query heads that share one head of keys and values.

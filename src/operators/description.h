@@ -20,6 +20,8 @@ struct Relative {
   Impl impl;
   OperatorKind of_kind;
   Impl of_impl;
+  // The relative's sizes, where they are not the operator's own; null: they are.
+  void (*set_sizes)(const Operator& op, Operator& relative) = nullptr;
 };
 
 struct Description {

@@ -84,8 +84,8 @@ inline bool is_forward(const Operator& op) { return op.pass == PassKind::kForwar
 inline bool is_eager(const Operator& op) { return op.impl == Impl::kEager; }
 
 constexpr bool is_product(OperatorKind kind) {
-  return kind == OperatorKind::kLinear || kind == OperatorKind::kBatchedProduct ||
-         kind == OperatorKind::kAttention || kind == OperatorKind::kGroupedProduct;
+  return kind == OperatorKind::kLinear || kind == OperatorKind::kBatchedProduct || is_attention(kind) ||
+         kind == OperatorKind::kGroupedProduct;
 }
 
 // Kernels that it takes where neither a stack nor a sample says: those of PyTorch.

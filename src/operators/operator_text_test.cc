@@ -35,7 +35,7 @@ TEST_CASE("every kind reads back what it writes") {
     for (const std::string_view word : size_names(kind))
       sizes += std::string(sizes.empty() ? "" : " ") + std::string(word) + (word == "causal" ? "=0" : "=8");
     CAPTURE(name(kind));
-    const auto op = parse_operator(name(kind), kind == OperatorKind::kAttention ? "flash" : "fused",
+    const auto op = parse_operator(name(kind), is_attention(kind) ? "flash" : "fused",
                                    optimizer ? "step" : (kind == OperatorKind::kAccumulate ? "wgrad" : "bwd"),
                                    "fp16", sizes);
     REQUIRE(op);

@@ -102,7 +102,12 @@ double tensors_a_kernel(const Operator& op) {
   }
 }
 
-constexpr Relative kOfAdamw[] = {{Impl::kFusedBf16, OperatorKind::kAdamw, Impl::kFused}};
+void set_mixed_states(const Operator& op, Operator& relative) {
+  auto sizes = op.as<StateSizes>();
+  sizes.widths = kMixedStates;
+  relative.set(sizes);
+}
+constexpr Relative kOfAdamw[] = {{Impl::kFusedBf16, OperatorKind::kAdamw, Impl::kFused, set_mixed_states}};
 
 // An operator over lists of tensors.
 constexpr Description of_lists(OperatorKind kind, Bytes (*moved)(const Operator&)) {

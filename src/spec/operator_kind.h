@@ -37,12 +37,13 @@ enum class OperatorKind : unsigned char {
   kCastGrads,    // half precision gradients into a full precision copy
   kCastWeights,  // master weights into the weights that are used
   kZeroGrads,
-  kGroupedProduct,  // m rows in all, each through the weights of one expert
-  kPermute,         // each token's row to its top_k places, in order of experts
-  kUnpermute,       // a token's top_k rows, weighed and summed
-  kRoute,           // from the router's logits to weights, counts and the order
+  kGroupedProduct,   // m rows in all, each through the weights of one expert
+  kPermute,          // each token's row to its top_k places, in order of experts
+  kUnpermute,        // a token's top_k rows, weighed and summed
+  kRoute,            // from the router's logits to weights, counts and the order
+  kLatentAttention,  // flash, causal, values narrower than queries and keys
 };
-inline constexpr int kOperatorKindCount = 31;
+inline constexpr int kOperatorKindCount = 32;
 inline constexpr std::array<std::string_view, kOperatorKindCount> kOperatorKindNames = {"linear",
                                                                                         "batched_product",
                                                                                         "attention",
@@ -73,8 +74,9 @@ inline constexpr std::array<std::string_view, kOperatorKindCount> kOperatorKindN
                                                                                         "grouped_product",
                                                                                         "permute",
                                                                                         "unpermute",
-                                                                                        "route"};
-static_assert(kOperatorKindNames.back() == "route");  // one name a kind
+                                                                                        "route",
+                                                                                        "latent_attention"};
+static_assert(kOperatorKindNames.back() == "latent_attention");  // one name a kind
 constexpr std::string_view name(OperatorKind kind) { return kOperatorKindNames[static_cast<int>(kind)]; }
 
 // Run once a step, over parameters.
@@ -85,6 +87,10 @@ constexpr bool is_optimizer(OperatorKind kind) {
 // What mixtures of experts add.
 constexpr bool is_of_experts(OperatorKind kind) {
   return kind >= OperatorKind::kGroupedProduct && kind <= OperatorKind::kRoute;
+}
+
+constexpr bool is_attention(OperatorKind kind) {
+  return kind == OperatorKind::kAttention || kind == OperatorKind::kLatentAttention;
 }
 
 enum class Impl : unsigned char {
@@ -110,7 +116,7 @@ constexpr bool has_impl(OperatorKind kind, Impl impl) {
     case Impl::kFlash:
     case Impl::kSdpa:
     case Impl::kTriton:
-      return kind == OperatorKind::kAttention;
+      return is_attention(kind);
     case Impl::kFusedBf16:
       return kind == OperatorKind::kAdamw;
     case Impl::kFp32Scale:
@@ -120,10 +126,9 @@ constexpr bool has_impl(OperatorKind kind, Impl impl) {
     case Impl::kTanh:
       return kind == OperatorKind::kGelu;
     case Impl::kAten:
-      return kind != OperatorKind::kAttention &&
-             (!is_of_experts(kind) || kind == OperatorKind::kGroupedProduct);
+      return !is_attention(kind) && (!is_of_experts(kind) || kind == OperatorKind::kGroupedProduct);
     default:
-      return kind != OperatorKind::kAttention;
+      return !is_attention(kind);
   }
 }
 
