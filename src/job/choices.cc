@@ -89,7 +89,7 @@ bool repeats_selectively(const Model& model, const Stack& stack, const Plan& pla
          repeats(parts.rope) || repeats(parts.projection) ||
          repeats(parts.residual[static_cast<std::size_t>(model.residual)]) ||
          std::any_of(model.blocks.begin(), model.blocks.end(), [&](const BlockRun& blocks) {
-           return repeats(parts.mlp[static_cast<std::size_t>(blocks.block.mlp)]);
+           return repeats(parts.mlp[static_cast<std::size_t>(blocks.block.feed_forward.mlp)]);
          });
 }
 

@@ -271,6 +271,20 @@ TEST_CASE("what is not modelled yet is named in few words") {
   CHECK(reason("precision=fp8") == "precision fp8");
   CHECK(reason("grad_dtype=fp8") == "grad_dtype fp8");
   CHECK(error_of_plan("cp=2") == "foretrain: error: plan: not modelled yet: cp > 1");
+
+  Model model;
+  model.blocks = {{2, Block{{8, 8, 64}, {MlpKind::kSwiglu, 512}}}, {2, {}}};
+  CHECK_FALSE(not_modelled(model));
+  const auto with = [&](auto change) {
+    Model changed = model;
+    change(changed.blocks[1].block);
+    return not_modelled(changed).value_or("");
+  };
+  CHECK(with([](Block& block) { block.feed_forward.experts = 8; }) == "experts");
+  CHECK(with([](Block& block) { block.attention.kv_rank = 512; }) == "latent attention");
+  CHECK(with([](Block& block) { block.attention.window = 128; }) == "windows of attention");
+  CHECK(with([](Block& block) { block.attention.sinks = true; }) == "sinks of attention");
+  CHECK(with([](Block& block) { block.attention.qk_norm = QkNorm::kWhole; }) == "norms over all heads");
 }
 
 TEST_CASE("shard groups divide the data-parallel ranks, where anything is divided") {

@@ -53,13 +53,13 @@ Result<void> check_tensor_parallel(const Run& run) {
   const Plan& plan = run.plan;
   for (const BlockRun& blocks : run.model.blocks) {
     const Block& block = blocks.block;
-    if (block.heads % plan.tp != 0)
-      return fail(fmt::format("tp {} does not divide heads {}", plan.tp, block.heads));
-    if (block.kv_heads % plan.tp != 0 && plan.tp % block.kv_heads != 0)
-      return fail(
-          fmt::format("tp {} neither divides kv_heads {} nor is a multiple of it", plan.tp, block.kv_heads));
-    if (block.ffn % plan.tp != 0)
-      return fail(fmt::format("tp {} does not divide ffn {}", plan.tp, block.ffn));
+    if (block.attention.heads % plan.tp != 0)
+      return fail(fmt::format("tp {} does not divide heads {}", plan.tp, block.attention.heads));
+    if (block.attention.kv_heads % plan.tp != 0 && plan.tp % block.attention.kv_heads != 0)
+      return fail(fmt::format("tp {} neither divides kv_heads {} nor is a multiple of it", plan.tp,
+                              block.attention.kv_heads));
+    if (block.feed_forward.ffn % plan.tp != 0)
+      return fail(fmt::format("tp {} does not divide ffn {}", plan.tp, block.feed_forward.ffn));
   }
   if (!plan.sp) return {};
   if (plan.tp == 1) return fail("sp needs tp > 1");
@@ -128,7 +128,7 @@ Result<void> check_stack(const Run& run) {
   TRY(need_variant(stack.parts.attention, "attention", kAttentionNames, attention_of(stack, run.plan)));
   TRY(need_variant(stack.parts.residual, "residual", kResidualNames, model.residual));
   for (const BlockRun& blocks : model.blocks)
-    TRY(need_variant(stack.parts.mlp, "mlp", kMlpNames, blocks.block.mlp));
+    TRY(need_variant(stack.parts.mlp, "mlp", kMlpNames, blocks.block.feed_forward.mlp));
   if (model.positions == Positions::kRope) TRY(need(stack.parts.rope, "rope", ""));
   return {};
 }
@@ -154,7 +154,8 @@ Result<void> check_sizes(const Run& run) {
   const double tokens = static_cast<double>(run.plan.micro_batch) * static_cast<double>(run.seq);
   std::int64_t width = std::max(run.model.vocab, run.model.hidden);
   for (const BlockRun& blocks : run.model.blocks)
-    width = std::max({width, 2 * blocks.block.ffn, 3 * blocks.block.q_width(), blocks.block.heads * run.seq});
+    width = std::max({width, 2 * blocks.block.feed_forward.ffn, 3 * blocks.block.attention.q_width(),
+                      blocks.block.attention.heads * run.seq});
   if (tokens * static_cast<double>(width) * bytes_of(Dtype::kFp32) > kMaxTensorBytes)
     return fail(fmt::format("micro_batch {} * seq {} makes a tensor of more than 2^53 bytes",
                             run.plan.micro_batch, run.seq));
@@ -180,6 +181,19 @@ void add_assumptions(Run& run) {
 
 }  // namespace
 
+std::optional<std::string> not_modelled(const Model& model) {
+  if (model.mtp_layers > 0) return "multi-token prediction";
+  if (model.post_norms) return "norms after attention and feed-forward";
+  for (const BlockRun& run : model.blocks) {
+    if (run.block.feed_forward.has_experts()) return "experts";
+    if (run.block.attention.is_latent()) return "latent attention";
+    if (run.block.attention.window > 0) return "windows of attention";
+    if (run.block.attention.sinks) return "sinks of attention";
+    if (run.block.attention.qk_norm == QkNorm::kWhole) return "norms over all heads";
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> not_modelled(const Plan& plan) {
   if (plan.cp > 1) return "cp > 1";
   if (plan.ep > 1) return "ep > 1";
@@ -196,6 +210,7 @@ Result<void> check_run(Run& run) {
   const Plan& plan = run.plan;
   CHECK_THAT(run.gpus > 0 && run.seq > 0 && run.global_batch > 0);
   CHECK_THAT(plan.tp > 0 && plan.pp > 0 && plan.cp > 0 && plan.dp >= 0 && plan.micro_batch > 0);
+  if (const auto reason = not_modelled(run.model)) return fail("not modelled yet: " + *reason);
   if (const auto reason = not_modelled(plan)) return fail("not modelled yet: " + *reason);
   TRY(check_cluster(run));
   TRY(check_degrees(run));

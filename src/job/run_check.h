@@ -12,6 +12,9 @@ namespace foretrain {
 // What a plan asks for that the program does not model yet, in few words ("cp > 1", "precision fp8").
 std::optional<std::string> not_modelled(const Plan& plan);
 
+// Likewise what a model is made of ("experts", "windows of attention").
+std::optional<std::string> not_modelled(const Model& model);
+
 // Every rule that binds model, plan and cluster together: divisibility, sizes, features not modelled yet.
 // Derives plan.dp where it is 0, and adds to `assumed` what the run rests on without saying so.
 Result<void> check_run(Run& run);

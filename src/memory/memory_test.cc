@@ -23,7 +23,7 @@ TEST_CASE("What is gathered, and a unit's whole gradients, are there while a pas
 TEST_CASE("What a forward holds is what its tasks declare; recomputation moves it to the backward") {
   Model model;
   model.hidden = 1024;
-  model.blocks = {{4, Block{16, 16, 64, 4096, MlpKind::kGelu}}};
+  model.blocks = {{4, Block{{16, 16, 64}, {MlpKind::kGelu, 4096}}}};
   model.vocab = 51200;
   model.biases = model.qkv_bias = true;
   const Stack megatron = stack("megatron");
@@ -69,7 +69,7 @@ TEST_CASE("A backward peaks where the sum is largest, not where its largest oper
 TEST_CASE("Some layers of a chunk can be recomputed: the others hold everything") {
   Model model;
   model.hidden = 1024;
-  model.blocks = {{4, Block{16, 16, 64, 4096, MlpKind::kGelu}}};
+  model.blocks = {{4, Block{{16, 16, 64}, {MlpKind::kGelu, 4096}}}};
   model.vocab = 51200;
   const Stack megatron = stack("megatron");
   const auto held = [&](std::string_view text) {
@@ -87,7 +87,7 @@ TEST_CASE("Some layers of a chunk can be recomputed: the others hold everything"
 TEST_CASE("What is held is told by operator, and sums to all of it") {
   Model model;
   model.hidden = 1024;
-  model.blocks = {{4, Block{16, 16, 64, 4096, MlpKind::kSwiglu}}};
+  model.blocks = {{4, Block{{16, 16, 64}, {MlpKind::kSwiglu, 4096}}}};
   model.vocab = 51200;
   const Stack megatron = stack("megatron");
   const PassBytes bytes = pass_bytes(
@@ -102,7 +102,7 @@ TEST_CASE("What is held is told by operator, and sums to all of it") {
 TEST_CASE("A block that is run again and the loss are not there at once") {
   Model model;
   model.hidden = 1024;
-  model.blocks = {{4, Block{16, 16, 64, 4096, MlpKind::kGelu}}};
+  model.blocks = {{4, Block{{16, 16, 64}, {MlpKind::kGelu, 4096}}}};
   model.vocab = 51200;
   const Stack hf = stack("hf-eager");
   Plan plan;

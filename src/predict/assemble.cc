@@ -72,7 +72,7 @@ StagePrediction stage_prediction(const Simulated& e, std::size_t rank, const Pow
   for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c) {
     const std::size_t n = e.piece(rank, c);
     const ChunkCost& cost = *e.chunks[n];
-    stage.layers += cost.chunk.layers;
+    stage.layers += cost.chunk.all_layers();
     const auto duration = [&](const Segment& segment) { return AtClock(segment, stretch).duration(); };
     stage.forward += duration(cost.forward);
     stage.backward +=

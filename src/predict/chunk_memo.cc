@@ -102,17 +102,19 @@ void ChunkMemo::use_shape(const ShapeKey& key) {
 ChunkCost& ChunkMemo::bytes(const Chunk& chunk) {
   auto& chunks = shape_->second.chunks;
   const auto index =
-      static_cast<std::size_t>(chunk.layers * 4 + (chunk.first ? 2 : 0) + (chunk.last ? 1 : 0));
+      static_cast<std::size_t>(chunk.all_layers() * 4 + (chunk.first ? 2 : 0) + (chunk.last ? 1 : 0));
   if (index >= chunks.size()) chunks.resize(index + 1);
-  if (chunks[index]) return *chunks[index];
+  std::unique_ptr<ChunkCost>* known = &chunks[index];
+  for (; *known; known = &(*known)->other_kinds)
+    if ((*known)->chunk == chunk) return **known;
   const ShapeKey& key = shape_->first;
   auto cost = std::make_unique<ChunkCost>();  // remembered when it is whole: what follows may throw
   cost->chunk = chunk;
   cost->bytes = pass_bytes(build_chunk(setting_.model, setting_.stack, key.passes, chunk));
   cost->share = parameter_share(setting_.model, setting_.stack, key.passes.tp, chunk, key.ends_together);
-  chunks[index] = std::move(cost);
+  *known = std::move(cost);
   ++chunk_count_;
-  return *chunks[index];
+  return **known;
 }
 
 void ChunkMemo::lay_out(ChunkCost& cost, const Network& network) {

@@ -40,7 +40,8 @@ struct ChunkCost {
   Segment weight;
   PassBytes bytes;
   ParameterShare share;
-  Flops model_flops;  // recomputation left out
+  Flops model_flops;                       // recomputation left out
+  std::unique_ptr<ChunkCost> other_kinds;  // the next of as many layers, of other kinds
 };
 
 struct OptimizerKey {
@@ -73,7 +74,7 @@ class ChunkMemo {
     std::size_t operator()(const OptimizerKey& key) const noexcept;
   };
   struct Shape {
-    std::vector<std::unique_ptr<ChunkCost>> chunks;  // by layers and ends
+    std::vector<std::unique_ptr<ChunkCost>> chunks;  // by number of layers and ends
   };
 
   const Setting& setting_;

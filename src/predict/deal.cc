@@ -7,8 +7,8 @@
 
 namespace foretrain {
 
-void deal_out(const Setting& setting, const Job& job, std::span<const std::int64_t> layers,
-              const Network& network, ChunkMemo& memo, Dealt& e) {
+void deal_out(const Setting& setting, const Job& job, std::span<const Chunk> layers, const Network& network,
+              ChunkMemo& memo, Dealt& e) {
   e.start(job);
   const Pipeline& pipeline = e.job.pipeline;
   const auto pieces = static_cast<std::size_t>(pipeline.pieces()),
@@ -19,7 +19,10 @@ void deal_out(const Setting& setting, const Job& job, std::span<const std::int64
   e.loads.assign(pieces, ChunkLoad{});
   for (std::size_t n = 0; n < pieces; ++n) {
     const auto piece = static_cast<std::int64_t>(n);
-    ChunkCost& cost = memo.bytes({layers[n % layers.size()], pipeline.first(piece), pipeline.last(piece)});
+    Chunk chunk = layers[n % layers.size()];
+    chunk.first = pipeline.first(piece);
+    chunk.last = pipeline.last(piece);
+    ChunkCost& cost = memo.bytes(chunk);
     e.chunks[n] = &cost;
     ChunkLoad& load = e.loads[n];
     load.held = cost.bytes.held;

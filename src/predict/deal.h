@@ -12,8 +12,8 @@
 namespace foretrain {
 
 // The chunks of every rank, `layers` each in the model's order, and the states that they bring, in bytes.
-void deal_out(const Setting& setting, const Job& job, std::span<const std::int64_t> layers,
-              const Network& network, ChunkMemo& memo, Dealt& e);
+void deal_out(const Setting& setting, const Job& job, std::span<const Chunk> layers, const Network& network,
+              ChunkMemo& memo, Dealt& e);
 
 // Every rank's memory and the worst stage, of what has been dealt out.
 void add_bytes(const Setting& setting, Dealt& e);

@@ -42,7 +42,7 @@ struct Dealt {
   }
 
  protected:
-  friend void deal_out(const Setting& setting, const Job& job, std::span<const std::int64_t> layers,
+  friend void deal_out(const Setting& setting, const Job& job, std::span<const Chunk> layers,
                        const Network& network, ChunkMemo& memo, Dealt& e);
   friend void add_bytes(const Setting& setting, Dealt& e);
 

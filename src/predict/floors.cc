@@ -1,6 +1,7 @@
 #include "predict/floors.h"
 
 #include <algorithm>
+#include <array>
 
 #include "memory/states.h"
 #include "timeline/schedule.h"
@@ -14,30 +15,52 @@ namespace {
 //   l (S + n H) - n v N D
 // by a layer's states S, what its forward keeps H, and D less of it where it is run again. As all l sum to L,
 //   peak >= (L - sum over stages n v N D / (S + n H)) / (sum over stages 1 / (S + n H))
+// Layers of several kinds k count by weights c_k, those of the first kind 1: for any weights the same holds
+// with L the sum of all c_k, S + n H the least of all (S_k + n H_k) / c_k, and D the largest of all D_k.
+struct LayerBytes {
+  double count = 0;  // layers of this kind
+  double state = 0;
+  double kept = 0;
+};
+
 Bytes layers_floor(const Setting& setting, const Job& job, ShapeKey key, ChunkMemo& memo) {
   const Choices& choices = job.choices;
-  const auto held = [&](Recompute recompute) {
+  const auto held = [&](std::size_t kind, Recompute recompute) {
     key.passes.recompute = recompute;
     key.passes.recompute_layers = 0;
     memo.use_shape(key);
-    return memo.bytes({1, false, false}).bytes.held.value;
+    return memo.bytes(Chunk::of_kind(kind, 1)).bytes.held.value;
   };
   const bool some = choices.recompute == Recompute::kFull && choices.recompute_layers > 0;
-  const double kept = held(some ? Recompute::kNone : choices.recompute);
-  const double less = some ? static_cast<double>(choices.recompute_layers * job.pipeline.chunks_per_stage) *
-                                 (kept - held(Recompute::kFull))
-                           : 0.0;
-  const auto layers = static_cast<double>(setting.model.layers());
-  const ParameterShare share = parameter_share(setting.model, setting.stack, job.mesh.tp,
-                                               {setting.model.layers(), false, false}, true);
-  const StateBytes states = state_bytes(share, setting.stack, job);
-  const double state = (states.total() - states.gradients).value / layers;
-  double left = layers, stages = 0;
+  const Chunk all = all_layers_of(setting.model);
+  std::array<LayerBytes, kMaxBlockKinds> kinds{};
+  std::size_t count = 0;
+  double less = 0;
+  for (; count < kMaxBlockKinds && all.layers[count] > 0; ++count) {
+    LayerBytes& layer = kinds[count];
+    layer.count = static_cast<double>(all.layers[count]);
+    layer.kept = held(count, some ? Recompute::kNone : choices.recompute);
+    if (some)
+      less = std::max(less, static_cast<double>(choices.recompute_layers * job.pipeline.chunks_per_stage) *
+                                (layer.kept - held(count, Recompute::kFull)));
+    const ParameterShare share = parameter_share(setting.model, setting.stack, job.mesh.tp,
+                                                 Chunk::of_kind(count, all.layers[count]), true);
+    const StateBytes states = state_bytes(share, setting.stack, job);
+    layer.state = (states.total() - states.gradients).value / layer.count;
+  }
+  const auto weight = [&](std::size_t k) {
+    return k == 0 ? 1.0 : (kinds[k].state + kinds[k].kept) / (kinds[0].state + kinds[0].kept);
+  };
+  double left = 0, stages = 0;
+  for (std::size_t k = 0; k < count; ++k) left += kinds[k].count * weight(k);
   for (std::int64_t r = 0; r < job.mesh.pp; ++r) {
     const auto n =
         static_cast<double>(least_in_flight(job.pipeline.schedule, r, job.mesh.pp, job.micro_batches));
-    left -= n * less / (state + n * kept);
-    stages += 1 / (state + n * kept);
+    double least = kinds[0].state + n * kinds[0].kept;
+    for (std::size_t k = 1; k < count; ++k)
+      least = std::min(least, (kinds[k].state + n * kinds[k].kept) / weight(k));
+    left -= n * less / least;
+    stages += 1 / least;
   }
   return Bytes(std::max(0.0, left / stages));
 }
@@ -66,16 +89,22 @@ PlanFloor plan_floor(const Setting& setting, const Job& job, const Network& netw
     return sum;
   };
   const std::int64_t layers = setting.model.layers();
-  const Seconds layer = seconds({1, false, false});
-  const Seconds all =
-      layer * static_cast<double>(layers) + seconds({0, true, false}) + seconds({0, false, true});
+  Chunk whole = all_layers_of(setting.model);
+  Seconds layer, all;  // the shortest, and all of them
+  for (std::size_t k = 0; k < kMaxBlockKinds && whole.layers[k] > 0; ++k) {
+    const Seconds each = seconds(Chunk::of_kind(k, 1));
+    layer = k == 0 ? each : std::min(layer, each);
+    all += each * static_cast<double>(whole.layers[k]);
+  }
+  all = all + seconds({0, true, false}) + seconds({0, false, true});
   // Some stage has as many layers as an even split gives, and some stage as much work as the average. Of
   // dualpipe's two copies of the model a stage runs half the micro-batches each.
   const std::int64_t copies = runs_both_ways(job.pipeline.schedule) ? 2 : 1;
   const Seconds fullest =
       layer * (static_cast<double>((copies * layers + pp - 1) / pp) / static_cast<double>(copies));
   // Likewise of parameters, a tied head counted once.
-  ParameterShare share = parameter_share(setting.model, setting.stack, tp, {layers, true, true}, true);
+  whole.first = whole.last = true;
+  ParameterShare share = parameter_share(setting.model, setting.stack, tp, whole, true);
   share.elements /= pp;
   const StateBytes states = state_bytes(share, setting.stack, job);
   return {std::max(fullest, all / static_cast<double>(pp)) *

@@ -1,28 +1,49 @@
 #include "predict/layer_splits.h"
 
-#include "timeline/schedule.h"
 #include "workload/split.h"
 
 namespace foretrain {
 
-std::span<const std::int64_t> LayerSplits::of(const Job& job) {
+LayerSplits::LayerSplits(const Setting& setting) : setting_(setting) {
+  if (setting.model.blocks.size() > 1) kinds_ = setting.model.kind_of_layers();
+}
+
+std::span<const Chunk> LayerSplits::of(const Job& job) {
   const Pipeline& pipeline = job.pipeline;
   const std::int64_t chunks = pipeline.model_chunks();
-  if (static_cast<std::int64_t>(job.layers_per_stage.size()) == chunks) return job.layers_per_stage;
+  if (static_cast<std::int64_t>(job.layers_per_stage.size()) == chunks) {
+    cut(job.layers_per_stage, given_);
+    return given_;
+  }
   if (!job.layers_per_stage.empty()) {  // by stage: evenly over its chunks, the first ones first
-    chunk_layers_.assign(static_cast<std::size_t>(chunks), 0);
+    counts_.assign(static_cast<std::size_t>(chunks), 0);
     for (std::int64_t n = 0; n < chunks; ++n) {
       const std::int64_t layers = job.layers_per_stage[static_cast<std::size_t>(pipeline.rank(n))];
       const std::int64_t extra = pipeline.chunk(n) < layers % pipeline.chunks_per_stage ? 1 : 0;
-      chunk_layers_[static_cast<std::size_t>(n)] = layers / pipeline.chunks_per_stage + extra;
+      counts_[static_cast<std::size_t>(n)] = layers / pipeline.chunks_per_stage + extra;
     }
-    return chunk_layers_;
+    cut(counts_, given_);
+    return given_;
   }
   auto found = splits_.find(chunks);
-  if (found == splits_.end())
-    found =
-        splits_.emplace(chunks, split_layers(setting_.model, setting_.stack.pipeline.split, chunks)).first;
+  if (found == splits_.end()) {
+    std::vector<Chunk> split;
+    cut(split_layers(setting_.model, setting_.stack.pipeline.split, chunks), split);
+    found = splits_.emplace(chunks, std::move(split)).first;
+  }
   return found->second;
+}
+
+void LayerSplits::cut(std::span<const std::int64_t> counts, std::vector<Chunk>& chunks) const {
+  chunks.assign(counts.size(), Chunk{});
+  std::size_t layer = 0;
+  for (std::size_t n = 0; n < counts.size(); ++n) {
+    if (kinds_.empty()) {
+      chunks[n].layers[0] = static_cast<std::int32_t>(counts[n]);
+      continue;
+    }
+    for (std::int64_t i = 0; i < counts[n]; ++i) ++chunks[n].layers[kinds_[layer++]];
+  }
 }
 
 }  // namespace foretrain

@@ -1,5 +1,5 @@
-// How many layers each chunk of a job has: as its plan says, or as the stack deals them, remembered by the
-// number of chunks.
+// Which layers each chunk of a job has: as its plan says, or as the stack deals them, remembered by the number
+// of chunks.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,25 @@
 #include <vector>
 
 #include "job/job.h"
+#include "workload/chunk.h"
 
 namespace foretrain {
 
 class LayerSplits {
  public:
-  explicit LayerSplits(const Setting& setting) : setting_(setting) {}  // which must outlive it
-  // Of each chunk of the model, in its order; until the next call.
-  std::span<const std::int64_t> of(const Job& job);
+  explicit LayerSplits(const Setting& setting);  // which must outlive it
+  // Of each chunk of the model, in its order, without its ends; until the next call.
+  std::span<const Chunk> of(const Job& job);
 
  private:
+  // Of so many layers each, in the model's order.
+  void cut(std::span<const std::int64_t> counts, std::vector<Chunk>& chunks) const;
+
   const Setting& setting_;
-  std::unordered_map<std::int64_t, std::vector<std::int64_t>> splits_;
-  std::vector<std::int64_t> chunk_layers_;
+  std::vector<std::uint8_t> kinds_;  // of each layer; empty: all are of one
+  std::unordered_map<std::int64_t, std::vector<Chunk>> splits_;
+  std::vector<std::int64_t> counts_;
+  std::vector<Chunk> given_;
 };
 
 }  // namespace foretrain

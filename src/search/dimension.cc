@@ -52,7 +52,8 @@ void tp_values(const Problem& problem, const Candidate& c, Values& out) {
   std::erase_if(out, [&](Value tp) {
     return std::any_of(problem.model.blocks.begin(), problem.model.blocks.end(), [tp](const BlockRun& run) {
       const Block& b = run.block;
-      return b.heads % tp != 0 || b.ffn % tp != 0 || (b.kv_heads % tp != 0 && tp % b.kv_heads != 0);
+      return b.attention.heads % tp != 0 || b.feed_forward.ffn % tp != 0 ||
+             (b.attention.kv_heads % tp != 0 && tp % b.attention.kv_heads != 0);
     });
   });
 }

@@ -1,4 +1,4 @@
-// A model: what is trained, whatever hardware and plan. Layers are runs of equal blocks.
+// A model: what is trained, whatever hardware and plan. Its layers are an ordered list of runs of equal blocks.
 #pragma once
 
 #include <array>
@@ -8,10 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "spec/attention.h"
+#include "spec/feed_forward.h"
+
 namespace foretrain {
 
-enum class MlpKind : unsigned char { kGelu, kSwiglu, kGeglu, kSquaredRelu };
-inline constexpr std::array<std::string_view, 4> kMlpNames = {"gelu", "swiglu", "geglu", "squared_relu"};
 enum class Norm : unsigned char { kLayernorm, kRmsnorm };
 inline constexpr std::array<std::string_view, 2> kNormNames = {"layernorm", "rmsnorm"};
 enum class Positions : unsigned char { kLearned, kRope, kAlibi, kNone };
@@ -23,17 +24,11 @@ inline constexpr std::array<std::string_view, 2> kResidualNames = {"sequential",
 enum class Gelu : unsigned char { kErf, kTanh };
 inline constexpr std::array<std::string_view, 2> kGeluNames = {"erf", "tanh"};
 
-constexpr bool is_gated(MlpKind kind) { return kind == MlpKind::kSwiglu || kind == MlpKind::kGeglu; }
-
+// A layer: an attention and a feed-forward, each after a norm.
 struct Block {
-  std::int64_t heads = 0;
-  std::int64_t kv_heads = 0;
-  std::int64_t head_dim = 0;
-  std::int64_t ffn = 0;
-  MlpKind mlp = MlpKind::kGelu;
+  Attention attention;
+  FeedForward feed_forward;
 
-  std::int64_t q_width() const { return heads * head_dim; }
-  std::int64_t kv_width() const { return kv_heads * head_dim; }
   bool operator==(const Block&) const = default;
 };
 
@@ -42,6 +37,8 @@ struct BlockRun {
   Block block;
   bool operator==(const BlockRun&) const = default;
 };
+
+inline constexpr std::size_t kMaxBlockKinds = 8;  // of one model
 
 struct Model {
   std::string name;
@@ -58,8 +55,9 @@ struct Model {
   bool fused_qkv = false;  // query, key and value are stored as one matrix
   Gelu gelu = Gelu::kErf;
   bool norm_bias = false;
-  bool qk_norm = false;  // each head's query and key pass a norm of their own (Qwen3)
   bool embedding_norm = false;
+  bool post_norms = false;      // what attention and feed-forward make is normed too (Gemma 2)
+  std::int64_t mtp_layers = 0;  // layers that predict tokens further on (DeepSeek-V3's MTP), trained beside
   Residual residual = Residual::kSequential;
   std::optional<double> dropout;   // absent: what the stack trains with by default
   std::int64_t default_seq = 0;    // 0: none stated
@@ -67,7 +65,23 @@ struct Model {
   std::string source;
 
   std::int64_t layers() const;
+  // Which kind each layer is.
+  std::vector<std::uint8_t> kind_of_layers() const;
   bool operator==(const Model&) const = default;
+};
+
+// The blocks of a model that differ, in the order in which they first appear. Refers to the model.
+class BlockKinds {
+ public:
+  explicit BlockKinds(const Model& model);
+
+  std::size_t size() const { return size_; }
+  const Block& operator[](std::size_t kind) const { return *kinds_[kind]; }
+  std::size_t of(const Block& block) const;
+
+ private:
+  std::array<const Block*, kMaxBlockKinds> kinds_{};
+  std::size_t size_ = 0;
 };
 
 // Exact counts of trained numbers.
@@ -75,5 +89,8 @@ std::int64_t block_parameters(const Model& model, const Block& block);
 std::int64_t norm_parameters(const Model& model);      // one norm over hidden
 std::int64_t position_parameters(const Model& model);  // a learned table
 std::int64_t parameters(const Model& model);           // all; a tied head counted once, vocabulary not padded
+std::int64_t active_parameters(const Model& model);    // of these, those that one token passes
+std::int64_t mtp_parameters(
+    const Model& model);  // of layers that predict further, which `parameters` leaves out
 
 }  // namespace foretrain

@@ -66,8 +66,8 @@ TEST_CASE("what a model leaves out follows from the rest") {
   const Model gpt2 = *model_of(kGpt2);
   CHECK(gpt2.name == "inline");
   CHECK(gpt2.layers() == 12);
-  CHECK(gpt2.blocks[0].block.kv_heads == 12);
-  CHECK(gpt2.blocks[0].block.head_dim == 64);
+  CHECK(gpt2.blocks[0].block.attention.kv_heads == 12);
+  CHECK(gpt2.blocks[0].block.attention.head_dim == 64);
   CHECK(gpt2.qkv_bias);
   CHECK(gpt2.norm_bias);
   CHECK_FALSE(gpt2.dropout.has_value());

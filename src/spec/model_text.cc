@@ -2,78 +2,234 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
+#include <algorithm>
+
 #include "base/yaml_text.h"
+#include "spec/model_fields.h"
 #include "spec/read_fields.h"
 
 namespace foretrain {
-
 namespace {
 
-constexpr std::int64_t kMaxWidth = 1'000'000;
-constexpr std::int64_t kMaxLayers = 10'000;
-constexpr std::int64_t kMaxHeads = 10'000;
-constexpr std::int64_t kMaxHeadDim = 10'000;
-constexpr std::int64_t kMaxVocab = 100'000'000;
-constexpr std::int64_t kMaxSeq = 100'000'000;
-// Bytes of weights and states then stay below 2^53, where doubles are exact. The limits above keep the count
-// itself below 5 * 10^18, inside 64 bits.
-constexpr std::int64_t kMaxParameters = 1'000'000'000'000'000;
-
-Result<Block> parse_block(const Node& node, std::int64_t hidden) {
-  Block block;
-  TRY(read_required(node, "heads", block.heads, WholeNumber{1, kMaxHeads}));
-  block.kv_heads = block.heads;
-  TRY(read_optional(node, "kv_heads", block.kv_heads, WholeNumber{1, kMaxHeads}));
-  if (block.heads % block.kv_heads != 0)
-    return fail(fmt::format("kv_heads {} does not divide heads {}", block.kv_heads, block.heads),
-                node.find("kv_heads")->at);
-  TRY(read_optional(node, "head_dim", block.head_dim, WholeNumber{1, kMaxHeadDim}));
-  if (block.head_dim == 0) {
-    if (hidden % block.heads != 0)
-      return fail(fmt::format("heads {} does not divide hidden {}; state head_dim", block.heads, hidden),
-                  node.find("heads")->at);
-    block.head_dim = hidden / block.heads;
+template <class E>
+Result<void> read_value(const Node& node, E& out, const FlagOrWord& kind) {
+  if (const auto flag = node.boolean()) {
+    out = static_cast<E>(*flag ? 1 : 0);
+    return {};
   }
-  TRY(read_required(node, "ffn", block.ffn, WholeNumber{1, kMaxWidth}));
-  TRY(read_required(node, "mlp", block.mlp, OneOf{kMlpNames}));
-  return block;
-}
-
-Result<void> read_positions(const Node& node, Model& model) {
-  TRY(read_required(node, "positions", model.positions, OneOf{kPositionsNames}));
-  TRY(read_optional(node, "rotary_fraction", model.rotary_fraction, RealNumber{0.0, 1.0}));
-  TRY(read_optional(node, "max_positions", model.max_positions, WholeNumber{1, kMaxSeq}));
-  if (model.positions == Positions::kLearned && model.max_positions == 0) {
-    if (model.default_seq == 0)
-      return fail("missing key 'max_positions', which learned positions need (or state seq)", node.at);
-    model.max_positions = model.default_seq;
-  }
+  TRY_ASSIGN(out, parse_choice<E>(node, kind.names));
   return {};
 }
 
-Result<void> read_biases(const Node& node, Model& model) {
-  TRY(read_optional(node, "biases", model.biases));
-  model.qkv_bias = model.biases;
-  TRY(read_optional(node, "qkv_bias", model.qkv_bias));
-  model.norm_bias = model.biases && model.norm != Norm::kRmsnorm;
-  TRY(read_optional(node, "norm_bias", model.norm_bias));
-  if (model.norm == Norm::kRmsnorm && model.norm_bias)
-    return fail("norm_bias: rmsnorm has no bias", node.find("norm_bias")->at);
+template <class Owner, class... Fields>
+Result<void> read_table(const Node& map, const std::tuple<Fields...>& table, Owner& owner) {
+  Result<void> result;
+  for_each_field(table, [&](const auto& f) {
+    const Node* value = result ? map.find(f.key) : nullptr;
+    if (value == nullptr) return;
+    if (auto read = read_value(*value, owner.*f.member, f.kind); !read)
+      result = named(f.key, std::move(read).error());
+  });
+  return result;
+}
+
+void append(std::vector<std::string_view>& keys, std::vector<std::string_view> more) {
+  keys.insert(keys.end(), more.begin(), more.end());
+}
+
+std::vector<std::string_view> block_keys() {
+  std::vector<std::string_view> keys = keys_of(kAttentionFields);
+  append(keys, keys_of(kFeedForwardFields));
+  return keys;
+}
+
+// A key as stated for a block, or for all of them.
+const Node* stated(std::string_view key, const Node& block, const Node& model) {
+  const Node* own = block.find(key);
+  return own != nullptr ? own : model.find(key);
+}
+
+Result<void> require(std::string_view key, const Node& block, const Node& model) {
+  if (stated(key, block, model) == nullptr) return missing(block, key);
+  return {};
+}
+
+Result<void> complete_latent(const Node& block, const Node& model, Attention& a) {
+  for (const std::string_view key : {"nope_dim", "rope_dim", "v_dim"}) TRY(require(key, block, model));
+  if (stated("head_dim", block, model) != nullptr && a.head_dim != a.nope_dim + a.rope_dim)
+    return fail(fmt::format("head_dim {} is stated, but nope_dim {} and rope_dim {} make {}", a.head_dim,
+                            a.nope_dim, a.rope_dim, a.nope_dim + a.rope_dim),
+                stated("head_dim", block, model)->at);
+  a.head_dim = a.nope_dim + a.rope_dim;
+  if (a.head_dim < 1 || a.v_dim < 1)
+    return fail("nope_dim + rope_dim and v_dim must be at least 1", stated("v_dim", block, model)->at);
+  if (a.kv_heads != a.heads)
+    return fail(fmt::format("kv_heads {} is not heads {}, which latent attention has of keys and values too",
+                            a.kv_heads, a.heads),
+                stated("kv_heads", block, model)->at);
+  if (a.qk_norm != QkNorm::kNone)
+    return fail("qk_norm: latent attention has norms of its latents instead",
+                stated("qk_norm", block, model)->at);
+  return {};
+}
+
+Result<void> complete_attention(const Node& block, const Node& model, std::int64_t hidden, Attention& a) {
+  TRY(require("heads", block, model));
+  if (a.kv_heads == 0) a.kv_heads = a.heads;
+  if (a.heads % a.kv_heads != 0)
+    return fail(fmt::format("kv_heads {} does not divide heads {}", a.kv_heads, a.heads),
+                stated("kv_heads", block, model)->at);
+  if (a.is_latent()) return complete_latent(block, model, a);
+  for (const std::string_view key : {"q_rank", "nope_dim", "rope_dim", "v_dim"})
+    if (const Node* given = stated(key, block, model))
+      return fail(fmt::format("{} is of latent attention, which needs kv_rank", key), given->at);
+  if (a.head_dim > 0) return {};
+  if (hidden % a.heads != 0)
+    return fail(fmt::format("heads {} does not divide hidden {}; state head_dim", a.heads, hidden),
+                stated("heads", block, model)->at);
+  a.head_dim = hidden / a.heads;
+  return {};
+}
+
+Result<void> complete_feed_forward(const Node& block, const Node& model, FeedForward& f) {
+  if (!f.has_experts()) {
+    TRY(require("ffn", block, model));
+    TRY(require("mlp", block, model));
+    for (const std::string_view key : {"top_k", "expert_ffn", "shared_ffn", "shared_gate"})
+      if (const Node* given = stated(key, block, model))
+        return fail(fmt::format("{} is of experts, and none are stated", key), given->at);
+    return {};
+  }
+  for (const std::string_view key : {"top_k", "expert_ffn", "mlp"}) TRY(require(key, block, model));
+  if (f.top_k < 1 || f.top_k > f.experts)
+    return fail(fmt::format("top_k {} is not between 1 and experts {}", f.top_k, f.experts),
+                stated("top_k", block, model)->at);
+  if (f.shared_gate && f.shared_ffn == 0)
+    return fail("shared_gate needs shared_ffn", stated("shared_gate", block, model)->at);
+  return {};
+}
+
+// The dense layers of a model that has experts in others.
+FeedForward dense(const FeedForward& f) { return {.mlp = f.mlp, .ffn = f.ffn}; }
+
+// One layer after the other; runs of equal ones are joined.
+class LayerList {
+ public:
+  Result<void> add(const Block& block, const Node& at) {
+    if (!runs_.empty() && runs_.back().block == block) {
+      ++runs_.back().count;
+      return {};
+    }
+    if (std::find(kinds_.begin(), kinds_.end(), block) == kinds_.end()) kinds_.push_back(block);
+    if (kinds_.size() > kMaxBlockKinds)
+      return fail(fmt::format("more than {} kinds of layers", kMaxBlockKinds), at.at);
+    runs_.push_back({1, block});
+    return {};
+  }
+  std::vector<BlockRun> take() { return std::move(runs_); }
+
+ private:
+  std::vector<BlockRun> runs_;
+  std::vector<Block> kinds_;
+};
+
+struct StatedBlock {
+  const Node* node;
+  std::int64_t layers = 1;
+  Block block;
+};
+
+// What `blocks` lists, or the one kind that the model's own keys state.
+Result<std::vector<StatedBlock>> stated_blocks(const Node& node, std::int64_t hidden,
+                                               const LayerPattern& pattern) {
+  Block common;
+  TRY(read_table(node, kAttentionFields, common.attention));
+  TRY(read_table(node, kFeedForwardFields, common.feed_forward));
+  std::vector<StatedBlock> stated;
+  if (const Node* list = node.find("blocks")) {
+    if (!list->is_list() || list->items.empty())
+      return fail("blocks: expected a list of maps, a run of layers each", list->at);
+    std::vector<std::string_view> allowed = {"layers"};
+    append(allowed, block_keys());
+    for (const Node& item : list->items) {
+      TRY(only_fields(item, "a run of layers", allowed));
+      StatedBlock each{&item, 1, common};
+      TRY(read_optional(item, "layers", each.layers, WholeNumber{1, kMaxLayers}));
+      TRY(read_table(item, kAttentionFields, each.block.attention));
+      TRY(read_table(item, kFeedForwardFields, each.block.feed_forward));
+      stated.push_back(each);
+    }
+  } else {
+    stated.push_back({&node, pattern.layers, common});
+  }
+  for (StatedBlock& each : stated) {
+    TRY(complete_attention(*each.node, node, hidden, each.block.attention));
+    TRY(complete_feed_forward(*each.node, node, each.block.feed_forward));
+  }
+  return stated;
+}
+
+Result<std::vector<BlockRun>> parse_blocks(const Node& node, std::int64_t hidden) {
+  LayerPattern pattern;
+  TRY(read_table(node, kPatternFields, pattern));
+  if (pattern.layers == 0 && node.find("blocks") == nullptr) return missing(node, "layers");
+  TRY_ASSIGN(const std::vector<StatedBlock> stated, stated_blocks(node, hidden, pattern));
+  std::int64_t listed = 0;
+  for (const StatedBlock& each : stated) listed += each.layers;
+  const std::int64_t layers = pattern.layers > 0 ? pattern.layers : listed;
+  if (layers < listed || layers > kMaxLayers)
+    return fail(fmt::format("blocks: {} layers are listed, expected at most the {} of `layers`", listed,
+                            std::min(layers, kMaxLayers)),
+                node.find("blocks")->at);
+  LayerList out;
+  std::size_t run = 0;
+  std::int64_t left = stated[0].layers;
+  for (std::int64_t i = 0; i < layers; ++i, --left) {
+    if (left == 0) {  // the list goes round until there are layers enough
+      run = (run + 1) % stated.size();
+      left = stated[run].layers;
+    }
+    Block block = stated[run].block;
+    const bool experts =
+        i >= pattern.dense_layers && (i - pattern.dense_layers + 1) % pattern.expert_every == 0;
+    if (block.feed_forward.has_experts() && !experts) {
+      block.feed_forward = dense(block.feed_forward);
+      if (block.feed_forward.ffn == 0) return missing(*stated[run].node, "ffn");
+    }
+    if (block.feed_forward.has_experts()) block.feed_forward.ffn = 0;
+    if (pattern.full_every > 0 && (i + 1) % pattern.full_every == 0) block.attention.window = 0;
+    TRY(out.add(block, node));
+  }
+  return out.take();
+}
+
+Result<void> read_positions(const Node& node, Model& model) {
+  if (model.positions != Positions::kLearned || model.max_positions > 0) return {};
+  if (model.default_seq == 0)
+    return fail("missing key 'max_positions', which learned positions need (or state seq)", node.at);
+  model.max_positions = model.default_seq;
   return {};
 }
 
 // Defaults: models with layer norms (GPT-2, GPT-NeoX, BLOOM, Falcon) store one matrix, those with rms norms
 // (Llama, Mistral, Qwen, Gemma) three; GPT-2 and its kin with learned positions approximate gelu by tanh.
-Result<void> read_forms(const Node& node, Model& model) {
-  model.fused_qkv = model.norm == Norm::kLayernorm;
-  TRY(read_optional(node, "fused_qkv", model.fused_qkv));
-  TRY(read_optional(node, "qk_norm", model.qk_norm));
-  model.gelu = model.positions == Positions::kLearned ? Gelu::kTanh : Gelu::kErf;
-  return read_optional(node, "gelu", model.gelu, OneOf{kGeluNames});
+Result<void> complete(const Node& node, Model& model) {
+  const auto given = [&](std::string_view key) { return node.find(key) != nullptr; };
+  if (!given("qkv_bias")) model.qkv_bias = model.biases;
+  if (!given("norm_bias")) model.norm_bias = model.biases && model.norm != Norm::kRmsnorm;
+  if (model.norm == Norm::kRmsnorm && model.norm_bias)
+    return fail("norm_bias: rmsnorm has no bias", node.find("norm_bias")->at);
+  if (!given("fused_qkv")) model.fused_qkv = model.norm == Norm::kLayernorm;
+  if (!given("gelu")) model.gelu = model.positions == Positions::kLearned ? Gelu::kTanh : Gelu::kErf;
+  return read_positions(node, model);
 }
 
 Result<void> check_parameters(const Node& node, const Model& model) {
+  // Of one plain block the limits of fields keep the sum inside 64 bits, of others this does.
+  for (const BlockRun& run : model.blocks)
+    if ((run.block.feed_forward.has_experts() || run.block.attention.is_latent()) &&
+        block_parameters(model, run.block) > kMaxParameters / model.layers())
+      return fail("the model has more than 10^15 parameters", node.at);
   const std::int64_t count = parameters(model);
   if (count > kMaxParameters)
     return fail(fmt::format("the model has {} parameters, more than 10^15", count), node.at);
@@ -86,69 +242,128 @@ Result<void> check_parameters(const Node& node, const Model& model) {
 }  // namespace
 
 Result<Model> parse_model(const Node& node) {
-  TRY(only_fields(node, "a model",
-                  {"name",     "hidden",  "layers", "heads",     "kv_heads",        "head_dim",
-                   "ffn",      "mlp",     "norm",   "positions", "rotary_fraction", "max_positions",
-                   "vocab",    "tied",    "biases", "qkv_bias",  "norm_bias",       "embedding_norm",
-                   "residual", "dropout", "params", "seq",       "source",          "fused_qkv",
-                   "gelu",     "qk_norm"}));
+  std::vector<std::string_view> allowed = keys_of(kModelFields);
+  append(allowed, keys_of(kPatternFields));
+  append(allowed, block_keys());
+  allowed.push_back("blocks");
+  TRY(only_fields(node, "a model", allowed));
   Model model;
   model.name = "inline";
-  TRY(read_optional(node, "name", model.name));
-  TRY(read_optional(node, "source", model.source));
-  TRY(read_required(node, "hidden", model.hidden, WholeNumber{1, kMaxWidth}));
-  BlockRun run;
-  TRY(read_required(node, "layers", run.count, WholeNumber{1, kMaxLayers}));
-  TRY_ASSIGN(run.block, parse_block(node, model.hidden));
-  model.blocks = {run};
-  TRY(read_required(node, "norm", model.norm, OneOf{kNormNames}));
-  TRY(read_required(node, "vocab", model.vocab, WholeNumber{1, kMaxVocab}));
-  TRY(read_required(node, "tied", model.tied));
-  TRY(read_optional(node, "embedding_norm", model.embedding_norm));
-  TRY(read_optional(node, "residual", model.residual, OneOf{kResidualNames}));
-  TRY(read_optional(node, "dropout", model.dropout, RealNumber{0.0, 0.99}));
-  TRY(read_optional(node, "seq", model.default_seq, WholeNumber{1, kMaxSeq}));
-  TRY(read_positions(node, model));
-  TRY(read_biases(node, model));
-  TRY(read_forms(node, model));
-  TRY(read_optional(node, "params", model.stated_params, WholeNumber{1, kMaxParameters}));
+  TRY(read_table(node, kModelFields, model));
+  if (node.find("hidden") == nullptr) return missing(node, "hidden");
+  TRY_ASSIGN(model.blocks, parse_blocks(node, model.hidden));
+  for (const std::string_view key : {"norm", "vocab", "tied", "positions"})
+    if (node.find(key) == nullptr) return missing(node, key);
+  TRY(complete(node, model));
   TRY(check_parameters(node, model));
   return model;
 }
 
+namespace {
+
+class Writer {
+ public:
+  template <class T>
+  void line(std::string_view key, const T& value) {
+    text_ += fmt::format("{}{}: {}", separator(), key, value);
+  }
+  // Where it is not what a reader takes it to be anyway.
+  template <class T>
+  void line_unless(std::string_view key, const T& value, const T& usual) {
+    if (value != usual) line(key, value);
+  }
+  void begin_item() {
+    text_ += text_.empty() || text_.ends_with("\n") ? "  - {" : "\n  - {", in_item_ = true;
+  }
+  void end_item() { text_ += "}", in_item_ = false; }
+  std::string take() { return std::move(text_) + "\n"; }
+
+ private:
+  std::string_view separator() const {
+    if (in_item_) return text_.ends_with("{") ? "" : ", ";
+    return text_.empty() ? "" : "\n";
+  }
+
+  std::string text_;
+  bool in_item_ = false;
+};
+
+void write_attention(const Attention& a, Writer& out) {
+  out.line("heads", a.heads);
+  out.line("kv_heads", a.kv_heads);
+  out.line("head_dim", a.head_dim);
+  out.line_unless("window", a.window, std::int64_t{0});
+  out.line_unless("sinks", a.sinks, false);
+  if (!a.is_latent()) return;
+  out.line("q_rank", a.q_rank);
+  out.line("kv_rank", a.kv_rank);
+  out.line("nope_dim", a.nope_dim);
+  out.line("rope_dim", a.rope_dim);
+  out.line("v_dim", a.v_dim);
+}
+
+void write_feed_forward(const FeedForward& f, Writer& out) {
+  if (!f.has_experts()) out.line("ffn", f.ffn);
+  out.line("mlp", kMlpNames[static_cast<std::size_t>(f.mlp)]);
+  if (!f.has_experts()) return;
+  out.line("experts", f.experts);
+  out.line("top_k", f.top_k);
+  out.line("expert_ffn", f.expert_ffn);
+  out.line_unless("shared_ffn", f.shared_ffn, std::int64_t{0});
+  out.line_unless("shared_gate", f.shared_gate, false);
+}
+
+std::string_view qk_norm_word(const Attention& a) {
+  return kQkNormNames[static_cast<std::size_t>(a.qk_norm)];
+}
+
+}  // namespace
+
 std::string to_yaml(const Model& model) {
-  CHECK_THAT(model.blocks.size() == 1);  // the file format has one kind of block
-  const Block& block = model.blocks[0].block;
-  std::string out = fmt::format("name: {}\n", yaml_quoted(model.name));
-  const auto line = [&out](std::string_view key, const auto& value) {
-    out += fmt::format("{}: {}\n", key, value);
+  Writer out;
+  const auto word = [](std::span<const std::string_view> names, auto value) {
+    return names[static_cast<std::size_t>(value)];
   };
-  if (!model.source.empty()) line("source", yaml_quoted(model.source));
-  line("hidden", model.hidden);
-  line("layers", model.blocks[0].count);
-  line("heads", block.heads);
-  line("kv_heads", block.kv_heads);
-  line("head_dim", block.head_dim);
-  line("ffn", block.ffn);
-  line("mlp", kMlpNames[static_cast<std::size_t>(block.mlp)]);
-  line("norm", kNormNames[static_cast<std::size_t>(model.norm)]);
-  line("positions", kPositionsNames[static_cast<std::size_t>(model.positions)]);
-  line("rotary_fraction", model.rotary_fraction);
-  if (model.max_positions != 0) line("max_positions", model.max_positions);
-  line("vocab", model.vocab);
-  line("tied", model.tied);
-  line("biases", model.biases);
-  line("qkv_bias", model.qkv_bias);
-  line("norm_bias", model.norm_bias);
-  line("fused_qkv", model.fused_qkv);
-  line("gelu", kGeluNames[static_cast<std::size_t>(model.gelu)]);
-  line("qk_norm", model.qk_norm);
-  line("embedding_norm", model.embedding_norm);
-  line("residual", kResidualNames[static_cast<std::size_t>(model.residual)]);
-  if (model.dropout) line("dropout", *model.dropout);
-  if (model.default_seq != 0) line("seq", model.default_seq);
-  if (model.stated_params != 0) line("params", model.stated_params);
-  return out;
+  out.line("name", yaml_quoted(model.name));
+  if (!model.source.empty()) out.line("source", yaml_quoted(model.source));
+  out.line("hidden", model.hidden);
+  const bool one_kind = model.blocks.size() == 1;
+  const Block& first = model.blocks.front().block;
+  out.line("layers", model.layers());
+  if (one_kind) {
+    write_attention(first.attention, out);
+    write_feed_forward(first.feed_forward, out);
+  } else {
+    out.line("blocks", "");
+    for (const BlockRun& run : model.blocks) {
+      out.begin_item();
+      out.line("layers", run.count);
+      write_attention(run.block.attention, out);
+      out.line_unless("qk_norm", qk_norm_word(run.block.attention), kQkNormNames[0]);
+      write_feed_forward(run.block.feed_forward, out);
+      out.end_item();
+    }
+  }
+  out.line("norm", word(kNormNames, model.norm));
+  out.line("positions", word(kPositionsNames, model.positions));
+  out.line("rotary_fraction", model.rotary_fraction);
+  out.line_unless("max_positions", model.max_positions, std::int64_t{0});
+  out.line("vocab", model.vocab);
+  out.line("tied", model.tied);
+  out.line("biases", model.biases);
+  out.line("qkv_bias", model.qkv_bias);
+  out.line("norm_bias", model.norm_bias);
+  out.line("fused_qkv", model.fused_qkv);
+  out.line("gelu", word(kGeluNames, model.gelu));
+  if (one_kind) out.line("qk_norm", qk_norm_word(first.attention));
+  out.line("embedding_norm", model.embedding_norm);
+  out.line_unless("post_norms", model.post_norms, false);
+  out.line("residual", word(kResidualNames, model.residual));
+  if (model.dropout) out.line("dropout", *model.dropout);
+  out.line_unless("mtp_layers", model.mtp_layers, std::int64_t{0});
+  out.line_unless("seq", model.default_seq, std::int64_t{0});
+  out.line_unless("params", model.stated_params, std::int64_t{0});
+  return out.take();
 }
 
 }  // namespace foretrain

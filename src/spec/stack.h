@@ -19,8 +19,9 @@ namespace foretrain {
 
 // How wide a tensor is for each token. The builder knows which widths tensor parallelism divides.
 enum class Width : unsigned char { kHidden, kQ, kKv, kQk, kQkv, kFfn, kGateUp, kVocab, kScores };
-inline constexpr std::array<std::string_view, 9> kWidthNames = {"hidden", "q",       "kv",    "qk",    "qkv",
-                                                                "ffn",    "gate_up", "vocab", "scores"};
+inline constexpr int kWidthCount = 9;
+inline constexpr std::array<std::string_view, kWidthCount> kWidthNames = {
+    "hidden", "q", "kv", "qk", "qkv", "ffn", "gate_up", "vocab", "scores"};
 
 // When an operator is there at all: by what the model is, or whether it drops out.
 enum class Condition : unsigned char {

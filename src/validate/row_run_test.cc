@@ -90,15 +90,15 @@ TEST_CASE("a family that stores or activates otherwise than its kin is known by 
 }
 
 TEST_CASE("norms of queries and keys are noted, or known of a family") {
-  CHECK(run_of({{"notes", "qk_layernorm=1"}}).model.qk_norm);
-  CHECK(run_of({{"notes", "family=qwen3"}}).model.qk_norm);
-  CHECK_FALSE(run_of({{"notes", "family=qwen2"}}).model.qk_norm);
+  CHECK(run_of({{"notes", "qk_layernorm=1"}}).model.blocks[0].block.attention.qk_norm == QkNorm::kHead);
+  CHECK(run_of({{"notes", "family=qwen3"}}).model.blocks[0].block.attention.qk_norm == QkNorm::kHead);
+  CHECK(run_of({{"notes", "family=qwen2"}}).model.blocks[0].block.attention.qk_norm == QkNorm::kNone);
 }
 
 TEST_CASE("what nobody says is filled in and listed") {
   const Run gpt = run_of({{"kv_heads", ""}, {"head_dim", ""}, {"notes", ""}, {"vpp", ""}});
-  CHECK(gpt.model.blocks[0].block.kv_heads == 16);
-  CHECK(gpt.model.blocks[0].block.head_dim == 64);
+  CHECK(gpt.model.blocks[0].block.attention.kv_heads == 16);
+  CHECK(gpt.model.blocks[0].block.attention.head_dim == 64);
   CHECK(gpt.model.biases);
   CHECK_FALSE(gpt.model.dropout);
   CHECK(gpt.assumed == std::vector<std::string>{"kv_heads=16", "biases=1", "dropout of the stack", "vpp=1"});

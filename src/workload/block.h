@@ -1,5 +1,5 @@
-// One block, or the ends of the model, as a forward list of items: operators and the communication points f
-// and g between them. Forward and backward passes are both made from it (see workload.h).
+// One block, or the ends of the model, as a forward list of items: operators, and exchanges between ranks.
+// Forward and backward passes are both made from it (see workload.h).
 #pragma once
 
 #include <array>
@@ -9,14 +9,25 @@
 
 #include "base/units.h"
 #include "operators/operator.h"
+#include "workload/collective.h"
 #include "workload/pass_shape.h"
 
 namespace foretrain {
 
-struct BlockItem {
-  enum class Kind : unsigned char { kOperator, kEnter, kLeave };  // kEnter is f, kLeave is g
+// A point where the ranks of a group exchange activations: a collective forward, its conjugate backward, or
+// either alone.
+struct Exchange {
+  GroupKind group = GroupKind::kTensor;
+  std::optional<CollectiveKind> forward;
+  std::optional<CollectiveKind> backward;
+  Bytes bytes;
+  // What comes out is the input of the product that follows. Backward it runs beside that product's W; what
+  // was gathered can be dropped after the forward, and gathered again for W.
+  bool enters = false;
+};
 
-  Kind kind = Kind::kOperator;
+struct BlockItem {
+  std::optional<Exchange> exchange;                  // in place of an operator
   Operator op;                                       // its forward
   std::array<std::int64_t, 3> launches = {1, 1, 1};  // forward, backward, to weights
   std::int64_t times = 1;
@@ -25,6 +36,9 @@ struct BlockItem {
   Bytes selective_saved;                      // under selective recomputation
   bool selective = false;
   bool has_backward = true;
+
+  bool is(OperatorKind kind) const { return !exchange && op.kind == kind; }
+  bool enters() const { return exchange && exchange->enters; }
 };
 
 std::vector<BlockItem> embedding_items(const Model& model, const Stack& stack, const PassShape& shape);

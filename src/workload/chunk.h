@@ -1,17 +1,37 @@
 // A pipeline chunk: which part of the model it holds.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <numeric>
+
+#include "spec/model.h"
 
 namespace foretrain {
 
-// What a chunk is made of; with the shape, everything that its passes depend on.
+// What a chunk is made of; with the shape, everything that its passes depend on. Layers are counted by kind
+// (Model::kinds): which of them come first does not change what a pass takes.
 struct Chunk {
-  std::int64_t layers = 0;
+  std::array<std::int32_t, kMaxBlockKinds> layers{};
   bool first = false;  // holds the embedding
   bool last = false;   // holds the final norm, the head and the loss
 
+  Chunk() = default;
+  // So many layers of the model's first kind.
+  Chunk(std::int64_t layers_of_first_kind, bool is_first, bool is_last) : first(is_first), last(is_last) {
+    layers[0] = static_cast<std::int32_t>(layers_of_first_kind);
+  }
+  static Chunk of_kind(std::size_t kind, std::int64_t count) {
+    Chunk chunk;
+    chunk.layers[kind] = static_cast<std::int32_t>(count);
+    return chunk;
+  }
+
+  std::int64_t all_layers() const { return std::accumulate(layers.begin(), layers.end(), std::int64_t{0}); }
   bool operator==(const Chunk&) const = default;
 };
+
+// Every layer, without the ends.
+Chunk all_layers_of(const Model& model);
 
 }  // namespace foretrain

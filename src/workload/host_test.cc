@@ -14,7 +14,7 @@ namespace {
 Model small() {
   Model model;
   model.hidden = 512;
-  model.blocks = {{4, Block{8, 8, 64, 2048, MlpKind::kGelu}}};
+  model.blocks = {{4, Block{{8, 8, 64}, {MlpKind::kGelu, 2048}}}};
   model.vocab = 1024;
   model.max_positions = 1024;
   return model;

@@ -26,7 +26,7 @@ constexpr double kSums = 4.0 * kTokens * kHeads;  // attention: an fp32 number a
 Model model_with(Norm norm, MlpKind mlp, std::int64_t ffn, std::int64_t kv_heads = kHeads) {
   Model model;
   model.hidden = kHidden;
-  model.blocks = {{4, Block{kHeads, kv_heads, kHidden / kHeads, ffn, mlp}}};
+  model.blocks = {{4, Block{{kHeads, kv_heads, kHidden / kHeads}, {mlp, ffn}}}};
   model.norm = norm;
   model.positions = Positions::kRope;
   model.vocab = 32000;
@@ -95,7 +95,7 @@ TEST_CASE("Eager Llama keeps 10 u, 2 u for keys and values by their share, and 4
 TEST_CASE("Norms of queries and keys keep six bytes an element and have rows of one head") {
   Model model = llama(4);
   const double plain = layer_bytes(model, "hf-eager");
-  model.qk_norm = true;
+  model.blocks[0].block.attention.qk_norm = QkNorm::kHead;
   const double heads = 16 + 4;
   CHECK(layer_bytes(model, "hf-eager") == plain + kTokens * heads * (6 * 64 + 8));
   std::vector<TokenSizes> norms;

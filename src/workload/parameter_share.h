@@ -24,7 +24,4 @@ struct ParameterShare {
 ParameterShare parameter_share(const Model& model, const Stack& stack, std::int64_t tp, const Chunk& chunk,
                                bool ends_together);
 
-// Rows of the embedding and the head, all tensor-parallel ranks together.
-std::int64_t padded_vocab(const Model& model, const Stack& stack, std::int64_t tp);
-
 }  // namespace foretrain

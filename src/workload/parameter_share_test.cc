@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "workload/testing.h"
+#include "workload/widths.h"
 
 using namespace foretrain;
 

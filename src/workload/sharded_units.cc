@@ -36,13 +36,16 @@ void UnitWriter::unit(Repeat& forward, Repeat& backward, std::int64_t elements, 
   if (!is_block && (units.keeps_gathered || units.gathers_backward)) work_.gathered += weight_bytes(elements);
 }
 
+void UnitWriter::keep_blocks(std::int64_t elements, std::int64_t blocks) {
+  if (shape_.units.keeps_gathered) work_.gathered += weight_bytes(elements) * static_cast<double>(blocks);
+}
+
 void UnitWriter::hold_blocks(std::int64_t elements, std::int64_t blocks) {
-  const UnitSharding& units = shape_.units;
-  if (!units.keeps_gathered && !units.gathers_backward) return;
+  if (shape_.units.keeps_gathered || !shape_.units.gathers_backward) return;
   const bool ahead = stack_.data_parallel.prefetch[0] != Prefetch::kNone ||
                      stack_.data_parallel.prefetch[1] != Prefetch::kNone;
-  if (!units.keeps_gathered) blocks = std::min(blocks, ahead ? stack_.data_parallel.gathered_units : 1);
-  work_.gathered += weight_bytes(elements) * static_cast<double>(blocks);
+  const std::int64_t at_once = std::min(blocks, ahead ? stack_.data_parallel.gathered_units : 1);
+  work_.gathered += weight_bytes(elements) * static_cast<double>(at_once);
 }
 
 std::int64_t UnitWriter::elements(const Chunk& part, bool ends_together) const {

@@ -17,7 +17,9 @@ class UnitWriter {
   // at once, and the embedding's does not need them.
   void unit(Repeat& forward, Repeat& backward, std::int64_t elements, bool is_block);
 
-  // The gathered weights of blocks: all, or those at work and on their way.
+  // The gathered weights of blocks: all of them, where they stay until the backward; else those at work and
+  // on their way, of the largest kind.
+  void keep_blocks(std::int64_t elements, std::int64_t blocks);
   void hold_blocks(std::int64_t elements, std::int64_t blocks);
 
   std::int64_t elements(const Chunk& part, bool ends_together) const;

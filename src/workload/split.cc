@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/check.h"
-
 namespace foretrain {
 namespace {
 
@@ -38,22 +36,25 @@ std::vector<std::int64_t> split_pipeline_layers(std::int64_t layers, std::int64_
 // Nanotron: blocks fill a stage until their cumulative cost passes the stage's share of the total; a block
 // costs its products, the head V*h, all else nothing.
 std::vector<std::int64_t> split_by_cost(const Model& model, std::int64_t stages) {
-  CHECK_THAT(model.blocks.size() == 1);
-  const Block& b = model.blocks.front().block;
   const double h = static_cast<double>(model.hidden);
-  const double block =
-      4 * static_cast<double>(b.q_width()) * h + (is_gated(b.mlp) ? 3 : 2) * static_cast<double>(b.ffn) * h;
-  const double total = block * static_cast<double>(model.layers()) + static_cast<double>(model.vocab) * h;
+  const auto cost = [h](const Block& b) {
+    return 4 * static_cast<double>(b.attention.q_width()) * h +
+           (is_gated(b.feed_forward.mlp) ? 3 : 2) * static_cast<double>(b.feed_forward.ffn) * h;
+  };
+  double total = 0;
+  for (const BlockRun& run : model.blocks) total += cost(run.block) * static_cast<double>(run.count);
+  total += static_cast<double>(model.vocab) * h;
   std::vector<std::int64_t> shares(static_cast<std::size_t>(stages), 0);
   std::size_t stage = 0;
   double sum = 0;
-  for (std::int64_t i = 0; i < model.layers(); ++i) {
-    ++shares[stage];
-    sum += block;
-    if (sum > total * static_cast<double>(stage + 1) / static_cast<double>(stages) &&
-        stage + 1 < shares.size())
-      ++stage;
-  }
+  for (const BlockRun& run : model.blocks)
+    for (std::int64_t i = 0; i < run.count; ++i) {
+      ++shares[stage];
+      sum += cost(run.block);
+      if (sum > total * static_cast<double>(stage + 1) / static_cast<double>(stages) &&
+          stage + 1 < shares.size())
+        ++stage;
+    }
   return shares;
 }
 

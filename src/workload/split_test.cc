@@ -18,7 +18,7 @@ TEST_CASE("Layers are dealt by each stack's own rule and none is lost") {
   // A head of four layers' cost: 16 + 4 = 20 units over two stages, and a block that passes the half closes it.
   Model llama;
   llama.hidden = 2048;
-  llama.blocks = {{16, Block{32, 32, 64, 8192, MlpKind::kSwiglu}}};
+  llama.blocks = {{16, Block{{32, 32, 64}, {MlpKind::kSwiglu, 8192}}}};
   llama.vocab = 131072;
   CHECK(split_layers(llama, StageSplit::kCost, 2) == Layers{11, 5});
   for (const StageSplit rule : {StageSplit::kEven, StageSplit::kCost, StageSplit::kPipelineLayers})

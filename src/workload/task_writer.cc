@@ -6,10 +6,6 @@
 namespace foretrain {
 namespace {
 
-bool is_linear(const BlockItem& item) {
-  return item.kind == BlockItem::Kind::kOperator && item.op.kind == OperatorKind::kLinear;
-}
-
 Direction forward_direction(bool recompute) { return recompute ? Direction::kBackward : Direction::kForward; }
 
 }  // namespace
@@ -27,13 +23,10 @@ void TaskWriter::forward(const std::vector<BlockItem>& items, std::size_t begin,
                          bool recompute) {
   for (std::size_t i = begin; i < end; ++i) {
     const BlockItem& item = items[i];
-    if (item.kind == BlockItem::Kind::kOperator) {
+    if (!item.exchange) {
       if (item.launches[0] > 0) add_operator(item, PassKind::kForward, 0, recompute);
-    } else if (item.kind == BlockItem::Kind::kEnter) {
-      if (shape_.sp) add_collective(CollectiveKind::kAllGather, forward_direction(recompute), recompute);
-    } else {
-      add_collective(shape_.sp ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-                     forward_direction(recompute), recompute);
+    } else if (item.exchange->forward) {
+      add_collective(*item.exchange->forward, *item.exchange, forward_direction(recompute), recompute);
     }
   }
 }
@@ -46,18 +39,10 @@ void TaskWriter::backward(const std::vector<BlockItem>& items, bool selective) {
       while (begin > 0 && items[begin - 1].selective) --begin;
       forward(items, begin, i + 1, true);
     }
-    switch (item.kind) {
-      case BlockItem::Kind::kOperator:
-        operator_backward(items, i);
-        break;
-      case BlockItem::Kind::kEnter:
-        // Written by the product after it, so that the product's W can run beside it.
-        if (i + 1 == items.size() || !is_linear(items[i + 1])) enter_backward();
-        break;
-      case BlockItem::Kind::kLeave:
-        if (shape_.sp) add_collective(CollectiveKind::kAllGather, Direction::kBackward, false);
-        break;
-    }
+    if (!item.exchange) operator_backward(items, i);
+    // What a product's input came through is written with the product, so that its W can run beside it.
+    else if (!item.enters() || i + 1 == items.size() || !items[i + 1].is(OperatorKind::kLinear))
+      exchange_backward(*item.exchange);
   }
 }
 
@@ -66,7 +51,8 @@ void TaskWriter::add_tied_gradients(std::int64_t width, std::int64_t rows) {
 }
 
 void TaskWriter::gather_checkpoint() {
-  add_collective(CollectiveKind::kAllGather, Direction::kBackward, true);
+  const Exchange of_ranks{.group = GroupKind::kTensor, .bytes = Bytes(activation_)};
+  add_collective(CollectiveKind::kAllGather, of_ranks, Direction::kBackward, true);
 }
 
 void TaskWriter::add_operator(const BlockItem& item, PassKind pass, std::size_t which, bool recompute) {
@@ -85,33 +71,35 @@ void TaskWriter::add_operator(const BlockItem& item, PassKind pass, std::size_t 
   tasks_.push_back(task);
 }
 
-void TaskWriter::add_collective(CollectiveKind kind, Direction direction, bool recompute, bool may_overlap) {
+void TaskWriter::add_collective(CollectiveKind kind, const Exchange& exchange, Direction direction,
+                                bool recompute, bool may_overlap) {
   Task task;
   task.kind = Task::Kind::kCollective;
-  task.collective = {kind, GroupKind::kTensor, Bytes(activation_)};
+  task.collective = {kind, exchange.group, exchange.bytes};
   task.direction = direction;
   task.recompute = recompute;
   task.blocking = blocking_ || !may_overlap;
   tasks_.push_back(task);
 }
 
-void TaskWriter::enter_backward() {
-  add_collective(shape_.sp ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-                 Direction::kBackward, false, true);
+void TaskWriter::exchange_backward(const Exchange& exchange) {
+  if (exchange.backward)
+    add_collective(*exchange.backward, exchange, Direction::kBackward, false, exchange.enters);
 }
 
 void TaskWriter::operator_backward(const std::vector<BlockItem>& items, std::size_t i) {
   const BlockItem& item = items[i];
   if (!item.has_backward) return;
-  const bool entered = i > 0 && items[i - 1].kind == BlockItem::Kind::kEnter;
-  if (!is_linear(item)) {
+  const Exchange* entered = i > 0 && items[i - 1].enters() ? &*items[i - 1].exchange : nullptr;
+  if (!item.is(OperatorKind::kLinear)) {
     add_operator(item, PassKind::kBackward, 1, false);
     return;
   }
   // The input's shard is gathered again for W, beside B.
-  if (entered && gather_again_) add_collective(CollectiveKind::kAllGather, Direction::kWeight, false, true);
+  if (entered && gather_again_)
+    add_collective(CollectiveKind::kAllGather, *entered, Direction::kWeight, false, true);
   if (item.launches[1] > 0) add_operator(item, PassKind::kInput, 1, false);
-  if (entered) enter_backward();
+  if (entered) exchange_backward(*entered);
   if (item.launches[2] > 0) {
     add_operator(item, PassKind::kWeight, 2, false);
     accumulate(item);

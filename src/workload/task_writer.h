@@ -25,8 +25,9 @@ class TaskWriter {
 
  private:
   void add_operator(const BlockItem& item, PassKind pass, std::size_t which, bool recompute);
-  void add_collective(CollectiveKind kind, Direction direction, bool recompute, bool may_overlap = false);
-  void enter_backward();
+  void add_collective(CollectiveKind kind, const Exchange& exchange, Direction direction, bool recompute,
+                      bool may_overlap = false);
+  void exchange_backward(const Exchange& exchange);
   void operator_backward(const std::vector<BlockItem>& items, std::size_t i);
   void accumulate(const BlockItem& item);
   void add_accumulate(std::int64_t k, std::int64_t n, double bytes, std::int64_t times);

@@ -21,7 +21,7 @@ inline Model gpt(std::int64_t layers = 4, std::int64_t hidden = 1024, std::int64
   Model model;
   model.name = "gpt";
   model.hidden = hidden;
-  model.blocks = {{layers, Block{heads, heads, hidden / heads, 4 * hidden, MlpKind::kGelu}}};
+  model.blocks = {{layers, Block{{heads, heads, hidden / heads}, {MlpKind::kGelu, 4 * hidden}}}};
   model.norm = Norm::kLayernorm;
   model.positions = Positions::kLearned;
   model.max_positions = 2048;

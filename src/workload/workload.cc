@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "operators/product.h"
 #include "workload/block.h"
 #include "workload/host_work.h"
 #include "workload/parameter_share.h"
 #include "workload/sharded_units.h"
 #include "workload/task_writer.h"
+#include "workload/widths.h"
 
 namespace foretrain {
 namespace {
@@ -32,13 +32,11 @@ Bytes held_for_weight(const std::vector<BlockItem>& items, const PassShape& shap
   double sum = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const BlockItem& item = items[i];
-    if (item.kind != BlockItem::Kind::kOperator || item.op.kind != OperatorKind::kLinear ||
-        !item.has_backward || item.launches[2] == 0)
-      continue;
+    if (!item.is(OperatorKind::kLinear) || !item.has_backward || item.launches[2] == 0) continue;
     const auto sizes = item.op.as<LinearSizes>();
     const double m = static_cast<double>(sizes.m), k = static_cast<double>(sizes.k);
     const double n = static_cast<double>(sizes.n);
-    const bool gathered = i > 0 && items[i - 1].kind == BlockItem::Kind::kEnter && shape.sp_gather_again;
+    const bool gathered = i > 0 && items[i - 1].enters() && shape.sp_gather_again;
     const double input = m * k / (gathered ? static_cast<double>(shape.tp) : 1.0);
     sum += bytes_of(item.op.dtype) * (input + m * n * static_cast<double>(item.times));
   }
@@ -66,7 +64,7 @@ std::size_t recomputed_items(const std::vector<BlockItem>& items, const Stack& s
   while (end > 0 && items[end - 1].saved == Bytes(0)) --end;
   if (end == 0) return 0;
   const BlockItem& last = items[end - 1];
-  return last.kind == BlockItem::Kind::kOperator && last.op.kind == OperatorKind::kLinear ? end - 1 : end;
+  return last.is(OperatorKind::kLinear) ? end - 1 : end;
 }
 
 // Under recomputation a forward keeps less than its items say: put what it keeps on the first task.
@@ -87,15 +85,7 @@ class ChunkWriter {
     const bool both = chunk.first && chunk.last, joined = both && model_.tied;
     if (chunk.first)
       end(embedding_items(model_, stack_, shape_), false, units_.elements({0, true, joined}, both));
-    if (chunk.layers > 0) {
-      const std::int64_t elements = units_.elements({1, false, false}, both);
-      const bool full = shape_.recompute == Recompute::kFull;
-      const std::int64_t some = shape_.recompute_layers;
-      const std::int64_t again = !full ? 0 : some > 0 ? std::min(some, chunk.layers) : chunk.layers;
-      if (again > 0) layers(again, true, elements);
-      if (again < chunk.layers) layers(chunk.layers - again, false, elements);
-      units_.hold_blocks(elements, chunk.layers);
-    }
+    blocks(chunk, both);
     if (chunk.last)
       end(head_items(model_, stack_, shape_), true, joined ? 0 : units_.elements({0, false, true}, both));
     while (!backwards_.empty()) {
@@ -127,9 +117,28 @@ class ChunkWriter {
     add(std::move(f), Repeat{1, false, backward.take(), {}, {}, {}}, elements, false);
   }
 
+  void blocks(const Chunk& chunk, bool both) {
+    const BlockKinds kinds(model_);
+    // How many layers of the chunk are run again in the backward: the first ones.
+    const std::int64_t all = chunk.all_layers(), some = shape_.recompute_layers;
+    std::int64_t again = shape_.recompute != Recompute::kFull ? 0 : some > 0 ? std::min(some, all) : all;
+    std::int64_t largest = 0;
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+      const std::int64_t count = chunk.layers[k], of_these = std::min(again, count);
+      if (count == 0) continue;
+      const std::int64_t elements = units_.elements(Chunk::of_kind(k, 1), both);
+      if (of_these > 0) layers(kinds[k], of_these, true, elements);
+      if (of_these < count) layers(kinds[k], count - of_these, false, elements);
+      again -= of_these;
+      units_.keep_blocks(elements, count);
+      largest = std::max(largest, elements);
+    }
+    units_.hold_blocks(largest, all);
+  }
+
   // A row of equal layers, all of them run again in the backward (`full`) or none.
-  void layers(std::int64_t count, bool full, std::int64_t elements) {
-    const std::vector<BlockItem> items = block_items(model_, stack_, shape_, model_.blocks.front().block);
+  void layers(const Block& block, std::int64_t count, bool full, std::int64_t elements) {
+    const std::vector<BlockItem> items = block_items(model_, stack_, shape_, block);
     const bool selective = shape_.recompute == Recompute::kSelective;
     TaskWriter forward(model_, stack_, shape_);
     forward.forward(items, 0, items.size(), false);
@@ -189,7 +198,6 @@ class ChunkWriter {
 }  // namespace
 
 ChunkWork build_chunk(const Model& model, const Stack& stack, const PassShape& shape, const Chunk& chunk) {
-  CHECK_THAT(model.blocks.size() == 1);
   return ChunkWriter(model, stack, shape).write(chunk);
 }
 

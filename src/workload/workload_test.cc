@@ -236,7 +236,7 @@ TEST_CASE("Two products of one input keep it once") {
   // 2 norms' inputs, q k v, the two inputs behind norms, projection's: 8 h; gate, up, silu and product: 4
   // ffn.
   Model model = gpt();
-  model.blocks.front().block.mlp = MlpKind::kSwiglu;
+  model.blocks.front().block.feed_forward.mlp = MlpKind::kSwiglu;
   model.dropout = 0.0;
   const double s = 2048, h = 1024, stats = 2 * 8 * s + 4 * 16 * s;
   for (const char* name : {"neox", "llm-foundry"}) {
@@ -256,7 +256,7 @@ TEST_CASE("A stack without dropout trains without it, whatever the model says") 
 
 TEST_CASE("Flash attention saves no scores; grouped-query heads shrink keys and values") {
   Model model = gpt();
-  model.blocks.front().block.kv_heads = 4;
+  model.blocks.front().block.attention.kv_heads = 4;
   const Stack generic = stack("generic");
   Plan plan;
   const ChunkWork work = build_chunk(model, generic, shape(model, generic, plan), Chunk{1, false, false});
@@ -277,7 +277,7 @@ TEST_CASE("torchtitan's selective recomputation keeps the outputs of attention a
   Model model = gpt();
   model.positions = Positions::kRope;
   model.norm = Norm::kRmsnorm;
-  model.blocks = {{4, Block{16, 4, 64, 4096, MlpKind::kSwiglu}}};
+  model.blocks = {{4, Block{{16, 4, 64}, {MlpKind::kSwiglu, 4096}}}};
   model.biases = model.qkv_bias = false;
   const Stack torchtitan = stack("torchtitan");
   const auto held = [&](std::string_view text) {

@@ -29,7 +29,7 @@ inline Model model_of(const Json& a) {
   model.name = "seed";
   model.hidden = a.at("hidden");
   const std::int64_t heads = a.at("heads"), kv_heads = a.at("kv_heads"), ffn = a.at("ffn"), layers = 1;
-  model.blocks = {{layers, Block{heads, kv_heads, model.hidden / heads, ffn, MlpKind::kGelu}}};
+  model.blocks = {{layers, Block{{heads, kv_heads, model.hidden / heads}, {MlpKind::kGelu, ffn}}}};
   model.norm = a.at("norm") == "layernorm" ? Norm::kLayernorm : Norm::kRmsnorm;
   model.positions = Positions::kRope;
   model.rotary_fraction = a.at("rotary_fraction");

@@ -1,0 +1,17 @@
+#include "spec/feed_forward.h"
+
+namespace foretrain {
+
+ParameterCount feed_forward_parameters(const FeedForward& f, std::int64_t hidden, bool biases) {
+  const auto mlp = [&](std::int64_t width) {
+    const std::int64_t up = f.up_width(width);
+    return hidden * up + width * hidden + (biases ? up + hidden : 0);
+  };
+  if (!f.has_experts()) return {mlp(f.ffn), mlp(f.ffn)};
+  std::int64_t common = hidden * f.experts + (biases ? f.experts : 0);  // the router
+  if (f.shared_ffn > 0) common += mlp(f.shared_ffn);
+  if (f.shared_gate) common += hidden;
+  return {common + f.experts * mlp(f.expert_ffn), common + f.top_k * mlp(f.expert_ffn)};
+}
+
+}  // namespace foretrain

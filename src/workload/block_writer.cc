@@ -1,0 +1,239 @@
+#include "workload/block_writer.h"
+
+#include <algorithm>
+
+#include "operators/attention.h"
+#include "operators/embedding.h"
+#include "operators/pointwise.h"
+#include "operators/product.h"
+#include "operators/softmax.h"
+
+namespace foretrain {
+
+BlockWriter::BlockWriter(const Model& model, const Stack& stack, const PassShape& shape, const Block& block)
+    : model_(model),
+      shape_(shape),
+      block_(block),
+      widths_(widths_of(model, stack, block, shape.tp, shape.seq)) {}
+
+void BlockWriter::part(const Part& part, bool sequence_region) {
+  for (const PartOperator& entry : part)
+    if (applies(entry.when)) add(entry, sequence_region);
+}
+
+void BlockWriter::part_on_kept_input(const Part& part, bool sequence_region) {
+  input_kept_ = true;
+  this->part(part, sequence_region);
+  input_kept_ = false;
+}
+
+void BlockWriter::norm_of_heads(const Part& norm, std::int64_t heads) {
+  norm_heads_ = heads;
+  part(norm, false);
+  norm_heads_ = 0;
+}
+
+void BlockWriter::enter() {
+  if (shape_.tp == 1) return;
+  using enum CollectiveKind;
+  const auto forward = shape_.sp ? std::optional(kAllGather) : std::nullopt;
+  add_exchange({GroupKind::kTensor, forward, shape_.sp ? kReduceScatter : kAllReduce, activation(), true});
+  entered_ = true;
+}
+
+void BlockWriter::leave() {
+  if (shape_.tp == 1) return;
+  using enum CollectiveKind;
+  const auto backward = shape_.sp ? std::optional(kAllGather) : std::nullopt;
+  add_exchange({GroupKind::kTensor, shape_.sp ? kReduceScatter : kAllReduce, backward, activation(), false});
+}
+
+void BlockWriter::add_exchange(const Exchange& exchange) {
+  BlockItem item;
+  item.exchange = exchange;
+  items_.push_back(item);
+}
+
+Bytes BlockWriter::activation() const {
+  return Bytes(static_cast<double>(all_tokens() * model_.hidden) * bytes_of(shape_.precision));
+}
+
+bool BlockWriter::applies(Condition when) const {
+  switch (when) {
+    case Condition::kAlways:
+      return true;
+    case Condition::kBias:
+      return model_.biases;
+    case Condition::kQkvBias:
+      return model_.qkv_bias;
+    case Condition::kDropout:
+      return shape_.dropout;
+    case Condition::kNoDropout:
+      return !shape_.dropout;
+    case Condition::kFusedQkv:
+      return model_.fused_qkv;
+    case Condition::kSplitQkv:
+      return !model_.fused_qkv;
+    case Condition::kGrouped:
+      return block_.attention.kv_heads < block_.attention.heads;
+    case Condition::kLearnedPositions:
+      return model_.positions == Positions::kLearned;
+    case Condition::kPartialRotary:
+      return model_.positions == Positions::kRope && model_.rotary_fraction < 1;
+    case Condition::kGeluErf:
+      return model_.gelu == Gelu::kErf;
+    case Condition::kGeluTanh:
+      return model_.gelu == Gelu::kTanh;
+  }
+  return true;
+}
+
+void BlockWriter::add(const PartOperator& entry, bool sequence_region) {
+  const bool shared = sequence_region && shape_.sp;
+  const std::int64_t tokens = shared ? all_tokens() / shape_.tp : all_tokens();
+
+  BlockItem item;
+  item.op.kind = entry.kind;
+  item.op.impl = entry.impl;
+  item.op.dtype = shape_.precision;
+  item.launches = entry.launches;
+  item.op.launches = static_cast<std::int32_t>(entry.launches[0]);
+  item.times = entry.times;
+  item.selective = entry.selective;
+
+  const Amounts amounts = set_sizes(item.op, entry, tokens);
+  item.saved = saved_bytes(entry.saves, amounts, entry.times);
+  if (entry.selective_saves)
+    item.selective_saved = saved_bytes(*entry.selective_saves, amounts, entry.times);
+  else if (!entry.selective)
+    item.selective_saved = item.saved;
+  if (entry.extra)
+    item.extra = {Bytes((*entry.extra)[0] * amounts.outputs), Bytes((*entry.extra)[1] * amounts.outputs)};
+  item.has_backward = entry.launches[1] > 0 || entry.launches[2] > 0;
+  if (item.op.launches > 0 || item.has_backward) items_.push_back(item);
+  if (entry.kind == OperatorKind::kRope && model_.rotary_fraction < 1) add_rejoin(entry, tokens);
+}
+
+BlockWriter::Amounts BlockWriter::set_sizes(Operator& op, const PartOperator& entry, std::int64_t tokens) {
+  Amounts amounts{.inputs = static_cast<double>(tokens * widths_[entry.in]),
+                  .outputs = static_cast<double>(tokens * widths_[entry.out]),
+                  .stats = 8.0 * static_cast<double>(tokens)};  // mean and deviation of a row, fp32
+  switch (entry.kind) {
+    case OperatorKind::kLinear:
+      op.set(LinearSizes{.m = tokens, .k = widths_[entry.in], .n = widths_[entry.out]});
+      // A gathered input can be dropped and gathered again: then only this rank's share is kept.
+      if (entered_ && shape_.sp_gather_again) amounts.inputs /= static_cast<double>(shape_.tp);
+      entered_ = false;
+      break;
+    case OperatorKind::kBatchedProduct:
+      set_batched_product(op, entry.out == Width::kScores, tokens, amounts);
+      break;
+    case OperatorKind::kAttention:
+      set_attention(op, entry.masked, tokens, amounts);
+      break;
+    case OperatorKind::kEmbedding:
+      op.set(EmbeddingSizes{.tokens = tokens, .width = model_.hidden, .vocab = widths_[Width::kVocab]});
+      // Token numbers, int64.
+      amounts.inputs = 8.0 / bytes_of(shape_.precision) * static_cast<double>(tokens);
+      break;
+    case OperatorKind::kCrossEntropy:
+      op.set(LogitSizes{.tokens = tokens, .vocab = widths_[Width::kVocab]});
+      break;
+    case OperatorKind::kRope: {
+      // Rotation touches a fraction of each head of q and k.
+      const double rotated = static_cast<double>(widths_[entry.in]) * model_.rotary_fraction;
+      op.set(TokenSizes{.tokens = tokens,
+                        .width = std::max<std::int64_t>(static_cast<std::int64_t>(rotated), 1)});
+      break;
+    }
+    default:
+      set_pointwise(op, entry.in, tokens, amounts);
+  }
+  return amounts;
+}
+
+// Queries times keys make scores; probabilities times values make the output.
+void BlockWriter::set_batched_product(Operator& op, bool makes_scores, std::int64_t tokens,
+                                      Amounts& amounts) const {
+  const std::int64_t batch = shape_.micro_batch * heads(), seq = shape_.seq;
+  op.set(BatchedSizes{.batch = batch,
+                      .m = seq,
+                      .k = makes_scores ? block_.attention.head_dim : seq,
+                      .n = makes_scores ? seq : block_.attention.head_dim});
+  if (makes_scores) {
+    amounts.inputs = static_cast<double>(tokens * widths_[Width::kQk]);
+    amounts.outputs = static_cast<double>(batch * seq * seq);
+  } else {
+    // The probabilities belong to the softmax or dropout before: the product keeps the values only.
+    amounts.inputs = static_cast<double>(tokens * widths_[Width::kKv]);
+    amounts.outputs = static_cast<double>(tokens * widths_[Width::kQ]);
+  }
+}
+
+void BlockWriter::set_attention(Operator& op, bool masked, std::int64_t tokens, Amounts& amounts) const {
+  op.set(AttentionSizes{.batch = shape_.micro_batch,
+                        .heads = heads(),
+                        .kv_heads = masked ? heads() : kv_heads(),
+                        .seq = shape_.seq,
+                        .head_dim = block_.attention.head_dim,
+                        .causal = masked ? 0 : 1});
+  amounts.inputs = static_cast<double>(tokens * (masked ? 3 * widths_[Width::kQ] : widths_[Width::kQkv]));
+  amounts.outputs = static_cast<double>(tokens * widths_[Width::kQ]);
+  amounts.stats = 4.0 * static_cast<double>(shape_.micro_batch * heads() * shape_.seq);
+}
+
+// Norms, activations, copies, dropout and the softmax of scores: rows of columns, each on its own.
+void BlockWriter::set_pointwise(Operator& op, Width in, std::int64_t tokens, Amounts& amounts) const {
+  std::int64_t rows = tokens, columns = widths_[in];
+  if (in == Width::kScores) rows *= heads();
+  if (norm_heads_ > 0) {
+    rows = all_tokens() * norm_heads_;
+    columns = block_.attention.head_dim;
+    amounts.stats = 8.0 * static_cast<double>(rows);
+  }
+  if (op.kind == OperatorKind::kSoftmax)
+    op.set(RowSizes{.rows = rows, .columns = columns});
+  else
+    op.set(TokenSizes{.tokens = rows, .width = columns});
+  amounts.inputs = amounts.outputs = static_cast<double>(rows * columns);
+  if (op.kind == OperatorKind::kSwiglu || op.kind == OperatorKind::kGeglu) amounts.inputs *= 2;
+}
+
+Bytes BlockWriter::saved_bytes(const std::vector<SavedTensor>& saves, const Amounts& amounts,
+                               std::int64_t times) const {
+  double saved = 0;
+  for (const SavedTensor tensor : saves) saved += saved_bytes(tensor, amounts);
+  return Bytes(saved * static_cast<double>(times));
+}
+
+double BlockWriter::saved_bytes(SavedTensor tensor, const Amounts& amounts) const {
+  const double element = bytes_of(shape_.precision);
+  switch (tensor) {
+    case SavedTensor::kInput:
+      return input_kept_ ? 0 : element * amounts.inputs;
+    case SavedTensor::kOutput:
+      return element * amounts.outputs;
+    case SavedTensor::kInputFp32:
+      return 4 * amounts.inputs;
+    case SavedTensor::kOutputFp32:
+      return 4 * amounts.outputs;
+    case SavedTensor::kMask:
+      return amounts.inputs;
+    case SavedTensor::kStats:
+      return amounts.stats;
+  }
+  return 0;
+}
+
+// A partial rotation is put beside the rest of each head again: one more copy of both, joined piece by
+// piece unless the rotation is one kernel.
+void BlockWriter::add_rejoin(const PartOperator& rope, std::int64_t tokens) {
+  BlockItem copy;
+  const Impl impl = rope.impl == Impl::kFused ? Impl::kAten : Impl::kEager;
+  copy.op = pointwise(OperatorKind::kCopy, {.tokens = tokens, .width = widths_[rope.in]},
+                      {.impl = impl, .dtype = shape_.precision, .launches = 2});
+  copy.launches = {2, 2, 0};
+  items_.push_back(copy);
+}
+
+}  // namespace foretrain

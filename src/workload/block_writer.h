@@ -1,0 +1,65 @@
+// Writes the items of a block: a stack's parts, each operator with its sizes on one rank and what it keeps.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "spec/stack.h"
+#include "workload/block.h"
+#include "workload/widths.h"
+
+namespace foretrain {
+
+class BlockWriter {
+ public:
+  BlockWriter(const Model& model, const Stack& stack, const PassShape& shape, const Block& block);
+
+  // Operators of `part` on all tokens, or, in the regions that sequence parallelism divides, on a share.
+  void part(const Part& part, bool sequence_region);
+  // The same, where another part has kept the input already.
+  void part_on_kept_input(const Part& part, bool sequence_region);
+  // The norm's operators over each head of a width, on this rank's heads.
+  void norm_of_heads(const Part& norm, std::int64_t heads);
+
+  // Megatron's two points around what tensor ranks divide, f and g (see workload.h).
+  void enter();
+  void leave();
+
+  std::vector<BlockItem> take() { return std::move(items_); }
+
+ private:
+  // What an operator reads and writes, in elements, and the statistics of its rows in bytes.
+  struct Amounts {
+    double inputs = 0;
+    double outputs = 0;
+    double stats = 0;
+  };
+
+  void add_exchange(const Exchange& exchange);
+  Bytes activation() const;  // of all tokens
+  bool applies(Condition when) const;
+  std::int64_t all_tokens() const { return shape_.micro_batch * shape_.seq; }
+  std::int64_t heads() const { return heads_of(block_.attention, shape_.tp); }
+  std::int64_t kv_heads() const { return kv_heads_of(block_.attention, shape_.tp); }
+
+  void add(const PartOperator& entry, bool sequence_region);
+  Amounts set_sizes(Operator& op, const PartOperator& entry, std::int64_t tokens);
+  void set_batched_product(Operator& op, bool makes_scores, std::int64_t tokens, Amounts& amounts) const;
+  void set_attention(Operator& op, bool masked, std::int64_t tokens, Amounts& amounts) const;
+  void set_pointwise(Operator& op, Width in, std::int64_t tokens, Amounts& amounts) const;
+  Bytes saved_bytes(const std::vector<SavedTensor>& saves, const Amounts& amounts, std::int64_t times) const;
+  double saved_bytes(SavedTensor tensor, const Amounts& amounts) const;
+  void add_rejoin(const PartOperator& rope, std::int64_t tokens);
+
+  const Model& model_;
+  const PassShape& shape_;
+  const Block& block_;
+  Widths widths_;
+  std::vector<BlockItem> items_;
+  bool entered_ = false;         // the next product's input came through f
+  bool input_kept_ = false;      // what comes in is kept by another part
+  std::int64_t norm_heads_ = 0;  // above 0: a norm is of so many heads a token
+};
+
+}  // namespace foretrain
