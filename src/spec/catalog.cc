@@ -18,8 +18,17 @@ namespace {
 
 constexpr std::string_view kSuffix = ".yaml";
 
-bool is_path(std::string_view word) {
-  return word.find('/') != std::string_view::npos || word.ends_with(kSuffix) || word.ends_with(".yml");
+constexpr std::string_view kModels = "models";
+
+bool is_yaml(std::string_view word) { return word.ends_with(kSuffix) || word.ends_with(".yml"); }
+
+bool is_path(std::string_view word) { return word.find('/') != std::string_view::npos || is_yaml(word); }
+
+// Upper and lower case alike.
+bool same_letters(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
 }
 
 // The first of: the path as it stands (so from the current directory), from the folder of the file that names
@@ -47,24 +56,59 @@ Node scalar_node(std::string_view word) {
 
 }  // namespace
 
+Result<Catalog::Text> Catalog::read(const std::string& path, const Position& at) const {
+  auto content = files_->read(path, kMaxYamlBytes);
+  if (!content) return fail(path + ": " + content.error().message, at);
+  return Text{*std::move(content), path};
+}
+
+std::optional<Result<Catalog::Text>> Catalog::exactly(std::string_view kind, std::string_view name,
+                                                      const Position& at) const {
+  const std::string below = fmt::format("{}/{}{}", kind, name, kSuffix);
+  if (!folder_.empty() && files_->is_file(folder_ + "/" + below)) return read(folder_ + "/" + below, at);
+  for (const EmbeddedFile& file : embedded_files())
+    if (file.path == below) return Text{std::string(file.content), "presets/" + below};
+  return std::nullopt;
+}
+
+std::optional<std::string> Catalog::meant(std::string_view kind, std::string_view word) const {
+  const std::vector<std::string> known = names(kind);
+  for (const std::string& name : known)
+    if (same_letters(name, word)) return name;
+  if (kind != kModels) return std::nullopt;
+  std::vector<std::string> in_order = names_in_folder(kind);  // the user's come before the presets
+  in_order.insert(in_order.end(), known.begin(), known.end());
+  for (const std::string& name : in_order)
+    for (const std::string& alias : aliases(name))
+      if (same_letters(alias, word)) return name;
+  return std::nullopt;
+}
+
+Result<Catalog::Text> Catalog::find_path(std::string_view kind, std::string_view word,
+                                         const Position& at) const {
+  const std::string path = resolved(*files_, std::string(word), at.file);
+  if (kind != kModels || is_yaml(word) || files_->is_file(path)) return read(path, at);
+  if (const auto name = meant(kind, word)) return *exactly(kind, *name, at);
+  auto refused = read(path, at);
+  if (refused) return refused;
+  std::vector<std::string> known;
+  for (const std::string& name : names(kind))
+    for (std::string& alias : aliases(name)) known.push_back(std::move(alias));
+  Error error = std::move(refused).error();
+  if (const auto near = nearest(word, known)) error.message += "; did you mean " + quoted(*near) + "?";
+  return tl::unexpected<Error>(std::move(error));
+}
+
 Result<Catalog::Text> Catalog::find(std::string_view kind, std::string_view word, const Position& at) const {
-  const auto read = [&](const std::string& path) -> Result<Text> {
-    auto content = files_->read(path, kMaxYamlBytes);
-    if (!content) return fail(path + ": " + content.error().message, at);
-    return Text{*std::move(content), path};
-  };
   // What `fit --cluster` wrote is given as its folder; a preset of that name comes before a folder without a
   // slash.
   const std::string fitted = std::string(word) + "/cluster.yaml";
   const bool is_fitted = kind == "clusters" && files_->is_file(fitted);
-  if (is_path(word) && is_fitted) return read(fitted);
-  if (is_path(word)) return read(resolved(*files_, std::string(word), at.file));
-
-  const std::string below = fmt::format("{}/{}{}", kind, word, kSuffix);
-  if (!folder_.empty() && files_->is_file(folder_ + "/" + below)) return read(folder_ + "/" + below);
-  for (const EmbeddedFile& file : embedded_files())
-    if (file.path == below) return Text{std::string(file.content), "presets/" + below};
-  if (is_fitted) return read(fitted);
+  if (is_path(word) && is_fitted) return read(fitted, at);
+  if (is_path(word)) return find_path(kind, word, at);
+  if (auto found = exactly(kind, word, at)) return *std::move(found);
+  if (is_fitted) return read(fitted, at);
+  if (const auto name = meant(kind, word)) return *exactly(kind, *name, at);
   const std::string_view one = kind.substr(0, kind.size() - 1);
   return fail(fmt::format("unknown {} {}{}", one, quoted(word), suggestion(word, names(kind))), at);
 }
@@ -103,18 +147,32 @@ Result<Cluster> Catalog::cluster(std::string_view name_or_path) const {
 }
 Result<Stack> Catalog::stack(std::string_view name_or_path) const { return stack(scalar_node(name_or_path)); }
 
-std::vector<std::string> Catalog::names(std::string_view kind) const {
+std::vector<std::string> Catalog::names_in_folder(std::string_view kind) const {
   std::vector<std::string> names;
+  if (folder_.empty()) return names;
+  if (const auto files = files_->list(folder_ + "/" + std::string(kind), kSuffix))
+    for (const std::string& file : *files) names.push_back(file.substr(0, file.size() - kSuffix.size()));
+  return names;
+}
+
+std::vector<std::string> Catalog::names(std::string_view kind) const {
+  std::vector<std::string> names = names_in_folder(kind);
   const std::string prefix = std::string(kind) + "/";
   for (const EmbeddedFile& file : embedded_files())
     if (file.path.starts_with(prefix) && file.path.ends_with(kSuffix))
       names.emplace_back(file.path.substr(prefix.size(), file.path.size() - prefix.size() - kSuffix.size()));
-  if (!folder_.empty())
-    if (const auto files = files_->list(folder_ + "/" + std::string(kind), kSuffix))
-      for (const std::string& file : *files) names.push_back(file.substr(0, file.size() - kSuffix.size()));
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
+}
+
+// A file that cannot be read has none: what is wrong with it is said where it is asked for.
+std::vector<std::string> Catalog::aliases(std::string_view model_name) const {
+  const auto found = exactly(kModels, model_name, {});
+  if (!found || !*found) return {};
+  return parse_yaml((*found)->content, (*found)->file)
+      .and_then(aliases_of)
+      .value_or(std::vector<std::string>{});
 }
 
 Result<std::string> Catalog::text(std::string_view kind, std::string_view name) const {

@@ -61,6 +61,16 @@ inline constexpr auto kModelFields = std::tuple{
           "stated count; refused where the other keys give another", "not checked"),
 };
 
+// What a file states for a catalog, which is no part of the model.
+struct CatalogEntry {
+  std::vector<std::string> aliases;
+};
+struct ListOfNames {};
+inline constexpr auto kCatalogFields = std::tuple{
+    field("aliases", &CatalogEntry::aliases, ListOfNames{},
+          "further names by which a catalog finds the file; upper and lower case are alike", "none"),
+};
+
 inline constexpr auto kAttentionFields = std::tuple{
     field("heads", &Attention::heads, WholeNumber{1, kMaxHeads}, "query heads", kRequired),
     field("kv_heads", &Attention::kv_heads, WholeNumber{1, kMaxHeads}, "key and value heads", "heads",
@@ -79,10 +89,12 @@ inline constexpr auto kAttentionFields = std::tuple{
     field("kv_rank", &Attention::kv_rank, WholeNumber{0, kMaxWidth},
           "width of the latent that keys and values are made from; above 0 it is latent attention (MLA)"),
     field("nope_dim", &Attention::nope_dim, WholeNumber{0, kMaxHeadDim},
-          "of latent attention: width of the part of a head that is not rotated", "", "needs kv_rank"),
+          "of latent attention: width of the part of a head that is not rotated", "required with kv_rank",
+          "needs kv_rank"),
     field("rope_dim", &Attention::rope_dim, WholeNumber{0, kMaxHeadDim},
-          "and of the part that is, whose key all heads share", "", "needs kv_rank"),
-    field("v_dim", &Attention::v_dim, WholeNumber{0, kMaxHeadDim}, "and of a value", "", "needs kv_rank"),
+          "and of the part that is, whose key all heads share", "required with kv_rank", "needs kv_rank"),
+    field("v_dim", &Attention::v_dim, WholeNumber{0, kMaxHeadDim}, "and of a value", "required with kv_rank",
+          "needs kv_rank"),
 };
 
 inline constexpr auto kFeedForwardFields = std::tuple{
@@ -91,8 +103,8 @@ inline constexpr auto kFeedForwardFields = std::tuple{
     field("mlp", &FeedForward::mlp, OneOf{kMlpNames},
           "`gelu`, `squared_relu` have two matrices, `swiglu`, `geglu` three", kRequired),
     field("experts", &FeedForward::experts, WholeNumber{0, kMaxExperts}, "experts of a layer; 0: none"),
-    field("top_k", &FeedForward::top_k, WholeNumber{0, kMaxExperts}, "experts that a token passes", "",
-          "1 to experts"),
+    field("top_k", &FeedForward::top_k, WholeNumber{0, kMaxExperts}, "experts that a token passes",
+          "required with experts", "1 to experts"),
     field("expert_ffn", &FeedForward::expert_ffn, WholeNumber{1, kMaxWidth}, "width of an expert",
           "required with experts"),
     field("shared_ffn", &FeedForward::shared_ffn, WholeNumber{0, kMaxWidth},

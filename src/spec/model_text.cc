@@ -21,6 +21,16 @@ Result<void> read_value(const Node& node, E& out, const FlagOrWord& kind) {
   return {};
 }
 
+Result<void> read_value(const Node& node, std::vector<std::string>& out, const ListOfNames&) {
+  if (!node.is_list()) return fail("expected a list of names", node.at);
+  for (const Node& item : node.items) {
+    TRY_ASSIGN(std::string name, item.text());
+    if (name.empty()) return fail("found an empty text, expected a name", item.at);
+    out.push_back(std::move(name));
+  }
+  return {};
+}
+
 template <class Owner, class... Fields>
 Result<void> read_table(const Node& map, const std::tuple<Fields...>& table, Owner& owner) {
   Result<void> result;
@@ -169,11 +179,30 @@ Result<std::vector<StatedBlock>> stated_blocks(const Node& node, std::int64_t hi
   return stated;
 }
 
+// A pattern of what no layer has would change nothing, so it is a mistake.
+Result<void> check_pattern(const Node& node, const LayerPattern& pattern,
+                           const std::vector<StatedBlock>& stated) {
+  const auto any = [&](auto has) {
+    return std::any_of(stated.begin(), stated.end(),
+                       [&](const StatedBlock& each) { return has(each.block); });
+  };
+  if (!any([](const Block& block) { return block.feed_forward.has_experts(); })) {
+    if (pattern.dense_layers > 0)
+      return fail("dense_layers is of experts, and none are stated", node.find("dense_layers")->at);
+    if (pattern.expert_every > 1)
+      return fail("expert_every is of experts, and none are stated", node.find("expert_every")->at);
+  }
+  if (pattern.full_every > 0 && !any([](const Block& block) { return block.attention.window > 0; }))
+    return fail("full_every is of windows, and none is stated", node.find("full_every")->at);
+  return {};
+}
+
 Result<std::vector<BlockRun>> parse_blocks(const Node& node, std::int64_t hidden) {
   LayerPattern pattern;
   TRY(read_table(node, kPatternFields, pattern));
   if (pattern.layers == 0 && node.find("blocks") == nullptr) return missing(node, "layers");
   TRY_ASSIGN(const std::vector<StatedBlock> stated, stated_blocks(node, hidden, pattern));
+  TRY(check_pattern(node, pattern, stated));
   std::int64_t listed = 0;
   for (const StatedBlock& each : stated) listed += each.layers;
   const std::int64_t layers = pattern.layers > 0 ? pattern.layers : listed;
@@ -198,7 +227,7 @@ Result<std::vector<BlockRun>> parse_blocks(const Node& node, std::int64_t hidden
     }
     if (block.feed_forward.has_experts()) block.feed_forward.ffn = 0;
     if (pattern.full_every > 0 && (i + 1) % pattern.full_every == 0) block.attention.window = 0;
-    TRY(out.add(block, node));
+    TRY(out.add(block, *stated[run].node));
   }
   return out.take();
 }
@@ -241,12 +270,20 @@ Result<void> check_parameters(const Node& node, const Model& model) {
 
 }  // namespace
 
+Result<std::vector<std::string>> aliases_of(const Node& model) {
+  CatalogEntry entry;
+  TRY(read_table(model, kCatalogFields, entry));
+  return entry.aliases;
+}
+
 Result<Model> parse_model(const Node& node) {
   std::vector<std::string_view> allowed = keys_of(kModelFields);
   append(allowed, keys_of(kPatternFields));
   append(allowed, block_keys());
+  append(allowed, keys_of(kCatalogFields));
   allowed.push_back("blocks");
   TRY(only_fields(node, "a model", allowed));
+  TRY(aliases_of(node));
   Model model;
   model.name = "inline";
   TRY(read_table(node, kModelFields, model));
