@@ -15,12 +15,15 @@ namespace {
 Result<ListEntry> model_entry(const Catalog& catalog, const std::string& name) {
   TRY_ASSIGN(const Model model, catalog.model(name));
   const auto count = static_cast<double>(parameters(model));
-  return ListEntry{
-      name,
-      {{"parameters", count},
-       {"layers", static_cast<double>(model.layers())},
-       {"hidden", static_cast<double>(model.hidden)}},
-      fmt::format("{} parameters, {} layers, hidden {}", human_count(count), model.layers(), model.hidden)};
+  const auto active = static_cast<double>(active_parameters(model));
+  const std::string of_them = active < count ? " (" + human_count(active) + " active)" : "";
+  return ListEntry{name,
+                   {{"parameters", count},
+                    {"active_parameters", active},
+                    {"layers", static_cast<double>(model.layers())},
+                    {"hidden", static_cast<double>(model.hidden)}},
+                   fmt::format("{} parameters{}, {} layers, hidden {}", human_count(count), of_them,
+                               model.layers(), model.hidden)};
 }
 
 Result<ListEntry> gpu_entry(const Catalog& catalog, const std::string& name) {

@@ -75,6 +75,13 @@ Result<void> check(const ShowRequest& request) {
   return {};
 }
 
+std::string parameters_footer(const Model& model) {
+  const std::int64_t all = parameters(model), active = active_parameters(model);
+  std::string text = fmt::format("# {} parameters by foretrain's count", with_commas(all));
+  if (active < all) text += fmt::format(", {} of them active", with_commas(active));
+  return text + "\n";
+}
+
 // Read as well as shown, so that what is shown is known to be good.
 Result<std::string> shown(const Session& session, const ShowRequest& request) {
   TRY(check(request));
@@ -83,7 +90,7 @@ Result<std::string> shown(const Session& session, const ShowRequest& request) {
   std::string footer;
   if (request.kind == "model") {
     TRY_ASSIGN(const Model model, catalog.model(request.name));
-    footer = fmt::format("# {} parameters by foretrain's count\n", with_commas(parameters(model)));
+    footer = parameters_footer(model);
   } else if (request.kind == "gpu") {
     TRY(catalog.gpu(request.name));
   } else if (request.kind == "cluster") {

