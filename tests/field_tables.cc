@@ -1,10 +1,11 @@
-// field_tables plan|stack: the rows of the tables in docs/formats, from the tables of fields. The documents
+// field_tables plan|stack|model: the rows of the tables in docs/formats, from the tables of fields. The documents
 // name this program as what prints them: tests/docs compares, tests/docs/update rewrites.
 #include <fmt/format.h>
 
 #include <string>
 
 #include "base/text.h"
+#include "spec/model_fields.h"
 #include "spec/plan_fields.h"
 #include "spec/stack_fields.h"
 
@@ -30,6 +31,8 @@ std::string bounds(const RealNumber& kind) { return fmt::format("{} to {}", kind
 std::string bounds(const Flag&) { return "boolean"; }
 std::string bounds(const FreeText&) { return ""; }
 std::string bounds(const OneOf& kind) { return words(kind.names); }
+std::string bounds(const FlagOrWord& kind) { return "boolean, or " + words(kind.names.subspan(2)); }
+std::string bounds(const ListOfNames&) { return "a list of names"; }
 std::string bounds(const GradientFormat&) { return "`fp32`, `fp16`, `bf16`"; }
 std::string bounds(const StoredAs& kind) { return fmt::format("`{}`", name(kind.dtype)); }
 std::string bounds(const LayerList& kind) {
@@ -65,18 +68,30 @@ void print_row(const std::string& key, const Owner& owner, const F& f) {
   fmt::print("| {} | {} | {} | {} |\n", key, f.words, otherwise, limits);
 }
 
-void print_plan() {
-  for_each_field(kPlanFields, [](const auto& f) { print_row(fmt::format("`{}`", f.key), Plan{}, f); });
+template <class Owner, class... Fields>
+void print_table(const std::tuple<Fields...>& table) {
+  const Owner owner;
+  for_each_field(table, [&](const auto& f) { print_row(fmt::format("`{}`", f.key), owner, f); });
 }
 
+void print_plan() { print_table<Plan>(kPlanFields); }
+
 void print_stack() {
+  print_table<Stack>(kStackFields);
   const Stack stack;
-  for_each_field(kStackFields, [&](const auto& f) { print_row(fmt::format("`{}`", f.key), stack, f); });
   for_each_field(kStackSections, [&](const auto& section) {
     for_each_field(section.fields, [&](const auto& f) {
       print_row(fmt::format("`{}: {{{}}}`", section.key, f.key), stack.*section.member, f);
     });
   });
+}
+
+void print_model() {
+  print_table<Model>(kModelFields);
+  print_table<LayerPattern>(kPatternFields);
+  print_table<Attention>(kAttentionFields);
+  print_table<FeedForward>(kFeedForwardFields);
+  print_table<CatalogEntry>(kCatalogFields);
 }
 
 }  // namespace
@@ -85,6 +100,7 @@ int main(int count, char** arguments) {
   const std::string_view what = count == 2 ? arguments[1] : "";
   if (what == "plan") return print_plan(), 0;
   if (what == "stack") return print_stack(), 0;
-  fmt::print(stderr, "usage: field_tables plan|stack\n");
+  if (what == "model") return print_model(), 0;
+  fmt::print(stderr, "usage: field_tables plan|stack|model\n");
   return 2;
 }
