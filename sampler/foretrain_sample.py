@@ -196,6 +196,19 @@ def draw_attention(u, limits):
             "causal": 1}
 
 
+def draw_latent(u, limits):
+    """Attention whose values are narrower than queries and keys, as a latent cache leaves them (DeepSeek-V2's MLA)."""
+    seq = rounded(log_between(u[0], *limits.seq), 8 if limits.tiny else pick(u[1], (128, 128, 128, 128, 128, 1)))
+    qk_dim, v_dim = pick(u[2], ((192, 128), (192, 128), (192, 128), (192, 128), (96, 64), (128, 64), (160, 128)))
+    heads = pick(u[3], (4, 8, 16, 16, 20, 32, 40, 64, 128))
+    batch = max(1, round(log_between(u[4], limits.tokens[0], limits.tokens[1]) / seq))
+    most = limits.flops / 1.5 / (heads * seq * seq * (qk_dim + v_dim))
+    batch = min(batch, int(most), int(limits.elements // (seq * heads * qk_dim)))
+    if batch < 1:
+        return None
+    return {"batch": batch, "heads": heads, "seq": seq, "qk_dim": qk_dim, "v_dim": v_dim}
+
+
 def draw_experts(u, limits):
     """Rows of all experts of a GPU, and one of the products of a gated MLP."""
     experts = pick(u[0], (2, 4, 8, 8, 16, 32, 64, 128))
@@ -396,19 +409,23 @@ def batched_product(o, d):
     return forward_and_backward(lambda: torch.bmm(x, y), (x, y), (o.of(d["batch"], d["m"], d["n"]),))
 
 
-def heads_first(o, d, heads):
+def heads_first(o, d, heads, head_dim):
     """What a projection leaves: [batch, seq, heads, head_dim], seen as [batch, heads, seq, head_dim]."""
-    tensor = o.of(d["batch"], d["seq"], heads, d["head_dim"]).transpose(1, 2)
+    tensor = o.of(d["batch"], d["seq"], heads, head_dim).transpose(1, 2)
     return tensor.detach().requires_grad_()
 
 
-def sdpa(o, d, flash_only):
+def choose_sdpa(flash_only):
     if hasattr(torch.backends.cuda, "enable_cudnn_sdp"):  # no context around a call: it would cost host time
         torch.backends.cuda.enable_cudnn_sdp(not flash_only)
     if torch.cuda.is_available():
         torch.backends.cuda.enable_mem_efficient_sdp(not flash_only)
         torch.backends.cuda.enable_math_sdp(not flash_only)
-    q, k, v = (heads_first(o, d, h) for h in (d["heads"], d["kv_heads"], d["kv_heads"]))
+
+
+def sdpa(o, d, flash_only):
+    choose_sdpa(flash_only)
+    q, k, v = (heads_first(o, d, h, d["head_dim"]) for h in (d["heads"], d["kv_heads"], d["kv_heads"]))
     dy = o.of(d["batch"], d["seq"], d["heads"], d["head_dim"]).transpose(1, 2)
     more = {"enable_gqa": True} if d["heads"] != d["kv_heads"] else {}
 
@@ -420,6 +437,15 @@ def sdpa(o, d, flash_only):
           needs=function_missing(F, "scaled_dot_product_attention"))
 def attention_sdpa(o, d):  # what PyTorch finds best: cuDNN on Hopper and later
     return sdpa(o, d, flash_only=False)
+
+
+@operator("latent_attention", "sdpa", 6, draw_latent, product=True,
+          needs=function_missing(F, "scaled_dot_product_attention"))
+def latent_attention(o, d):
+    choose_sdpa(flash_only=False)
+    q, k, v = (heads_first(o, d, d["heads"], width) for width in (d["qk_dim"], d["qk_dim"], d["v_dim"]))
+    dy = o.of(d["batch"], d["seq"], d["heads"], d["v_dim"]).transpose(1, 2)
+    return forward_and_backward(lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True), (q, k, v), (dy,))
 
 
 def flash_missing():
