@@ -18,12 +18,25 @@ struct Specs {
   std::vector<Stack> stacks;
 };
 
+// Layers of two kinds in turns, of which one has a narrow MLP and few heads of keys.
+Model mixed(Model model) {
+  Block narrow = model.blocks.front().block;
+  narrow.feed_forward.ffn /= 4;
+  narrow.attention.kv_heads = 8;
+  const Block wide = model.blocks.front().block;
+  model.name = "mixed";
+  model.stated_params = 0;
+  model.blocks = {{3, wide}, {2, narrow}, {4, wide}, {3, narrow}, {1, wide}};
+  return model;
+}
+
 const Specs& specs() {
   static const Specs all = [] {
     const Catalog catalog;
     Specs s;
     for (const char* name : {"gpt2", "llama-2-7b", "gpt3-175b", "pythia-1.4b"})
       s.models.push_back(catalog.model(name).value());
+    s.models.push_back(mixed(catalog.model("llama-2-7b").value()));
     for (const char* name : {"perlmutter", "selene", "dgx-h100", "vista"})
       s.clusters.push_back(catalog.cluster(name).value());
     for (const std::string& name : catalog.names("stacks")) s.stacks.push_back(catalog.stack(name).value());

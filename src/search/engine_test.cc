@@ -40,6 +40,11 @@ SmallProblem any_small_problem(std::mt19937& random) {
   s.problem = problem_of(pick("gpt2", "llama-2-7b", "pythia-1.4b"), pick("perlmutter", "dgx-h100", "selene"),
                          pick("generic", "megatron", "neox", "nanotron", "llm-foundry"), {}, pick(4, 6, 8));
   s.problem.model.blocks.front().count = pick(2, 3, 4);
+  if (random() % 4 == 0) {  // layers of a second kind
+    Block narrow = s.problem.model.blocks.front().block;
+    narrow.feed_forward.ffn /= 4;
+    s.problem.model.blocks.push_back({pick(1, 2), narrow});
+  }
   s.problem.seq = 512;
   s.problem.gpus = {pick(1, 2, 2, 4, 4, 8)};
   if (random() % 3 == 0) s.problem.gpus.push_back(s.problem.gpus.back() * 2);
