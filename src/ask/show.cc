@@ -79,6 +79,8 @@ std::string parameters_footer(const Model& model) {
   const std::int64_t all = parameters(model), active = active_parameters(model);
   std::string text = fmt::format("# {} parameters by foretrain's count", with_commas(all));
   if (active < all) text += fmt::format(", {} of them active", with_commas(active));
+  if (model.mtp_layers > 0)
+    text += fmt::format("; {} more of multi-token prediction", with_commas(mtp_parameters(model)));
   return text + "\n";
 }
 

@@ -285,6 +285,10 @@ TEST_CASE("what is not modelled yet is named in few words") {
   CHECK(with([](Block& block) { block.attention.window = 128; }) == "windows of attention");
   CHECK(with([](Block& block) { block.attention.sinks = true; }) == "sinks of attention");
   CHECK(with([](Block& block) { block.attention.qk_norm = QkNorm::kWhole; }) == "norms over all heads");
+  model.post_norms = true;
+  model.mtp_layers = 1;
+  CHECK(with([](Block& block) { block.feed_forward.experts = 8; }) ==
+        "experts, norms after attention and feed-forward, multi-token prediction");
 }
 
 TEST_CASE("shard groups divide the data-parallel ranks, where anything is divided") {

@@ -182,16 +182,23 @@ void add_assumptions(Run& run) {
 }  // namespace
 
 std::optional<std::string> not_modelled(const Model& model) {
-  if (model.mtp_layers > 0) return "multi-token prediction";
-  if (model.post_norms) return "norms after attention and feed-forward";
-  for (const BlockRun& run : model.blocks) {
-    if (run.block.feed_forward.has_experts()) return "experts";
-    if (run.block.attention.is_latent()) return "latent attention";
-    if (run.block.attention.window > 0) return "windows of attention";
-    if (run.block.attention.sinks) return "sinks of attention";
-    if (run.block.attention.qk_norm == QkNorm::kWhole) return "norms over all heads";
-  }
-  return std::nullopt;
+  const auto any = [&](auto is) {
+    return std::any_of(model.blocks.begin(), model.blocks.end(),
+                       [&](const BlockRun& run) { return is(run.block.attention, run.block.feed_forward); });
+  };
+  using A = Attention;
+  using F = FeedForward;
+  std::vector<std::string_view> reasons;
+  if (any([](const A&, const F& f) { return f.has_experts(); })) reasons.push_back("experts");
+  if (any([](const A& a, const F&) { return a.is_latent(); })) reasons.push_back("latent attention");
+  if (any([](const A& a, const F&) { return a.window > 0; })) reasons.push_back("windows of attention");
+  if (any([](const A& a, const F&) { return a.sinks; })) reasons.push_back("sinks of attention");
+  if (any([](const A& a, const F&) { return a.qk_norm == QkNorm::kWhole; }))
+    reasons.push_back("norms over all heads");
+  if (model.post_norms) reasons.push_back("norms after attention and feed-forward");
+  if (model.mtp_layers > 0) reasons.push_back("multi-token prediction");
+  if (reasons.empty()) return std::nullopt;
+  return fmt::format("{}", fmt::join(reasons, ", "));
 }
 
 std::optional<std::string> not_modelled(const Plan& plan) {
@@ -210,7 +217,8 @@ Result<void> check_run(Run& run) {
   const Plan& plan = run.plan;
   CHECK_THAT(run.gpus > 0 && run.seq > 0 && run.global_batch > 0);
   CHECK_THAT(plan.tp > 0 && plan.pp > 0 && plan.cp > 0 && plan.dp >= 0 && plan.micro_batch > 0);
-  if (const auto reason = not_modelled(run.model)) return fail("not modelled yet: " + *reason);
+  if (const auto reason = not_modelled(run.model))
+    return fail(fmt::format("model {}: not modelled yet: {}", quoted(run.model.name), *reason));
   if (const auto reason = not_modelled(plan)) return fail("not modelled yet: " + *reason);
   TRY(check_cluster(run));
   TRY(check_degrees(run));

@@ -1,6 +1,6 @@
 // One plan on its way from parts to a step, phase by phase. Each phase knows what those before it know, and a
 // function's argument says which it needs:
-//   Dealt     where the plan's chunks lie and what they hold, in bytes (deal.h)
+//   Dealt      where the plan's chunks lie and what they hold, in bytes (deal.h)
 //   Timed      what passes, messages, reductions and updates take (step_times.h)
 //   Simulated  the step, and what each rank did in it
 // One object serves plan after plan, and keeps its buffers.
@@ -30,7 +30,7 @@ struct Dealt {
   Job job;
   std::int64_t per_chunk = 0;  // micro-batches through each chunk
   std::size_t worst_stage = 0;
-  std::vector<ChunkCost*> chunks;  // by piece, see timeline/schedule.h
+  std::vector<ChunkCost*> chunks;  // by piece, see job/pipeline.h
   std::vector<StageParts> stages;
   std::vector<ChunkCounts> counts;  // how each chunk's backwards run
 

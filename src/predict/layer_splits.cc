@@ -1,5 +1,7 @@
 #include "predict/layer_splits.h"
 
+#include <algorithm>
+
 #include "workload/split.h"
 
 namespace foretrain {
@@ -11,10 +13,8 @@ LayerSplits::LayerSplits(const Setting& setting) : setting_(setting) {
 std::span<const Chunk> LayerSplits::of(const Job& job) {
   const Pipeline& pipeline = job.pipeline;
   const std::int64_t chunks = pipeline.model_chunks();
-  if (static_cast<std::int64_t>(job.layers_per_stage.size()) == chunks) {
-    cut(job.layers_per_stage, given_);
-    return given_;
-  }
+  if (static_cast<std::int64_t>(job.layers_per_stage.size()) == chunks)
+    return cut(job.layers_per_stage, job, given_);
   if (!job.layers_per_stage.empty()) {  // by stage: evenly over its chunks, the first ones first
     counts_.assign(static_cast<std::size_t>(chunks), 0);
     for (std::int64_t n = 0; n < chunks; ++n) {
@@ -22,19 +22,20 @@ std::span<const Chunk> LayerSplits::of(const Job& job) {
       const std::int64_t extra = pipeline.chunk(n) < layers % pipeline.chunks_per_stage ? 1 : 0;
       counts_[static_cast<std::size_t>(n)] = layers / pipeline.chunks_per_stage + extra;
     }
-    cut(counts_, given_);
-    return given_;
+    return cut(counts_, job, given_);
   }
   auto found = splits_.find(chunks);
   if (found == splits_.end()) {
     std::vector<Chunk> split;
-    cut(split_layers(setting_.model, setting_.stack.pipeline.split, chunks), split);
+    cut(split_layers(setting_.model, setting_.stack.pipeline.split, chunks), job, split);
     found = splits_.emplace(chunks, std::move(split)).first;
   }
+  if (!kinds_.empty()) mark_recomputed(job, found->second);
   return found->second;
 }
 
-void LayerSplits::cut(std::span<const std::int64_t> counts, std::vector<Chunk>& chunks) const {
+std::span<const Chunk> LayerSplits::cut(std::span<const std::int64_t> counts, const Job& job,
+                                        std::vector<Chunk>& chunks) const {
   chunks.assign(counts.size(), Chunk{});
   std::size_t layer = 0;
   for (std::size_t n = 0; n < counts.size(); ++n) {
@@ -43,6 +44,18 @@ void LayerSplits::cut(std::span<const std::int64_t> counts, std::vector<Chunk>& 
       continue;
     }
     for (std::int64_t i = 0; i < counts[n]; ++i) ++chunks[n].layers[kinds_[layer++]];
+  }
+  if (!kinds_.empty()) mark_recomputed(job, chunks);
+  return chunks;
+}
+
+void LayerSplits::mark_recomputed(const Job& job, std::vector<Chunk>& chunks) const {
+  std::size_t begin = 0;
+  for (Chunk& chunk : chunks) {
+    const std::int64_t count = chunk.all_layers(), some = std::min(count, job.choices.recompute_layers);
+    chunk.again.fill(0);
+    for (std::int64_t i = 0; i < some; ++i) ++chunk.again[kinds_[begin + static_cast<std::size_t>(i)]];
+    begin += static_cast<std::size_t>(count);
   }
 }
 

@@ -20,7 +20,10 @@ class LayerSplits {
 
  private:
   // Of so many layers each, in the model's order.
-  void cut(std::span<const std::int64_t> counts, std::vector<Chunk>& chunks) const;
+  std::span<const Chunk> cut(std::span<const std::int64_t> counts, const Job& job,
+                             std::vector<Chunk>& chunks) const;
+  // Which kinds the first layers of each chunk are, where these are run again.
+  void mark_recomputed(const Job& job, std::vector<Chunk>& chunks) const;
 
   const Setting& setting_;
   std::vector<std::uint8_t> kinds_;  // of each layer; empty: all are of one

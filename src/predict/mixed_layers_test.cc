@@ -71,4 +71,37 @@ TEST_CASE("stages get the kinds that the model has there") {
   CHECK(uneven.stages[1].forward < p.stages[1].forward);
 }
 
+TEST_CASE("the first layers of a chunk are run again, whichever kind they are") {
+  const Model model = run_of("llama-2-7b", "dgx-h100", 8, "megatron", "tp=2", 64).model;
+  const Block wide = model.blocks.front().block, narrow = narrow_of(model);
+  const auto peak = [](std::vector<BlockRun> blocks, const char* plan) {
+    return predicted(run_with(std::move(blocks), plan)).peak_allocated.value;
+  };
+  const char* none = "tp=2,micro_batch=8";
+  const char* one = "tp=2,micro_batch=8,recompute=full,recompute_layers=1";
+  const std::vector<BlockRun> wide_first = {{1, wide}, {7, narrow}}, wide_last = {{7, narrow}, {1, wide}};
+  CHECK(peak(wide_first, none) == peak(wide_last, none));
+  // A wide layer keeps more than a narrow one, so running it again saves more.
+  CHECK(peak(wide_first, one) < peak(wide_last, one));
+  // In turns, the first two are one of each.
+  const char* two = "tp=2,micro_batch=8,recompute=full,recompute_layers=2";
+  CHECK(peak({{1, wide}, {1, narrow}, {1, wide}, {1, narrow}}, two) ==
+        peak({{1, narrow}, {1, wide}, {1, narrow}, {1, wide}}, two));
+}
+
+TEST_CASE("offloaded layers of kinds that hardly differ leave as much here as equal ones") {
+  const Model model = run_of("llama-2-7b", "dgx-h100", 8, "megatron", "tp=2", 64).model;
+  const Block block = model.blocks.front().block;
+  Block other = block;
+  other.feed_forward.ffn += 2;
+  for (const char* plan : {"tp=2,micro_batch=4,offload=true", "tp=2,micro_batch=4,zero=3",
+                           "tp=2,micro_batch=4,recompute=full,recompute_layers=1"}) {
+    CAPTURE(plan);
+    const Prediction equal = predicted(run_with({{2, block}}, plan));
+    const Prediction mixed = predicted(run_with({{1, block}, {1, other}}, plan));
+    CHECK(mixed.peak.value == doctest::Approx(equal.peak.value).epsilon(0.002));
+    CHECK(mixed.step.value == doctest::Approx(equal.step.value).epsilon(0.05));
+  }
+}
+
 }  // namespace foretrain

@@ -264,8 +264,8 @@ TEST_CASE("full recomputation holds less and takes longer") {
       if (kept.stages[s].layers >= 2) {
         // Gradients that live until a backward ends may be more than all that it was kept for: then a layer
         // made again in the end comes on top of them. Else the peak may be the embedding's gradient, with
-        // both.
-        if (!run.stack.gradients.autograd_copies)
+        // both. Where layers differ, the widest may be the peak by itself, as a single one is.
+        if (!run.stack.gradients.autograd_copies && run.model.blocks.size() == 1)
           RC_ASSERT(again.stages[s].activations <= kept.stages[s].activations);
       }
       RC_ASSERT(again.stages[s].states.total() == kept.stages[s].states.total());

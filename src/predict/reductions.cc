@@ -23,7 +23,8 @@ NetworkTime add_buckets(const Setting& setting, const Job& job, const ChunkCost&
   if (choices.overlap_grad_reduce && setting.stack.data_parallel.bucket_elements > 0)
     count = static_cast<std::int64_t>(
         std::ceil(elements / static_cast<double>(setting.stack.data_parallel.bucket_elements)));
-  // Buckets close at layer ends; more of them than layers only adds latency.
+  // Buckets close at layer ends; more of them than layers only adds latency. They are taken to be of equal size,
+  // as layers of one kind are.
   count =
       std::clamp<std::int64_t>(count, 1, std::max<std::int64_t>(1, static_cast<std::int64_t>(ready.size())));
   if (in_passes) count = 1;

@@ -195,7 +195,9 @@ bool is_rule(const Problem& problem, const Candidate& c, const std::vector<int64
 
 // Embedding and head, in the layers that have as many parameters.
 int64_t layers_of_ends(const Model& model) {
-  const int64_t block = block_parameters(model, model.blocks.front().block);
+  int64_t blocks = 0;
+  for (const BlockRun& run : model.blocks) blocks += run.count * block_parameters(model, run.block);
+  const int64_t block = blocks / model.layers();  // the mean, where they differ
   return (2 * model.vocab * model.hidden + position_parameters(model) + block - 1) / block;
 }
 

@@ -88,7 +88,8 @@ Result<Catalog::Text> Catalog::find_path(std::string_view kind, std::string_view
                                          const Position& at) const {
   const std::string path = resolved(*files_, std::string(word), at.file);
   if (kind != kModels || is_yaml(word) || files_->is_file(path)) return read(path, at);
-  if (const auto name = meant(kind, word)) return *exactly(kind, *name, at);
+  if (const auto name = meant(kind, word))
+    if (auto found = exactly(kind, *name, at)) return *std::move(found);
   auto refused = read(path, at);
   if (refused) return refused;
   std::vector<std::string> known;
@@ -108,7 +109,8 @@ Result<Catalog::Text> Catalog::find(std::string_view kind, std::string_view word
   if (is_path(word)) return find_path(kind, word, at);
   if (auto found = exactly(kind, word, at)) return *std::move(found);
   if (is_fitted) return read(fitted, at);
-  if (const auto name = meant(kind, word)) return *exactly(kind, *name, at);
+  if (const auto name = meant(kind, word))
+    if (auto found = exactly(kind, *name, at)) return *std::move(found);
   const std::string_view one = kind.substr(0, kind.size() - 1);
   return fail(fmt::format("unknown {} {}{}", one, quoted(word), suggestion(word, names(kind))), at);
 }

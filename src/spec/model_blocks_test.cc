@@ -71,7 +71,7 @@ TEST_CASE("the first layers are dense, and of the others each n-th has experts")
   CHECK(drawn(layers_of(*model_of(kMixture + "dense_layers: 1\n"))) == "fFFFFF");
   CHECK(drawn(layers_of(*model_of(kMixture + "expert_every: 2\n"))) == "fFfFfF");
   CHECK(drawn(layers_of(*model_of(kMixture + "dense_layers: 1\nexpert_every: 3\n"))) == "fffFff");
-  CHECK(drawn(layers_of(*model_of(kMixture + "dense_layers: 9\n"))) == "ffffff");
+  CHECK(drawn(layers_of(*model_of(kMixture + "dense_layers: 5\n"))) == "fffffF");
   CHECK(drawn(layers_of(*model_of(kMixture + "window: 64\nfull_every: 4\ndense_layers: 2\n"))) == "wwWFWW");
 }
 
@@ -107,6 +107,23 @@ TEST_CASE("blocks may differ in everything that a block has") {
   CHECK(model.blocks[3].block.attention.out_width() == 8 * 32);
 }
 
+TEST_CASE("a run of layers may leave what the model states for all") {
+  const Model model = *model_of(kMixture + "blocks: [{layers: 2, experts: 0, ffn: 4096}, {layers: 4}]\n");
+  CHECK(drawn(layers_of(model)) == "ffFFFF");
+  CHECK(model.blocks[0].block.feed_forward == FeedForward{.mlp = MlpKind::kSwiglu, .ffn = 4096});
+  CHECK(error_of(kMixture + "blocks: [{layers: 2, experts: 0, top_k: 2}, {layers: 4}]\n")
+            .find("error: top_k is of experts, and none are stated") != std::string::npos);
+}
+
+TEST_CASE("a pattern that no layer is left for is refused where it stands") {
+  CHECK(error_of(kMixture + "dense_layers: 6\n")
+            .find("error: dense_layers: found 6, expected at most 5 of 6 layers") != std::string::npos);
+  CHECK(error_of(kMixture + "dense_layers: 4\nexpert_every: 3\n")
+            .find("error: expert_every: found 3, expected at most 2 of 6 layers") != std::string::npos);
+  CHECK(error_of(kMixture + "window: 64\nfull_every: 7\n")
+            .find("error: full_every: found 7, expected at most 6 of 6 layers") != std::string::npos);
+}
+
 TEST_CASE("a model of several kinds written as YAML reads back equal") {
   for (const std::string& yaml :
        {kMixture + "dense_layers: 1\nwindow: 64\nfull_every: 3\nshared_ffn: 512\nmtp_layers: 1\n",
@@ -135,7 +152,7 @@ TEST_CASE("experts that do not fit are refused where they stand") {
   CHECK(error_of(replaced(kMixture, "top_k: 2", "top_k: 9")) ==
         "m.yaml:11:8: error: top_k 9 is not between 1 and experts 8");
   CHECK(error_of(replaced(kMixture, "top_k: 2", "top_k: 0")) ==
-        "m.yaml:11:8: error: top_k 0 is not between 1 and experts 8");
+        "m.yaml:11:8: error: top_k: found '0', expected a whole number from 1 to 10000");
   CHECK(error_of(replaced(kMixture, "top_k: 2\n", "")) == "m.yaml:1:1: error: missing key 'top_k'");
   CHECK(error_of(replaced(kMixture, "expert_ffn: 256\n", "")) ==
         "m.yaml:1:1: error: missing key 'expert_ffn'");

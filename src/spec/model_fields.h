@@ -103,7 +103,7 @@ inline constexpr auto kFeedForwardFields = std::tuple{
     field("mlp", &FeedForward::mlp, OneOf{kMlpNames},
           "`gelu`, `squared_relu` have two matrices, `swiglu`, `geglu` three", kRequired),
     field("experts", &FeedForward::experts, WholeNumber{0, kMaxExperts}, "experts of a layer; 0: none"),
-    field("top_k", &FeedForward::top_k, WholeNumber{0, kMaxExperts}, "experts that a token passes",
+    field("top_k", &FeedForward::top_k, WholeNumber{1, kMaxExperts}, "experts that a token passes",
           "required with experts", "1 to experts"),
     field("expert_ffn", &FeedForward::expert_ffn, WholeNumber{1, kMaxWidth}, "width of an expert",
           "required with experts"),

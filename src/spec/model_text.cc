@@ -59,6 +59,16 @@ const Node* stated(std::string_view key, const Node& block, const Node& model) {
   return own != nullptr ? own : model.find(key);
 }
 
+// The same, where a run of layers may leave what the model states for all, by a `leave` of its own (experts:
+// 0): then only its own keys count.
+const Node* stated(std::string_view key, const Node& block, const Node& model, std::string_view leave) {
+  const bool leaves = &block != &model && block.find(leave) != nullptr;
+  return leaves ? block.find(key) : stated(key, block, model);
+}
+
+// The dense layers of a model that has experts in others.
+FeedForward dense(const FeedForward& f) { return {.mlp = f.mlp, .ffn = f.ffn}; }
+
 Result<void> require(std::string_view key, const Node& block, const Node& model) {
   if (stated(key, block, model) == nullptr) return missing(block, key);
   return {};
@@ -71,8 +81,10 @@ Result<void> complete_latent(const Node& block, const Node& model, Attention& a)
                             a.nope_dim, a.rope_dim, a.nope_dim + a.rope_dim),
                 stated("head_dim", block, model)->at);
   a.head_dim = a.nope_dim + a.rope_dim;
-  if (a.head_dim < 1 || a.v_dim < 1)
-    return fail("nope_dim + rope_dim and v_dim must be at least 1", stated("v_dim", block, model)->at);
+  for (const auto& [key, width] : {std::pair("rope_dim", a.head_dim), std::pair("v_dim", a.v_dim)})
+    if (width < 1)
+      return fail(fmt::format("found {} 0, expected a width of at least 1", key),
+                  stated(key, block, model)->at);
   if (a.kv_heads != a.heads)
     return fail(fmt::format("kv_heads {} is not heads {}, which latent attention has of keys and values too",
                             a.kv_heads, a.heads),
@@ -91,8 +103,9 @@ Result<void> complete_attention(const Node& block, const Node& model, std::int64
                 stated("kv_heads", block, model)->at);
   if (a.is_latent()) return complete_latent(block, model, a);
   for (const std::string_view key : {"q_rank", "nope_dim", "rope_dim", "v_dim"})
-    if (const Node* given = stated(key, block, model))
+    if (const Node* given = stated(key, block, model, "kv_rank"))
       return fail(fmt::format("{} is of latent attention, which needs kv_rank", key), given->at);
+  a.q_rank = a.nope_dim = a.rope_dim = a.v_dim = 0;
   if (a.head_dim > 0) return {};
   if (hidden % a.heads != 0)
     return fail(fmt::format("heads {} does not divide hidden {}; state head_dim", a.heads, hidden),
@@ -106,8 +119,9 @@ Result<void> complete_feed_forward(const Node& block, const Node& model, FeedFor
     TRY(require("ffn", block, model));
     TRY(require("mlp", block, model));
     for (const std::string_view key : {"top_k", "expert_ffn", "shared_ffn", "shared_gate"})
-      if (const Node* given = stated(key, block, model))
+      if (const Node* given = stated(key, block, model, "experts"))
         return fail(fmt::format("{} is of experts, and none are stated", key), given->at);
+    f = dense(f);
     return {};
   }
   for (const std::string_view key : {"top_k", "expert_ffn", "mlp"}) TRY(require(key, block, model));
@@ -119,11 +133,8 @@ Result<void> complete_feed_forward(const Node& block, const Node& model, FeedFor
   return {};
 }
 
-// The dense layers of a model that has experts in others.
-FeedForward dense(const FeedForward& f) { return {.mlp = f.mlp, .ffn = f.ffn}; }
-
 // One layer after the other; runs of equal ones are joined.
-class LayerList {
+class LayerRuns {
  public:
   Result<void> add(const Block& block, const Node& at) {
     if (!runs_.empty() && runs_.back().block == block) {
@@ -210,7 +221,14 @@ Result<std::vector<BlockRun>> parse_blocks(const Node& node, std::int64_t hidden
     return fail(fmt::format("blocks: {} layers are listed, expected at most the {} of `layers`", listed,
                             std::min(layers, kMaxLayers)),
                 node.find("blocks")->at);
-  LayerList out;
+  for (const auto& [key, value, most] :
+       {std::tuple("dense_layers", pattern.dense_layers, layers - 1),
+        std::tuple("expert_every", pattern.expert_every, layers - pattern.dense_layers),
+        std::tuple("full_every", pattern.full_every, layers)})
+    if (value > most && node.find(key) != nullptr)
+      return fail(fmt::format("{}: found {}, expected at most {} of {} layers", key, value, most, layers),
+                  node.find(key)->at);
+  LayerRuns out;
   std::size_t run = 0;
   std::int64_t left = stated[0].layers;
   for (std::int64_t i = 0; i < layers; ++i, --left) {

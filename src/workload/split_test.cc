@@ -21,6 +21,14 @@ TEST_CASE("Layers are dealt by each stack's own rule and none is lost") {
   llama.blocks = {{16, Block{{32, 32, 64}, {MlpKind::kSwiglu, 8192}}}};
   llama.vocab = 131072;
   CHECK(split_layers(llama, StageSplit::kCost, 2) == Layers{11, 5});
+  // Eight layers of half the cost before eight of the whole: 4 + 8 + 4 (the head) units over two stages.
+  Model mixed = llama;
+  Block half = llama.blocks.front().block;
+  half.attention.heads /= 2;
+  half.feed_forward.ffn /= 2;
+  mixed.blocks = {{8, half}, {8, llama.blocks.front().block}};
+  CHECK(split_layers(mixed, StageSplit::kCost, 2) == Layers{13, 3});
+  CHECK(split_layers(mixed, StageSplit::kEven, 2) == Layers{8, 8});
   for (const StageSplit rule : {StageSplit::kEven, StageSplit::kCost, StageSplit::kPipelineLayers})
     for (std::int64_t layers = 1; layers < 40; ++layers)
       for (std::int64_t stages = 1; stages <= layers; ++stages) {

@@ -1,6 +1,8 @@
 #include "workload/workload.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "operators/product.h"
 #include "workload/block.h"
@@ -119,26 +121,28 @@ class ChunkWriter {
 
   void blocks(const Chunk& chunk, bool both) {
     const BlockKinds kinds(model_);
-    // How many layers of the chunk are run again in the backward: the first ones.
     const std::int64_t all = chunk.all_layers(), some = shape_.recompute_layers;
-    std::int64_t again = shape_.recompute != Recompute::kFull ? 0 : some > 0 ? std::min(some, all) : all;
-    std::int64_t largest = 0;
+    const bool full = shape_.recompute == Recompute::kFull;
+    std::array<std::int64_t, kMaxBlockKinds> again{}, elements{};
     for (std::size_t k = 0; k < kinds.size(); ++k) {
-      const std::int64_t count = chunk.layers[k], of_these = std::min(again, count);
-      if (count == 0) continue;
-      const std::int64_t elements = units_.elements(Chunk::of_kind(k, 1), both);
-      if (of_these > 0) layers(kinds[k], of_these, true, elements);
-      if (of_these < count) layers(kinds[k], count - of_these, false, elements);
-      again -= of_these;
-      units_.keep_blocks(elements, count);
-      largest = std::max(largest, elements);
+      const std::int64_t count = chunk.layers[k];
+      if (full) again[k] = some == 0 ? count : kinds.size() == 1 ? std::min(some, count) : chunk.again[k];
+      if (count > 0) elements[k] = units_.elements(Chunk::of_kind(k, 1), both);
+      units_.keep_blocks(elements[k], count);
     }
+    // What is run again stands first in the chunk, so last in its backward.
+    for (std::size_t k = 0; k < kinds.size(); ++k)
+      if (again[k] > 0) layers(kinds, k, again[k], true, elements[k]);
+    for (std::size_t k = 0; k < kinds.size(); ++k)
+      if (chunk.layers[k] > again[k]) layers(kinds, k, chunk.layers[k] - again[k], false, elements[k]);
+    const std::int64_t largest = *std::max_element(elements.begin(), elements.end());
     units_.hold_blocks(largest, all);
   }
 
   // A row of equal layers, all of them run again in the backward (`full`) or none.
-  void layers(const Block& block, std::int64_t count, bool full, std::int64_t elements) {
-    const std::vector<BlockItem> items = block_items(model_, stack_, shape_, block);
+  void layers(const BlockKinds& kinds, std::size_t kind, std::int64_t count, bool full,
+              std::int64_t elements) {
+    const std::vector<BlockItem> items = block_items(model_, stack_, shape_, kinds[kind]);
     const bool selective = shape_.recompute == Recompute::kSelective;
     TaskWriter forward(model_, stack_, shape_);
     forward.forward(items, 0, items.size(), false);
@@ -151,8 +155,7 @@ class ChunkWriter {
     if (shape_.offload) {
       const Bytes each = saved_bytes(f);
       work_.offloaded += each * static_cast<double>(count);
-      work_.offload_window =
-          std::max(work_.offload_window, each * static_cast<double>(std::min<std::int64_t>(count, 2)));
+      at_work(kind, each, count);
       set_saved(f.tasks, Bytes(0));
     }
 
@@ -177,6 +180,17 @@ class ChunkWriter {
     add(std::move(f), std::move(b), elements, true);
   }
 
+  // What is here of the layers that are offloaded, one at work and one on its way: two of a row, or one each of
+  // two kinds.
+  void at_work(std::size_t kind, Bytes layer, std::int64_t count) {
+    work_.offload_window =
+        std::max(work_.offload_window, layer * static_cast<double>(std::min<std::int64_t>(count, 2)));
+    for (std::size_t k = 0; k < here_.size(); ++k)
+      if (k != kind && here_[k] > Bytes(0))
+        work_.offload_window = std::max(work_.offload_window, layer + here_[k]);
+    here_[kind] = std::max(here_[kind], layer);
+  }
+
   void add(Repeat forward, Repeat backward, std::int64_t elements, bool is_block) {
     units_.unit(forward, backward, elements, is_block);
     backward.releases = saved_bytes(forward);
@@ -191,7 +205,8 @@ class ChunkWriter {
   const PassShape& shape_;
   ChunkWork work_;
   UnitWriter units_;
-  std::vector<Repeat> backwards_;  // in the model's order
+  std::vector<Repeat> backwards_;             // in the model's order
+  std::array<Bytes, kMaxBlockKinds> here_{};  // of each kind the largest layer that is offloaded
   bool last_ = false;
 };
 
