@@ -4,15 +4,13 @@
 
 #include <algorithm>
 
-#include "base/yaml_text.h"
 #include "spec/model_fields.h"
 #include "spec/read_fields.h"
 
 namespace foretrain {
-namespace {
 
 template <class E>
-Result<void> read_value(const Node& node, E& out, const FlagOrWord& kind) {
+static Result<void> read_value(const Node& node, E& out, const FlagOrWord& kind) {
   if (const auto flag = node.boolean()) {
     out = static_cast<E>(*flag ? 1 : 0);
     return {};
@@ -21,7 +19,7 @@ Result<void> read_value(const Node& node, E& out, const FlagOrWord& kind) {
   return {};
 }
 
-Result<void> read_value(const Node& node, std::vector<std::string>& out, const ListOfNames&) {
+static Result<void> read_value(const Node& node, std::vector<std::string>& out, const ListOfNames&) {
   if (!node.is_list()) return fail("expected a list of names", node.at);
   for (const Node& item : node.items) {
     TRY_ASSIGN(std::string name, item.text());
@@ -31,17 +29,7 @@ Result<void> read_value(const Node& node, std::vector<std::string>& out, const L
   return {};
 }
 
-template <class Owner, class... Fields>
-Result<void> read_table(const Node& map, const std::tuple<Fields...>& table, Owner& owner) {
-  Result<void> result;
-  for_each_field(table, [&](const auto& f) {
-    const Node* value = result ? map.find(f.key) : nullptr;
-    if (value == nullptr) return;
-    if (auto read = read_value(*value, owner.*f.member, f.kind); !read)
-      result = named(f.key, std::move(read).error());
-  });
-  return result;
-}
+namespace {
 
 void append(std::vector<std::string_view>& keys, std::vector<std::string_view> more) {
   keys.insert(keys.end(), more.begin(), more.end());
@@ -164,8 +152,8 @@ struct StatedBlock {
 Result<std::vector<StatedBlock>> stated_blocks(const Node& node, std::int64_t hidden,
                                                const LayerPattern& pattern) {
   Block common;
-  TRY(read_table(node, kAttentionFields, common.attention));
-  TRY(read_table(node, kFeedForwardFields, common.feed_forward));
+  TRY(read_fields(node, kAttentionFields, common.attention));
+  TRY(read_fields(node, kFeedForwardFields, common.feed_forward));
   std::vector<StatedBlock> stated;
   if (const Node* list = node.find("blocks")) {
     if (!list->is_list() || list->items.empty())
@@ -176,8 +164,8 @@ Result<std::vector<StatedBlock>> stated_blocks(const Node& node, std::int64_t hi
       TRY(only_fields(item, "a run of layers", allowed));
       StatedBlock each{&item, 1, common};
       TRY(read_optional(item, "layers", each.layers, WholeNumber{1, kMaxLayers}));
-      TRY(read_table(item, kAttentionFields, each.block.attention));
-      TRY(read_table(item, kFeedForwardFields, each.block.feed_forward));
+      TRY(read_fields(item, kAttentionFields, each.block.attention));
+      TRY(read_fields(item, kFeedForwardFields, each.block.feed_forward));
       stated.push_back(each);
     }
   } else {
@@ -210,7 +198,7 @@ Result<void> check_pattern(const Node& node, const LayerPattern& pattern,
 
 Result<std::vector<BlockRun>> parse_blocks(const Node& node, std::int64_t hidden) {
   LayerPattern pattern;
-  TRY(read_table(node, kPatternFields, pattern));
+  TRY(read_fields(node, kPatternFields, pattern));
   if (pattern.layers == 0 && node.find("blocks") == nullptr) return missing(node, "layers");
   TRY_ASSIGN(const std::vector<StatedBlock> stated, stated_blocks(node, hidden, pattern));
   TRY(check_pattern(node, pattern, stated));
@@ -290,7 +278,7 @@ Result<void> check_parameters(const Node& node, const Model& model) {
 
 Result<std::vector<std::string>> aliases_of(const Node& model) {
   CatalogEntry entry;
-  TRY(read_table(model, kCatalogFields, entry));
+  TRY(read_fields(model, kCatalogFields, entry));
   return entry.aliases;
 }
 
@@ -304,7 +292,7 @@ Result<Model> parse_model(const Node& node) {
   TRY(aliases_of(node));
   Model model;
   model.name = "inline";
-  TRY(read_table(node, kModelFields, model));
+  TRY(read_fields(node, kModelFields, model));
   if (node.find("hidden") == nullptr) return missing(node, "hidden");
   TRY_ASSIGN(model.blocks, parse_blocks(node, model.hidden));
   for (const std::string_view key : {"norm", "vocab", "tied", "positions"})
@@ -312,113 +300,6 @@ Result<Model> parse_model(const Node& node) {
   TRY(complete(node, model));
   TRY(check_parameters(node, model));
   return model;
-}
-
-namespace {
-
-class Writer {
- public:
-  template <class T>
-  void line(std::string_view key, const T& value) {
-    text_ += fmt::format("{}{}: {}", separator(), key, value);
-  }
-  // Where it is not what a reader takes it to be anyway.
-  template <class T>
-  void line_unless(std::string_view key, const T& value, const T& usual) {
-    if (value != usual) line(key, value);
-  }
-  void begin_item() {
-    text_ += text_.empty() || text_.ends_with("\n") ? "  - {" : "\n  - {", in_item_ = true;
-  }
-  void end_item() { text_ += "}", in_item_ = false; }
-  std::string take() { return std::move(text_) + "\n"; }
-
- private:
-  std::string_view separator() const {
-    if (in_item_) return text_.ends_with("{") ? "" : ", ";
-    return text_.empty() ? "" : "\n";
-  }
-
-  std::string text_;
-  bool in_item_ = false;
-};
-
-void write_attention(const Attention& a, Writer& out) {
-  out.line("heads", a.heads);
-  out.line("kv_heads", a.kv_heads);
-  out.line("head_dim", a.head_dim);
-  out.line_unless("window", a.window, std::int64_t{0});
-  out.line_unless("sinks", a.sinks, false);
-  if (!a.is_latent()) return;
-  out.line("q_rank", a.q_rank);
-  out.line("kv_rank", a.kv_rank);
-  out.line("nope_dim", a.nope_dim);
-  out.line("rope_dim", a.rope_dim);
-  out.line("v_dim", a.v_dim);
-}
-
-void write_feed_forward(const FeedForward& f, Writer& out) {
-  if (!f.has_experts()) out.line("ffn", f.ffn);
-  out.line("mlp", kMlpNames[static_cast<std::size_t>(f.mlp)]);
-  if (!f.has_experts()) return;
-  out.line("experts", f.experts);
-  out.line("top_k", f.top_k);
-  out.line("expert_ffn", f.expert_ffn);
-  out.line_unless("shared_ffn", f.shared_ffn, std::int64_t{0});
-  out.line_unless("shared_gate", f.shared_gate, false);
-}
-
-std::string_view qk_norm_word(const Attention& a) {
-  return kQkNormNames[static_cast<std::size_t>(a.qk_norm)];
-}
-
-}  // namespace
-
-std::string to_yaml(const Model& model) {
-  Writer out;
-  const auto word = [](std::span<const std::string_view> names, auto value) {
-    return names[static_cast<std::size_t>(value)];
-  };
-  out.line("name", yaml_quoted(model.name));
-  if (!model.source.empty()) out.line("source", yaml_quoted(model.source));
-  out.line("hidden", model.hidden);
-  const bool one_kind = model.blocks.size() == 1;
-  const Block& first = model.blocks.front().block;
-  out.line("layers", model.layers());
-  if (one_kind) {
-    write_attention(first.attention, out);
-    write_feed_forward(first.feed_forward, out);
-  } else {
-    out.line("blocks", "");
-    for (const BlockRun& run : model.blocks) {
-      out.begin_item();
-      out.line("layers", run.count);
-      write_attention(run.block.attention, out);
-      out.line_unless("qk_norm", qk_norm_word(run.block.attention), kQkNormNames[0]);
-      write_feed_forward(run.block.feed_forward, out);
-      out.end_item();
-    }
-  }
-  out.line("norm", word(kNormNames, model.norm));
-  out.line("positions", word(kPositionsNames, model.positions));
-  out.line("rotary_fraction", model.rotary_fraction);
-  out.line_unless("max_positions", model.max_positions, std::int64_t{0});
-  out.line("vocab", model.vocab);
-  out.line("tied", model.tied);
-  out.line("biases", model.biases);
-  out.line("qkv_bias", model.qkv_bias);
-  out.line("norm_bias", model.norm_bias);
-  out.line("fused_qkv", model.fused_qkv);
-  out.line("gelu", word(kGeluNames, model.gelu));
-  if (one_kind) out.line("qk_norm", qk_norm_word(first.attention));
-  out.line("embedding_norm", model.embedding_norm);
-  out.line_unless("post_norms", model.post_norms, false);
-  out.line("residual", word(kResidualNames, model.residual));
-  if (model.dropout) out.line("dropout", *model.dropout);
-  out.line_unless("mtp_layers", model.mtp_layers, std::int64_t{0});
-  out.line_unless("seq", model.default_seq, std::int64_t{0});
-  out.line_unless("params", model.stated_params, std::int64_t{0});
-  return out.take();
 }
 
 }  // namespace foretrain

@@ -104,6 +104,8 @@ class RowReader {
     if (const std::string_view inferred = next_cell(); !inferred.empty())
       for (const std::string_view name : split(inferred, ';')) out.inferred.emplace_back(name);
     out.notes = Notes(next_cell());
+    out.peft = optional_cell("peft");
+    out.sliding_window = optional_cell("sliding_window");
     return out;
   }
 
@@ -120,6 +122,10 @@ class RowReader {
   // Enough of the format is there for the missing column to be the news.
   bool looks_alike() const { return table_.column("id") && table_.column("step_s"); }
 
+  std::string_view optional_cell(std::string_view name) const {
+    const auto column = table_.column(name);
+    return column ? table_.cell(row_, *column) : std::string_view();
+  }
   std::string_view next_cell() { return table_.cell(row_, places_[next_++]); }
 
   // The cell that was read last is wrong.

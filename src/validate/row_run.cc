@@ -18,6 +18,8 @@ constexpr std::string_view kFallbackStack = "generic";
 std::optional<std::string> not_modelled(const MeasuredRow& row) {
   if (row.experts.value_or(0) > 0) return "moe";
   if (row.notes.says("mla", "1")) return "mla";
+  if (!row.peft.empty() && row.peft != "none") return fmt::format("peft {}", row.peft);
+  if (!row.sliding_window.empty()) return "sliding_window";
   if (row.precision && !is_half(*row.precision)) return fmt::format("precision {}", name(*row.precision));
   if (row.cp.value_or(1) > 1) return "cp > 1";
   if (row.ep.value_or(1) > 1) return "ep > 1";

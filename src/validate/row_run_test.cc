@@ -163,6 +163,29 @@ TEST_CASE("what is not modelled is left out under its name") {
   CHECK(skip_of({{"ep", "2"}}) == "ep > 1");
 }
 
+TEST_CASE("a row of adapters or windows is not answered as another training") {
+  // A table with the columns that say so, after those that all tables have.
+  std::string text = example_table({{}, {}, {}});
+  const auto end_line = [&](std::size_t line, const char* more) {
+    std::size_t end = 0;
+    for (std::size_t i = 0; i <= line; ++i) end = text.find('\n', end + 1);
+    text.insert(end, more);
+  };
+  end_line(0, ",peft,sliding_window");
+  end_line(1, ",lora,");
+  end_line(2, ",none,128:alternate");
+  end_line(3, ",none,");
+  const auto rows = CsvTable::parse(text, "runs.csv").and_then(measured_rows).value();
+  const auto reason = [&](std::size_t row) {
+    const auto outcome = RowRunner(Catalog()).run_of(rows.at(row)).value();
+    const auto* skip = std::get_if<Skip>(&outcome);
+    return skip != nullptr ? skip->reason : "";
+  };
+  CHECK(reason(0) == "peft lora");
+  CHECK(reason(1) == "sliding_window");
+  CHECK(reason(2) == "");
+}
+
 TEST_CASE("of several reasons the first counts: moe, mla, precision, cp, ep") {
   Cells cells = {{"experts", "8"}, {"notes", "mla=1"}, {"precision", "fp8"}, {"cp", "2"}, {"ep", "2"}};
   const Cells plain = {{"experts", "0"}, {"notes", ""}, {"precision", "bf16"}, {"cp", "1"}, {"ep", "1"}};
