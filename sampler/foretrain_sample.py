@@ -607,6 +607,19 @@ activation("gelu", "eager", 4,  # Hugging Face's gelu_new
            lambda x: 0.5 * x * (1.0 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * torch.pow(x, 3.0)))))
 activation("swiglu", "eager", 4, lambda gate, up: F.silu(gate) * up, gated=True)
 activation("geglu", "eager", 2, lambda gate, up: F.gelu(gate, approximate="tanh") * up, gated=True)
+
+
+def halves(name, weight, function):
+    """A gated activation of the halves of one tensor, as one product of both leaves them: their rows lie apart."""
+    @operator(name, "halves", weight, draw_wide)
+    def build(o, d):
+        x = o.of(d["tokens"], 2 * d["width"], grad=True)
+        return forward_and_backward(lambda: function(*x.chunk(2, dim=-1)), (x,), (o.of(d["tokens"], d["width"]),))
+    return build
+
+
+halves("swiglu", 3, lambda gate, up: F.silu(gate) * up)
+halves("geglu", 2, lambda gate, up: F.gelu(gate, approximate="tanh") * up)
 activation("squared_relu", "eager", 2, lambda x: torch.square(F.relu(x)))
 
 
@@ -784,25 +797,36 @@ def grouped_product_eager(o, d):  # one product an expert
 
 
 def expert_order(o, d):
-    """For each row in the order of the experts, the token that it is of."""
-    chosen = torch.randint(64, (d["tokens"] * d["top_k"],), device=o.device)
-    return torch.div(chosen.argsort(), d["top_k"], rounding_mode="floor")
+    """Tokens' rows in the order of experts: for each the place that it has among the choices of tokens."""
+    return torch.randint(64, (d["tokens"] * d["top_k"],), device=o.device).argsort()
 
 
 @operator("permute", "eager", 4, draw_routed)
-def permute(o, d):
-    x, source = o.of(d["tokens"], d["width"], grad=True), expert_order(o, d)
-    return forward_and_backward(lambda: x.index_select(0, source), (x,), (o.of(len(source), d["width"]),))
+def permute(o, d):  # Hugging Face transformers 5: rows are gathered by index, those of no expert of this rank cleared
+    x, order = o.of(d["tokens"], d["width"], grad=True), expert_order(o, d)
+    nobody = torch.zeros(len(order), 1, dtype=torch.bool, device=o.device)
+    return forward_and_backward(lambda: x[order // d["top_k"]].masked_fill_(nobody, 0.0), (x,),
+                                (o.of(len(order), d["width"]),))
+
+
+@operator("mask_rows", "eager", 3, draw_pointwise)
+def mask_rows(o, d):  # likewise of what a product of experts has made
+    x = o.of(d["tokens"], d["width"], grad=True)
+    nobody = torch.zeros(d["tokens"], 1, dtype=torch.bool, device=o.device)
+    return forward_and_backward(lambda: x.masked_fill(nobody, 0.0), (x,), (o.of(d["tokens"], d["width"]),))
 
 
 @operator("unpermute", "eager", 4, draw_routed)
-def unpermute(o, d):  # rows weighed by the router, and summed
-    source = expert_order(o, d)
-    rows, weights = o.of(len(source), d["width"], grad=True), o.of(len(source), 1, grad=True)
+def unpermute(o, d):  # rows weighed in fp32 by the router, back in the order of tokens, and summed
+    order = expert_order(o, d)
+    rows = o.of(len(order), d["width"], grad=True)
+    weights = o.of(len(order), 1, dtype=torch.float32, grad=True)
 
     def function():
-        total = torch.zeros(d["tokens"], d["width"], dtype=rows.dtype, device=rows.device)
-        return total.index_add(0, source, rows * weights)
+        back = torch.empty_like(order)
+        back[order] = torch.arange(len(order), device=order.device)
+        weighed = (rows * weights)[back]
+        return weighed.view(d["tokens"], d["top_k"], d["width"]).sum(dim=1).to(rows.dtype)
     return forward_and_backward(function, (rows, weights), (o.of(d["tokens"], d["width"]),))
 
 
@@ -812,11 +836,13 @@ def route(o, d):  # from the router's logits to the weights and the order of row
 
     def function():
         weights, chosen = torch.topk(F.softmax(logits, dim=-1, dtype=torch.float32), d["top_k"], dim=-1)
-        ids = chosen.view(-1)
-        ids.argsort()
-        torch.cumsum(torch.histc(ids.float(), bins=d["experts"], min=0, max=d["experts"] - 1), 0)
-        return weights / weights.sum(-1, keepdim=True)
-    return forward_and_backward(function, (logits,), (o.of(d["tokens"], d["top_k"], dtype=torch.float32),))
+        weights = weights / weights.sum(-1, keepdim=True)
+        ids, order = torch.sort(chosen.reshape(-1))
+        torch.cumsum(torch.histc(ids.int(), bins=d["experts"], min=0, max=d["experts"] - 1), 0, dtype=torch.int32)
+        (ids >= d["experts"]).unsqueeze(-1)
+        ids.clamp_(max=d["experts"] - 1)
+        return weights.reshape(-1)[order]
+    return forward_and_backward(function, (logits,), (o.of(d["tokens"] * d["top_k"], dtype=torch.float32),))
 
 
 class Options:

@@ -8,18 +8,22 @@ namespace foretrain {
 namespace {
 
 // What PyTorch launches to send rows to experts and back, in accesses of a row (of `width` elements) a token;
-// a token has k = top_k rows. Kernels marked * load one element at a time. Assumed from what each call
-// has to do (how many kernels it launches was counted); rows that a gather visits again are counted once
-// (they have a term of their own).
-//   permute    forward   index_select 1 + k
-//              backward  zeros 1, index_add: gradients k*, sums read and written 2
-//   unpermute  forward   rows times weights 2k*, zeros 1, index_add k* and 2
-//              backward  index_select 1 + k, times weights 2k*, gradients times rows 3k, their sum k
+// a token has k = top_k rows. Kernels marked * load one element at a time. Seen in the kernels that Hugging
+// Face transformers 5 launches on an H200; rows that a gather visits again are counted once (they have a term
+// of their own). An fp32 row counts as two.
+//   permute    forward   gathered by index 1 + k, those of nobody cleared 2k*
+//              backward  copied 2k, cleared 2k*, zeros 1, added by index (after a sort): gradients k, sums 2
+//   unpermute  forward   times fp32 weights 3k*, gathered 4k, summed 2k + 2, to half precision 3
+//              backward  to fp32 3, spread 2 + 2k*, zeros 2k, by index 2k + 4k, times rows 5k, times weights 4k*,
+//                        to half precision 3k, sums 2k
 // One kernel each: permute reads a row once, writes it k times, and back; unpermute reads k rows and writes
 // one, and back reads the gradient and, for those of the weights, the rows again.
-double permuted_rows(const Operator& op, double k) { return is_eager(op) && !is_forward(op) ? 3 + k : 1 + k; }
+double permuted_rows(const Operator& op, double k) {
+  if (is_eager(op)) return is_forward(op) ? 1 + 3 * k : 3 + 5 * k;
+  return 1 + k;
+}
 double unpermuted_rows(const Operator& op, double k) {
-  if (is_eager(op)) return is_forward(op) ? 3 + 3 * k : 1 + 7 * k;
+  if (is_eager(op)) return is_forward(op) ? 5 + 9 * k : 5 + 24 * k;
   return is_forward(op) ? 1 + k : 1 + 2 * k;
 }
 
@@ -50,11 +54,11 @@ double least_route_bytes(const Operator& op) {
   return bytes_of(op.dtype) * tokens * experts;
 }
 
-// Launches as PyTorch 2.11's profiler counts them on an H200; fused ones are assumed.
-std::int32_t permute_launches(const Operator& op) { return is_eager(op) && !is_forward(op) ? 2 : 1; }
-std::int32_t unpermute_launches(const Operator& op) { return is_eager(op) ? 4 : 1; }
+// Launches, copies and fills as PyTorch 2.11's profiler counts them on an H200; fused ones are assumed.
+std::int32_t permute_launches(const Operator& op) { return !is_eager(op) ? 1 : is_forward(op) ? 3 : 16; }
+std::int32_t unpermute_launches(const Operator& op) { return !is_eager(op) ? 1 : is_forward(op) ? 6 : 20; }
 std::int32_t route_launches(const Operator& op) {
-  if (is_eager(op)) return is_forward(op) ? 16 : 12;
+  if (is_eager(op)) return is_forward(op) ? 38 : 26;
   return is_forward(op) ? 3 : 1;
 }
 
@@ -63,11 +67,9 @@ double scalar_rows(const Operator& op, double passes) {
   const auto [tokens, width, top_k] = real_sizes<3>(op);
   return passes * top_k * tokens * width;
 }
-double permute_scalars(const Operator& op) {
-  return scalar_rows(op, is_eager(op) && !is_forward(op) ? 1 : 0);
-}
+double permute_scalars(const Operator& op) { return scalar_rows(op, is_eager(op) ? 1 : 0); }
 double unpermute_scalars(const Operator& op) {
-  return scalar_rows(op, !is_eager(op) ? 0 : is_forward(op) ? 2 : 1);
+  return scalar_rows(op, !is_eager(op) ? 0 : is_forward(op) ? 1 : 2);
 }
 
 Result<void> check_route(const Operator& op, const Position& at) {

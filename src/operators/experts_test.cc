@@ -54,19 +54,41 @@ TEST_CASE("rows go to experts and come back: each tensor once a kernel") {
   const auto moved = [](std::string_view kind, std::string_view impl, std::string_view pass) {
     return bytes(read(kind, impl, pass, "tokens=10 width=6 top_k=3")).value / 2;
   };
-  for (const char* impl : {"eager", "fused"}) CHECK(moved("permute", impl, "fwd") == 60 + 180);
+  CHECK(moved("permute", "fused", "fwd") == 60 + 180);
   CHECK(moved("permute", "fused", "bwd") == 180 + 60);
-  CHECK(moved("permute", "eager", "bwd") == 60 + (180 + 60 + 60));  // zeros, then rows added to them
   CHECK(moved("unpermute", "fused", "fwd") == 180 + 60);
   CHECK(moved("unpermute", "fused", "bwd") == 60 + 180 + 180);
-  CHECK(moved("unpermute", "eager", "fwd") == (180 + 180) + 60 + (180 + 60 + 60));
-  CHECK(moved("unpermute", "eager", "bwd") == (60 + 180) + (180 + 180) + (180 + 180 + 180) + 180);
-  CHECK(read("permute", "eager", "bwd", "tokens=10 width=6 top_k=3").launches == 2);
-  CHECK(read("unpermute", "eager", "bwd", "tokens=10 width=6 top_k=3").launches == 4);
+  // Gathered, and rows of nobody cleared; backward a copy that is cleared, zeros, rows added to them.
+  CHECK(moved("permute", "eager", "fwd") == (60 + 180) + (180 + 180));
+  CHECK(moved("permute", "eager", "bwd") == (180 + 180) + (180 + 180) + 60 + (180 + 60 + 60));
+  // In fp32, which counts twice: weighed, gathered, summed; then in half precision.
+  CHECK(moved("unpermute", "eager", "fwd") == (180 + 360) + (360 + 360) + (360 + 120) + (120 + 60));
+  // The gradient in fp32, spread over a token's rows, put in their order into zeros; times rows with their
+  // sum, times weights, and in half precision.
+  CHECK(moved("unpermute", "eager", "bwd") == (60 + 120) + (120 + 360) + 360 + (360 + 360 + 360) +
+                                                  (360 + 180 + 360) + (360 + 360) + (360 + 180) + 360);
+  CHECK(read("permute", "eager", "bwd", "tokens=10 width=6 top_k=3").launches == 16);
+  CHECK(read("unpermute", "eager", "bwd", "tokens=10 width=6 top_k=3").launches == 20);
   CHECK(read("unpermute", "fused", "bwd", "tokens=10 width=6 top_k=3").launches == 1);
-  // Rows times a weight each, and rows added one by one, pass an element at a time.
-  CHECK(scalar_elements(read("unpermute", "eager", "fwd", "tokens=10 width=6 top_k=3")) == 2 * 180);
-  CHECK(scalar_elements(read("permute", "eager", "fwd", "tokens=10 width=6 top_k=3")) == 0);
+  // Rows cleared by a mask, and rows times a weight each, pass an element at a time.
+  CHECK(scalar_elements(read("unpermute", "eager", "fwd", "tokens=10 width=6 top_k=3")) == 180);
+  CHECK(scalar_elements(read("permute", "eager", "fwd", "tokens=10 width=6 top_k=3")) == 180);
+  CHECK(scalar_elements(read("permute", "fused", "fwd", "tokens=10 width=6 top_k=3")) == 0);
+}
+
+TEST_CASE("rows are cleared in a copy, and a gate on halves of one tensor joins their gradients") {
+  const auto of = [](std::string_view kind, std::string_view impl, std::string_view pass) {
+    return read(kind, impl, pass, "tokens=10 width=6");
+  };
+  for (const char* pass : {"fwd", "bwd"}) {
+    CHECK(bytes(of("mask_rows", "eager", pass)).value == 2 * 4 * 60);
+    CHECK(of("mask_rows", "eager", pass).launches == 2);
+  }
+  for (const char* kind : {"swiglu", "geglu"}) {
+    CHECK(bytes(of(kind, "halves", "fwd")) == bytes(of(kind, "eager", "fwd")));
+    CHECK(bytes(of(kind, "halves", "bwd")).value == bytes(of(kind, "eager", "bwd")).value + 2 * 4 * 60);
+  }
+  CHECK(error_of("gelu", "halves", "fwd", "tokens=10 width=6") == "gelu has no implementation halves");
 }
 
 TEST_CASE("a route is bytes of logits and of choices") {

@@ -39,10 +39,15 @@ Traffic squared_relu(const Operator& op, double a) {
   return is_eager(op) ? Traffic{4 * a, 6 * a} : Traffic{2 * a, 3 * a};
 }
 
-// Gated activations count an element of one of the two halves: two reads, one write.
+// Gated activations count an element of one of the two halves: two reads, one write. On the halves of one
+// tensor the backward joins their gradients again.
 Traffic gated(const Operator& op, double a) {
+  if (op.impl == Impl::kHalves) return {5 * a, 13 * a};
   return is_eager(op) ? Traffic{5 * a, 9 * a} : Traffic{3 * a, 5 * a};
 }
+
+// A copy, and in it a fill that spreads a column of bytes.
+Traffic row_mask(const Operator&, double a) { return {4 * a, 4 * a}; }
 
 // Backward: the gradients of both uses of the input meet.
 Traffic add(const Operator&, double a) { return {3 * a, 3 * a}; }
@@ -74,12 +79,23 @@ double copy_scalars(const Operator& op) {  // an eager one joins pieces
   return scalars(op, is_eager(op) && is_forward(op) ? 1.5 : 0);
 }
 
+double gated_scalars(const Operator& op) {  // kernels on strided halves
+  return scalars(op, op.impl == Impl::kHalves ? 2 : 0);
+}
+double row_mask_scalars(const Operator& op) { return scalars(op, 1); }
+
 // Launches of an eager chain, one kernel otherwise.
 template <std::int32_t forward, std::int32_t backward>
 std::int32_t eager_launches(const Operator& op) {
   if (!is_eager(op)) return 1;
   return is_forward(op) ? forward : backward;
 }
+template <std::int32_t forward, std::int32_t backward>
+std::int32_t gated_launches(const Operator& op) {
+  if (op.impl == Impl::kHalves) return is_forward(op) ? 2 : 4;
+  return eager_launches<forward, backward>(op);
+}
+std::int32_t row_mask_launches(const Operator&) { return 2; }
 std::int32_t rope_launches(const Operator& op) {
   if (op.impl == Impl::kFused) return 1;
   if (is_eager(op)) return eager_launches<10, 14>(op);
@@ -125,6 +141,8 @@ void add_masked_fill_features(Features& f, const Operator& op, const Gpu&) {
 }
 
 constexpr Relative kOfGelu[] = {{Impl::kTanh, OperatorKind::kGelu, Impl::kAten}};
+template <OperatorKind kind>
+constexpr Relative kOfHalves[] = {{Impl::kHalves, kind, Impl::kEager}};
 constexpr Relative kOfBiasGelu[] = {{Impl::kFused, OperatorKind::kGelu, Impl::kFused}};
 
 // Public A100 and GH200 samples (published with arXiv 2509.22832) put residual adds at 1 of the bandwidth,
@@ -146,12 +164,16 @@ constinit const Description kTable[] = {
     {.kind = OperatorKind::kSwiglu,
      .size_names = TokenSizes::kNames,
      .bytes = moved<gated>,
-     .usual_launches = eager_launches<2, 4>,
+     .usual_launches = gated_launches<2, 4>,
+     .scalar_elements = gated_scalars,
+     .relatives = kOfHalves<OperatorKind::kSwiglu>,
      .stream_share = 0.8},
     {.kind = OperatorKind::kGeglu,
      .size_names = TokenSizes::kNames,
      .bytes = moved<gated>,
-     .usual_launches = eager_launches<9, 12>,
+     .usual_launches = gated_launches<9, 12>,
+     .scalar_elements = gated_scalars,
+     .relatives = kOfHalves<OperatorKind::kGeglu>,
      .stream_share = 0.8},
     {.kind = OperatorKind::kSquaredRelu,
      .size_names = TokenSizes::kNames,
@@ -203,6 +225,13 @@ constinit const Description kTable[] = {
      .bytes = moved<masked>,
      .add_terms = add_masked_fill_terms,
      .add_features = add_masked_fill_features},
+    {.kind = OperatorKind::kMaskRows,
+     .size_names = TokenSizes::kNames,
+     .usual_impl = Impl::kEager,
+     .bytes = moved<row_mask>,
+     .usual_launches = row_mask_launches,
+     .scalar_elements = row_mask_scalars,
+     .stream_share = 0.7},
 };
 
 }  // namespace

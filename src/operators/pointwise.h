@@ -13,7 +13,8 @@ struct TokenSizes {
 
   static constexpr std::array<std::string_view, 2> kNames = {"tokens", "width"};
   static constexpr bool of(OperatorKind kind) {
-    return kind >= OperatorKind::kLayernorm && kind <= OperatorKind::kMaskedFill;
+    return (kind >= OperatorKind::kLayernorm && kind <= OperatorKind::kMaskedFill) ||
+           kind == OperatorKind::kMaskRows;
   }
   bool operator==(const TokenSizes&) const = default;
 };

@@ -42,8 +42,9 @@ enum class OperatorKind : unsigned char {
   kUnpermute,        // a token's top_k rows, weighed and summed
   kRoute,            // from the router's logits to weights, counts and the order
   kLatentAttention,  // flash, causal, values narrower than queries and keys
+  kMaskRows,         // rows that are nobody's cleared, in a copy
 };
-inline constexpr int kOperatorKindCount = 32;
+inline constexpr int kOperatorKindCount = 33;
 inline constexpr std::array<std::string_view, kOperatorKindCount> kOperatorKindNames = {"linear",
                                                                                         "batched_product",
                                                                                         "attention",
@@ -75,8 +76,9 @@ inline constexpr std::array<std::string_view, kOperatorKindCount> kOperatorKindN
                                                                                         "permute",
                                                                                         "unpermute",
                                                                                         "route",
-                                                                                        "latent_attention"};
-static_assert(kOperatorKindNames.back() == "latent_attention");  // one name a kind
+                                                                                        "latent_attention",
+                                                                                        "mask_rows"};
+static_assert(kOperatorKindNames.back() == "mask_rows");  // one name a kind
 constexpr std::string_view name(OperatorKind kind) { return kOperatorKindNames[static_cast<int>(kind)]; }
 
 // Run once a step, over parameters.
@@ -104,9 +106,11 @@ enum class Impl : unsigned char {
   kZeroGrad,   // a product's backward timed on gradients of zeros: they cost less power, so it runs faster
   kTriton,     // tiled attention as FlashAttention 1, in Triton
   kTanh,       // gelu: one library kernel of the approximation by tanh, faster than that of erf
+  kHalves,     // swiglu and geglu: an eager chain on the halves of one tensor, whose rows lie apart
 };
-inline constexpr std::array<std::string_view, 10> kImplNames = {
-    "aten", "fused", "eager", "flash", "sdpa", "fused-bf16", "fp32-scale", "zero-grad", "triton", "tanh"};
+inline constexpr std::array<std::string_view, 11> kImplNames = {
+    "aten",       "fused",     "eager",  "flash", "sdpa",  "fused-bf16",
+    "fp32-scale", "zero-grad", "triton", "tanh",  "halves"};
 constexpr std::string_view name(Impl impl) { return kImplNames[static_cast<int>(impl)]; }
 
 // Attention alone is tiled, and tiled alone; four others are of one operator each. PyTorch has no one kernel
@@ -125,6 +129,8 @@ constexpr bool has_impl(OperatorKind kind, Impl impl) {
       return kind == OperatorKind::kLinear;
     case Impl::kTanh:
       return kind == OperatorKind::kGelu;
+    case Impl::kHalves:
+      return kind == OperatorKind::kSwiglu || kind == OperatorKind::kGeglu;
     case Impl::kAten:
       return !is_attention(kind) && (!is_of_experts(kind) || kind == OperatorKind::kGroupedProduct);
     default:
