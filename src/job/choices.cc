@@ -86,10 +86,13 @@ bool repeats_selectively(const Model& model, const Stack& stack, const Plan& pla
   const Stack::Parts& parts = stack.parts;
   return repeats(parts.attention[static_cast<std::size_t>(attention_of(stack, plan))]) ||
          repeats(parts.norm[static_cast<std::size_t>(model.norm)]) || repeats(parts.qkv) ||
-         repeats(parts.rope) || repeats(parts.projection) ||
-         repeats(parts.residual[static_cast<std::size_t>(model.residual)]) ||
+         repeats(parts.rope) || repeats(parts.latent_down) || repeats(parts.latent_up) ||
+         repeats(parts.projection) || repeats(parts.router) || repeats(parts.dispatch) ||
+         repeats(parts.combine) || repeats(parts.residual[static_cast<std::size_t>(model.residual)]) ||
          std::any_of(model.blocks.begin(), model.blocks.end(), [&](const BlockRun& blocks) {
-           return repeats(parts.mlp[static_cast<std::size_t>(blocks.block.feed_forward.mlp)]);
+           const auto mlp = static_cast<std::size_t>(blocks.block.feed_forward.mlp);
+           return repeats(parts.mlp[mlp]) ||
+                  (blocks.block.feed_forward.has_experts() && repeats(parts.experts[mlp]));
          });
 }
 

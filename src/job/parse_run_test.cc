@@ -262,6 +262,43 @@ TEST_CASE("a stack has the parts that the model is made of") {
         "foretrain: error: plan: stack 'small' has no part attention.unfused");
 }
 
+TEST_CASE("a stack has the parts of experts and of latent attention where a model is made of them") {
+  const auto of = [](const std::string& keys) {
+    return error_of(run_of(replaced(kSpecs, "mlp: gelu", "mlp: gelu, " + keys) + kRest));
+  };
+  CHECK(of("experts: 8, top_k: 2, expert_ffn: 1024") ==
+        "foretrain: error: stack 'small' has no part experts.gelu");
+  const std::string specs = replaced(
+      replaced(kSpecs, "mlp: gelu", "mlp: gelu, experts: 8, top_k: 2, expert_ffn: 1024"), "    residual:",
+      "    experts: {gelu: [{op: grouped_product, in: hidden, out: expert_ffn, rows: routed}]}\n"
+      "    residual:");
+  CHECK(error_of(run_of(specs + kRest)) == "foretrain: error: stack 'small' has no part router");
+  const std::string latent =
+      replaced(kSpecs, "kv_heads: 8, ", "kv_rank: 512, nope_dim: 64, rope_dim: 32, v_dim: 64, ");
+  CHECK(error_of(run_of(latent + kRest)) == "foretrain: error: stack 'small' has no part latent_down");
+}
+
+TEST_CASE("tensor ranks share heads and widths, and with experts the tokens too") {
+  const Block dense{{8, 2, 64}, {MlpKind::kSwiglu, 512}};
+  CHECK_FALSE(tensor_refusal(dense, 4));
+  CHECK(tensor_refusal(dense, 16) == "tp 16 does not divide heads 8");
+  Block block = dense;
+  block.attention.kv_heads = 3;
+  CHECK(tensor_refusal(block, 2) == "tp 2 neither divides kv_heads 3 nor is a multiple of it");
+  block = dense;
+  block.feed_forward.ffn = 510;
+  CHECK(tensor_refusal(block, 4) == "tp 4 does not divide ffn 510");
+  block.feed_forward = {.mlp = MlpKind::kSwiglu, .experts = 8, .top_k = 2, .expert_ffn = 511};
+  CHECK_FALSE(tensor_refusal(block, 4));
+  block.feed_forward.shared_ffn = 510;
+  CHECK(tensor_refusal(block, 4) == "tp 4 does not divide shared_ffn 510");
+  RunOptions options;
+  options.model = "mixtral-8x7b";
+  options.stack = "hf-eager";
+  options.plan = "tp=2";
+  CHECK(error_of(run_of(kCluster + kRest, options)) == "foretrain: error: plan: experts with tp > 1 need sp");
+}
+
 TEST_CASE("what is not modelled yet is named in few words") {
   const auto reason = [](const char* plan) { return not_modelled(*parse_plan(plan)).value_or(""); };
   CHECK(reason("tp=8,zero=1") == "");
@@ -280,15 +317,14 @@ TEST_CASE("what is not modelled yet is named in few words") {
     change(changed.blocks[1].block);
     return not_modelled(changed).value_or("");
   };
-  CHECK(with([](Block& block) { block.feed_forward.experts = 8; }) == "experts");
-  CHECK(with([](Block& block) { block.attention.kv_rank = 512; }) == "latent attention");
+  CHECK(with([](Block& block) { block.feed_forward.experts = 8; }) == "");
+  CHECK(with([](Block& block) { block.attention.kv_rank = 512; }) == "");
   CHECK(with([](Block& block) { block.attention.window = 128; }) == "windows of attention");
   CHECK(with([](Block& block) { block.attention.sinks = true; }) == "sinks of attention");
-  CHECK(with([](Block& block) { block.attention.qk_norm = QkNorm::kWhole; }) == "norms over all heads");
   model.post_norms = true;
   model.mtp_layers = 1;
-  CHECK(with([](Block& block) { block.feed_forward.experts = 8; }) ==
-        "experts, norms after attention and feed-forward, multi-token prediction");
+  CHECK(with([](Block& block) { block.attention.sinks = true; }) ==
+        "sinks of attention, norms after attention and feed-forward, multi-token prediction");
 }
 
 TEST_CASE("shard groups divide the data-parallel ranks, where anything is divided") {

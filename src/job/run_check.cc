@@ -52,14 +52,9 @@ Result<void> check_choices(Run& run) {
 Result<void> check_tensor_parallel(const Run& run) {
   const Plan& plan = run.plan;
   for (const BlockRun& blocks : run.model.blocks) {
-    const Block& block = blocks.block;
-    if (block.attention.heads % plan.tp != 0)
-      return fail(fmt::format("tp {} does not divide heads {}", plan.tp, block.attention.heads));
-    if (block.attention.kv_heads % plan.tp != 0 && plan.tp % block.attention.kv_heads != 0)
-      return fail(fmt::format("tp {} neither divides kv_heads {} nor is a multiple of it", plan.tp,
-                              block.attention.kv_heads));
-    if (block.feed_forward.ffn % plan.tp != 0)
-      return fail(fmt::format("tp {} does not divide ffn {}", plan.tp, block.feed_forward.ffn));
+    if (const auto reason = tensor_refusal(blocks.block, plan.tp)) return fail(*reason);
+    if (blocks.block.feed_forward.has_experts() && plan.tp > 1 && !plan.sp)
+      return fail("experts with tp > 1 need sp");
   }
   if (!plan.sp) return {};
   if (plan.tp == 1) return fail("sp needs tp > 1");
@@ -127,9 +122,20 @@ Result<void> check_stack(const Run& run) {
   TRY(need_variant(stack.parts.norm, "norm", kNormNames, model.norm));
   TRY(need_variant(stack.parts.attention, "attention", kAttentionNames, attention_of(stack, run.plan)));
   TRY(need_variant(stack.parts.residual, "residual", kResidualNames, model.residual));
-  for (const BlockRun& blocks : model.blocks)
-    TRY(need_variant(stack.parts.mlp, "mlp", kMlpNames, blocks.block.feed_forward.mlp));
-  if (model.positions == Positions::kRope) TRY(need(stack.parts.rope, "rope", ""));
+  for (const BlockRun& blocks : model.blocks) {
+    const FeedForward& f = blocks.block.feed_forward;
+    if (!f.has_experts() || f.shared_ffn > 0) TRY(need_variant(stack.parts.mlp, "mlp", kMlpNames, f.mlp));
+    if (f.has_experts()) {
+      TRY(need_variant(stack.parts.experts, "experts", kMlpNames, f.mlp));
+      TRY(need(stack.parts.router, "router", ""));
+    }
+    if (blocks.block.attention.is_latent()) {
+      TRY(need(stack.parts.latent_down, "latent_down", ""));
+      TRY(need(stack.parts.latent_up, "latent_up", ""));
+    } else if (model.positions == Positions::kRope) {
+      TRY(need(stack.parts.rope, "rope", ""));
+    }
+  }
   return {};
 }
 
@@ -153,9 +159,11 @@ Result<void> check_sizes(const Run& run) {
                             chunks > 1 ? fmt::format(" * {} chunks", chunks) : ""));
   const double tokens = static_cast<double>(run.plan.micro_batch) * static_cast<double>(run.seq);
   std::int64_t width = std::max(run.model.vocab, run.model.hidden);
-  for (const BlockRun& blocks : run.model.blocks)
-    width = std::max({width, 2 * blocks.block.feed_forward.ffn, 3 * blocks.block.attention.q_width(),
-                      blocks.block.attention.heads * run.seq});
+  for (const BlockRun& blocks : run.model.blocks) {
+    const FeedForward& f = blocks.block.feed_forward;
+    width = std::max({width, 2 * f.ffn, 2 * f.shared_ffn, 2 * f.expert_ffn * f.top_k,
+                      3 * blocks.block.attention.q_width(), blocks.block.attention.heads * run.seq});
+  }
   if (tokens * static_cast<double>(width) * bytes_of(Dtype::kFp32) > kMaxTensorBytes)
     return fail(fmt::format("micro_batch {} * seq {} makes a tensor of more than 2^53 bytes",
                             run.plan.micro_batch, run.seq));
@@ -181,6 +189,20 @@ void add_assumptions(Run& run) {
 
 }  // namespace
 
+std::optional<std::string> tensor_refusal(const Block& block, std::int64_t tp) {
+  const Attention& a = block.attention;
+  const FeedForward& f = block.feed_forward;
+  const auto undivided = [tp](std::string_view what, std::int64_t width) {
+    return fmt::format("tp {} does not divide {} {}", tp, what, width);
+  };
+  if (a.heads % tp != 0) return undivided("heads", a.heads);
+  if (a.kv_heads % tp != 0 && tp % a.kv_heads != 0)
+    return fmt::format("tp {} neither divides kv_heads {} nor is a multiple of it", tp, a.kv_heads);
+  if (f.ffn % tp != 0) return undivided("ffn", f.ffn);
+  if (f.shared_ffn % tp != 0) return undivided("shared_ffn", f.shared_ffn);
+  return std::nullopt;
+}
+
 std::optional<std::string> not_modelled(const Model& model) {
   const auto any = [&](auto is) {
     return std::any_of(model.blocks.begin(), model.blocks.end(),
@@ -189,12 +211,8 @@ std::optional<std::string> not_modelled(const Model& model) {
   using A = Attention;
   using F = FeedForward;
   std::vector<std::string_view> reasons;
-  if (any([](const A&, const F& f) { return f.has_experts(); })) reasons.push_back("experts");
-  if (any([](const A& a, const F&) { return a.is_latent(); })) reasons.push_back("latent attention");
   if (any([](const A& a, const F&) { return a.window > 0; })) reasons.push_back("windows of attention");
   if (any([](const A& a, const F&) { return a.sinks; })) reasons.push_back("sinks of attention");
-  if (any([](const A& a, const F&) { return a.qk_norm == QkNorm::kWhole; }))
-    reasons.push_back("norms over all heads");
   if (model.post_norms) reasons.push_back("norms after attention and feed-forward");
   if (model.mtp_layers > 0) reasons.push_back("multi-token prediction");
   if (reasons.empty()) return std::nullopt;

@@ -15,6 +15,9 @@ std::optional<std::string> not_modelled(const Plan& plan);
 // Likewise what a model is made of ("experts", "windows of attention").
 std::optional<std::string> not_modelled(const Model& model);
 
+// Why so many tensor ranks cannot share a block, in words that name the width; none: they can.
+std::optional<std::string> tensor_refusal(const Block& block, std::int64_t tp);
+
 // Every rule that binds model, plan and cluster together: divisibility, sizes, features not modelled yet.
 // Derives plan.dp where it is 0, and adds to `assumed` what the run rests on without saying so.
 Result<void> check_run(Run& run);

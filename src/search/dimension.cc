@@ -50,11 +50,8 @@ void gpus_values(const Problem& problem, const Candidate&, Values& out) { out = 
 void tp_values(const Problem& problem, const Candidate& c, Values& out) {
   divisors(c.gpus, out);
   std::erase_if(out, [&](Value tp) {
-    return std::any_of(problem.model.blocks.begin(), problem.model.blocks.end(), [tp](const BlockRun& run) {
-      const Block& b = run.block;
-      return b.attention.heads % tp != 0 || b.feed_forward.ffn % tp != 0 ||
-             (b.attention.kv_heads % tp != 0 && tp % b.attention.kv_heads != 0);
-    });
+    return std::any_of(problem.model.blocks.begin(), problem.model.blocks.end(),
+                       [tp](const BlockRun& run) { return tensor_refusal(run.block, tp).has_value(); });
   });
 }
 

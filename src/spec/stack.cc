@@ -12,8 +12,8 @@ bool has_dropout(const Stack& stack) {
   const auto any = [&](const auto& variants) { return std::any_of(variants.begin(), variants.end(), drops); };
   return drops(stack.parts.embedding) || any(stack.parts.norm) || drops(stack.parts.qkv) ||
          drops(stack.parts.rope) || any(stack.parts.attention) || drops(stack.parts.projection) ||
-         any(stack.parts.mlp) || any(stack.parts.residual) || drops(stack.parts.head) ||
-         drops(stack.parts.loss);
+         any(stack.parts.mlp) || any(stack.parts.experts) || drops(stack.parts.combine) ||
+         any(stack.parts.residual) || drops(stack.parts.head) || drops(stack.parts.loss);
 }
 
 }  // namespace foretrain

@@ -17,11 +17,40 @@
 
 namespace foretrain {
 
-// How wide a tensor is for each token. The builder knows which widths tensor parallelism divides.
-enum class Width : unsigned char { kHidden, kQ, kKv, kQk, kQkv, kFfn, kGateUp, kVocab, kScores };
-inline constexpr int kWidthCount = 9;
+// How wide a tensor is for each token. An attention and a feed-forward say what the words mean for them, and
+// which of the widths tensor parallelism divides (workload/widths.h).
+enum class Width : unsigned char {
+  kHidden,
+  kQ,
+  kKv,
+  kQk,
+  kQkv,
+  kFfn,
+  kGateUp,
+  kVocab,
+  kScores,
+  kAttended,  // what attention makes and the projection reads
+  kQRank,     // of latent attention: between the two products of queries
+  kKvRank,    // the latent of keys and values
+  kKvDown,    // with the key that all heads share
+  kKvUp,      // what is made of the latent
+  kQRope,     // the rotated part of queries, and of the shared key
+  kKRope,
+  kExperts,  // the router's logits
+  kExpertFfn,
+  kExpertGateUp,
+  kOne,
+};
+inline constexpr int kWidthCount = 20;
 inline constexpr std::array<std::string_view, kWidthCount> kWidthNames = {
-    "hidden", "q", "kv", "qk", "qkv", "ffn", "gate_up", "vocab", "scores"};
+    "hidden",         "q",      "kv",      "qk",      "qkv",   "ffn",    "gate_up", "vocab",   "scores",
+    "attended",       "q_rank", "kv_rank", "kv_down", "kv_up", "q_rope", "k_rope",  "experts", "expert_ffn",
+    "expert_gate_up", "one"};
+static_assert(kWidthNames.back() == "one");
+
+// What an operator has rows of: tokens, or the rows that tokens send to the experts of this rank.
+enum class Rows : unsigned char { kTokens, kRouted };
+inline constexpr std::array<std::string_view, 2> kRowsNames = {"tokens", "routed"};
 
 // When an operator is there at all: by what the model is, or whether it drops out.
 enum class Condition : unsigned char {
@@ -37,10 +66,15 @@ enum class Condition : unsigned char {
   kPartialRotary,
   kGeluErf,
   kGeluTanh,
+  kQRank,  // latent attention makes queries by two products
+  kNoQRank,
+  kSharedGate,
+  kLatent,
 };
-inline constexpr std::array<std::string_view, 12> kConditionNames = {
-    "always",    "bias",    "qkv_bias",          "dropout",        "no_dropout", "fused_qkv",
-    "split_qkv", "grouped", "learned_positions", "partial_rotary", "gelu_erf",   "gelu_tanh"};
+inline constexpr std::array<std::string_view, 16> kConditionNames = {
+    "always",    "bias",      "qkv_bias",          "dropout",        "no_dropout", "fused_qkv",
+    "split_qkv", "grouped",   "learned_positions", "partial_rotary", "gelu_erf",   "gelu_tanh",
+    "q_rank",    "no_q_rank", "shared_gate",       "latent"};
 
 // What autograd keeps of an operator until its backward.
 enum class SavedTensor : unsigned char { kInput, kOutput, kMask, kStats, kInputFp32, kOutputFp32 };
@@ -53,6 +87,8 @@ struct PartOperator {
   Width in = Width::kHidden;
   Width out = Width::kHidden;  // equal to `in` but for linears, batched products and attention
   Condition when = Condition::kAlways;
+  Rows rows = Rows::kTokens;
+  bool each_expert = false;  // launched anew for every expert of the rank
   std::int64_t times = 1;
   std::array<std::int64_t, 3> launches = {1, 1, 1};  // forward, backward, backward to weights
   std::vector<SavedTensor> saves;
@@ -105,7 +141,17 @@ struct Stack {
     Part rope;
     std::array<Part, 2> attention;  // by AttentionKind
     Part projection;
-    std::array<Part, 4> mlp;       // by MlpKind
+    std::array<Part, 4> mlp;  // by MlpKind
+    // Latent attention, in place of qkv and rope: before and after the latents.
+    Part latent_down;
+    Part latent_up;
+    // Experts: from the input to weights and order; rows to their places; the experts, by MlpKind; rows back.
+    // What joins shared experts, whose MLP is as any other.
+    Part router;
+    Part dispatch;
+    std::array<Part, 4> experts;
+    Part combine;
+    Part shared;
     std::array<Part, 2> residual;  // by Residual: after each half block, or once a block
     Part head;
     Part loss;

@@ -48,7 +48,7 @@ Result<std::array<std::int64_t, 3>> parse_launches(const Node& node, Where where
 
 Result<void> read_widths(const Node& node, PartOperator& op) {
   const bool product = op.kind == OperatorKind::kLinear || op.kind == OperatorKind::kBatchedProduct ||
-                       op.kind == OperatorKind::kAttention;
+                       op.kind == OperatorKind::kGroupedProduct || op.kind == OperatorKind::kAttention;
   if (product) {
     if (const Node* width = node.find("width"))
       return fail(fmt::format("{} takes 'in' and 'out', not 'width'", name(op.kind)), width->at);
@@ -106,8 +106,8 @@ Result<void> check_place(const Node& node, const PartOperator& op, Where where) 
     return fail(
         fmt::format("{} does not belong {} the optimizer", name(op.kind), of_optimizer ? "outside" : "in"),
         at);
-  if (is_of_experts(op.kind))
-    return fail(fmt::format("{} is not listed: no block has experts yet", name(op.kind)), at);
+  if (op.kind == OperatorKind::kLatentAttention)
+    return fail("latent_attention is not listed: attention is, and the model decides which it is", at);
   if (op.kind == OperatorKind::kAccumulate)
     return fail("accumulate is not listed: 'gradients: fused_accumulation' decides on it", at);
   const bool listed = op.impl != Impl::kZeroGrad && op.impl != Impl::kFusedBf16;
@@ -123,14 +123,16 @@ Result<PartOperator> parse_operator(const Node& node, Where where) {
     op.launches = {1, 0, 0};
   } else {
     TRY(only_fields(node, "an operator",
-                    {"op", "impl", "width", "in", "out", "when", "times", "launches", "saves", "extra",
-                     "selective", "selective_saves", "masked"}));
+                    {"op", "impl", "width", "in", "out", "when", "rows", "each_expert", "times", "launches",
+                     "saves", "extra", "selective", "selective_saves", "masked"}));
   }
   TRY(read_required(node, "op", op.kind, OneOf{kOperatorKindNames}));
   TRY(read_optional(node, "impl", op.impl, OneOf{kImplNames}));
   TRY(check_place(node, op, where));
   TRY(read_widths(node, op));
   TRY(read_optional(node, "when", op.when, OneOf{kConditionNames}));
+  TRY(read_optional(node, "rows", op.rows, OneOf{kRowsNames}));
+  TRY(read_optional(node, "each_expert", op.each_expert));
   TRY(read_optional(node, "times", op.times, WholeNumber{1, kMaxTimes}));
   if (const Node* launches = node.find("launches")) {
     TRY_ASSIGN(op.launches, parse_launches(*launches, where));
@@ -178,7 +180,8 @@ Result<void> read_parts(const Node& node, Stack& stack) {
   TRY_ASSIGN(const Node* parts,
              required_section(node, "parts",
                               {"embedding", "norm", "qkv", "rope", "attention", "projection", "mlp",
-                               "residual", "head", "loss", "optimizer"}));
+                               "latent_down", "latent_up", "router", "dispatch", "experts", "combine",
+                               "shared", "residual", "head", "loss", "optimizer"}));
   TRY(read_required_part(*parts, "embedding", stack.parts.embedding));
   TRY(read_variants(*parts, "norm", {kNormNames[0], kNormNames[1]}, stack.parts.norm));
   TRY(read_required_part(*parts, "qkv", stack.parts.qkv));
@@ -187,6 +190,14 @@ Result<void> read_parts(const Node& node, Stack& stack) {
   TRY(read_required_part(*parts, "projection", stack.parts.projection));
   TRY(read_variants(*parts, "mlp", {kMlpNames[0], kMlpNames[1], kMlpNames[2], kMlpNames[3]},
                     stack.parts.mlp));
+  TRY(read_part(*parts, "latent_down", stack.parts.latent_down));
+  TRY(read_part(*parts, "latent_up", stack.parts.latent_up));
+  TRY(read_part(*parts, "router", stack.parts.router));
+  TRY(read_part(*parts, "dispatch", stack.parts.dispatch));
+  TRY(read_variants(*parts, "experts", {kMlpNames[0], kMlpNames[1], kMlpNames[2], kMlpNames[3]},
+                    stack.parts.experts));
+  TRY(read_part(*parts, "combine", stack.parts.combine));
+  TRY(read_part(*parts, "shared", stack.parts.shared));
   TRY(read_variants(*parts, "residual", {kResidualNames[0], kResidualNames[1]}, stack.parts.residual));
   TRY(read_required_part(*parts, "head", stack.parts.head));
   TRY(read_required_part(*parts, "loss", stack.parts.loss));

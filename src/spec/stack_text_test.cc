@@ -49,6 +49,42 @@ TEST_CASE("a stack's parts are lists of operators") {
   CHECK(stack->parts.optimizer[1].launches == std::array<std::int64_t, 3>{7, 0, 0});
 }
 
+TEST_CASE("parts of experts say what they have rows of, and what is launched for each expert") {
+  const std::string experts =
+      "  router: [{op: linear, in: hidden, out: experts}, {op: route, impl: eager}]\n"
+      "  dispatch: [{op: permute, impl: eager, width: hidden}]\n"
+      "  experts: {swiglu: [{op: grouped_product, in: hidden, out: expert_gate_up, rows: routed, "
+      "each_expert: true}, {op: swiglu, impl: halves, width: expert_ffn, rows: routed}]}\n"
+      "  combine: [{op: unpermute, impl: fused, width: hidden}]\n"
+      "  shared: [{op: linear, in: hidden, out: one, when: shared_gate}]\n"
+      "  latent_down: [{op: linear, in: hidden, out: kv_down, when: no_q_rank}]\n"
+      "  latent_up: [{op: linear, in: kv_rank, out: kv_up}, {op: copy, width: attended, when: latent}]\n";
+  const auto stack = stack_of(kParts + experts);
+  REQUIRE_MESSAGE(stack.has_value(), error_of(kParts + experts));
+  const Stack::Parts& parts = stack->parts;
+  CHECK(parts.router[0].out == Width::kExperts);
+  CHECK(parts.router[0].rows == Rows::kTokens);
+  CHECK(parts.router[1].kind == OperatorKind::kRoute);
+  CHECK(parts.dispatch[0].kind == OperatorKind::kPermute);
+  const Part& swiglu = parts.experts[static_cast<std::size_t>(MlpKind::kSwiglu)];
+  REQUIRE(swiglu.size() == 2);
+  CHECK(swiglu[0].rows == Rows::kRouted);
+  CHECK(swiglu[0].each_expert);
+  CHECK(swiglu[0].out == Width::kExpertGateUp);
+  CHECK_FALSE(swiglu[1].each_expert);
+  CHECK(swiglu[1].impl == Impl::kHalves);
+  CHECK(parts.experts[static_cast<std::size_t>(MlpKind::kGelu)].empty());
+  CHECK(parts.combine[0].impl == Impl::kFused);
+  CHECK(parts.shared[0].when == Condition::kSharedGate);
+  CHECK(parts.latent_down[0].when == Condition::kNoQRank);
+  CHECK(parts.latent_up[1].in == Width::kAttended);
+  CHECK(error_of(kParts + replaced(experts, "rows: routed", "rows: route")) ==
+        "s.yaml:13:83: error: rows: unknown word 'route'; did you mean 'routed'?");
+  CHECK(error_of(kParts + replaced(experts, "op: grouped_product, in: hidden, out: expert_gate_up",
+                                   "op: grouped_product, width: hidden")) ==
+        "s.yaml:13:51: error: grouped_product takes 'in' and 'out', not 'width'");
+}
+
 TEST_CASE("a variant that a stack leaves out is empty") {
   const Stack stack = *stack_of(kParts);
   CHECK(stack.parts.mlp[static_cast<std::size_t>(MlpKind::kGelu)].empty());
@@ -183,10 +219,10 @@ TEST_CASE("operators out of place and formats that gradients cannot have are ref
   CHECK(with_embedding("{op: adamw}").find("adamw does not belong outside the optimizer") !=
         std::string::npos);
   CHECK(with_embedding("{op: accumulate}").find("fused_accumulation") != std::string::npos);
-  for (const std::string op : {"grouped_product", "permute", "unpermute", "route"})
-    CHECK(with_embedding("{op: " + op + ", impl: fused}")
-              .find("s.yaml:2:20: error: " + op + " is not listed: no block has experts yet") !=
-          std::string::npos);
+  CHECK(
+      with_embedding("{op: latent_attention, impl: sdpa}")
+          .find("s.yaml:2:20: error: latent_attention is not listed: attention is, and the model decides") !=
+      std::string::npos);
   for (const std::string impl : {"zero-grad", "fused-bf16"})  // of samples, and of the states
     CHECK(with_embedding("{op: linear, impl: " + impl + "}").find("linear has no implementation " + impl) !=
           std::string::npos);

@@ -26,6 +26,11 @@ struct Exchange {
   bool enters = false;
 };
 
+// Rows in all, and what goes in and comes out of each.
+struct ProductSizes {
+  double m = 0, k = 0, n = 0;
+};
+
 struct BlockItem {
   std::optional<Exchange> exchange;                  // in place of an operator
   Operator op;                                       // its forward
@@ -37,7 +42,11 @@ struct BlockItem {
   bool selective = false;
   bool has_backward = true;
 
-  bool is(OperatorKind kind) const { return !exchange && op.kind == kind; }
+  // A product with weights, whose backward to them is a pass of its own.
+  bool has_weights() const {
+    return !exchange && (op.kind == OperatorKind::kLinear || op.kind == OperatorKind::kGroupedProduct);
+  }
+  ProductSizes product() const;  // of one that has weights
   bool enters() const { return exchange && exchange->enters; }
 };
 

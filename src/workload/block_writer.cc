@@ -4,6 +4,7 @@
 
 #include "operators/attention.h"
 #include "operators/embedding.h"
+#include "operators/experts.h"
 #include "operators/pointwise.h"
 #include "operators/product.h"
 #include "operators/softmax.h"
@@ -17,27 +18,39 @@ BlockWriter::BlockWriter(const Model& model, const Stack& stack, const PassShape
       widths_(widths_of(model, stack, block, shape.tp, shape.seq)) {}
 
 void BlockWriter::part(const Part& part, bool sequence_region) {
-  for (const PartOperator& entry : part)
-    if (applies(entry.when)) add(entry, sequence_region);
+  for (const PartOperator& entry : part) {
+    if (!applies(entry.when)) continue;
+    add(entry, sequence_region);
+    input_kept_ = false;  // what the first one makes is another tensor
+  }
 }
 
 void BlockWriter::part_on_kept_input(const Part& part, bool sequence_region) {
   input_kept_ = true;
   this->part(part, sequence_region);
-  input_kept_ = false;
 }
 
-void BlockWriter::norm_of_heads(const Part& norm, std::int64_t heads) {
-  norm_heads_ = heads;
+void BlockWriter::norm_of_parts(const Part& norm, std::int64_t parts, std::int64_t width) {
+  norm_parts_ = parts;
+  norm_width_ = width;
   part(norm, false);
-  norm_heads_ = 0;
+  norm_parts_ = 0;
 }
 
-void BlockWriter::enter() {
+void BlockWriter::shared_mlp(const Part& mlp) {
+  widths_.set_ffn(block_.feed_forward, block_.feed_forward.shared_ffn, shape_.tp);
+  input_kept_ = shape_.tp == 1 || shape_.sp_gather_again;  // what is gathered and stays is another tensor
+  part(mlp, false);
+  widths_.set_ffn(block_.feed_forward, block_.feed_forward.ffn, shape_.tp);
+}
+
+void BlockWriter::enter(std::int64_t width) {
   if (shape_.tp == 1) return;
+  if (width == 0) width = model_.hidden;
   using enum CollectiveKind;
   const auto forward = shape_.sp ? std::optional(kAllGather) : std::nullopt;
-  add_exchange({GroupKind::kTensor, forward, shape_.sp ? kReduceScatter : kAllReduce, activation(), true});
+  add_exchange(
+      {GroupKind::kTensor, forward, shape_.sp ? kReduceScatter : kAllReduce, activation(width), true});
   entered_ = true;
 }
 
@@ -45,7 +58,8 @@ void BlockWriter::leave() {
   if (shape_.tp == 1) return;
   using enum CollectiveKind;
   const auto backward = shape_.sp ? std::optional(kAllGather) : std::nullopt;
-  add_exchange({GroupKind::kTensor, shape_.sp ? kReduceScatter : kAllReduce, backward, activation(), false});
+  add_exchange({GroupKind::kTensor, shape_.sp ? kReduceScatter : kAllReduce, backward,
+                activation(model_.hidden), false});
 }
 
 void BlockWriter::add_exchange(const Exchange& exchange) {
@@ -54,8 +68,8 @@ void BlockWriter::add_exchange(const Exchange& exchange) {
   items_.push_back(item);
 }
 
-Bytes BlockWriter::activation() const {
-  return Bytes(static_cast<double>(all_tokens() * model_.hidden) * bytes_of(shape_.precision));
+Bytes BlockWriter::activation(std::int64_t width) const {
+  return Bytes(static_cast<double>(all_tokens() * width) * bytes_of(shape_.precision));
 }
 
 bool BlockWriter::applies(Condition when) const {
@@ -84,20 +98,31 @@ bool BlockWriter::applies(Condition when) const {
       return model_.gelu == Gelu::kErf;
     case Condition::kGeluTanh:
       return model_.gelu == Gelu::kTanh;
+    case Condition::kQRank:
+      return block_.attention.q_rank > 0;
+    case Condition::kNoQRank:
+      return block_.attention.q_rank == 0;
+    case Condition::kLatent:
+      return block_.attention.is_latent();
+    case Condition::kSharedGate:
+      return block_.feed_forward.shared_gate;
   }
   return true;
 }
 
 void BlockWriter::add(const PartOperator& entry, bool sequence_region) {
   const bool shared = sequence_region && shape_.sp;
-  const std::int64_t tokens = shared ? all_tokens() / shape_.tp : all_tokens();
+  std::int64_t tokens = shared ? all_tokens() / shape_.tp : all_tokens();
+  if (entry.rows == Rows::kRouted) tokens *= block_.feed_forward.top_k;
 
   BlockItem item;
   item.op.kind = entry.kind;
   item.op.impl = entry.impl;
   item.op.dtype = shape_.precision;
   item.launches = entry.launches;
-  item.op.launches = static_cast<std::int32_t>(entry.launches[0]);
+  if (entry.each_expert)
+    for (std::int64_t& launches : item.launches) launches *= block_.feed_forward.experts;
+  item.op.launches = static_cast<std::int32_t>(item.launches[0]);
   item.times = entry.times;
   item.selective = entry.selective;
 
@@ -125,11 +150,25 @@ BlockWriter::Amounts BlockWriter::set_sizes(Operator& op, const PartOperator& en
       if (entered_ && shape_.sp_gather_again) amounts.inputs /= static_cast<double>(shape_.tp);
       entered_ = false;
       break;
+    case OperatorKind::kGroupedProduct:
+      op.set(GroupedSizes{.experts = block_.feed_forward.experts,
+                          .m = tokens,
+                          .k = widths_[entry.in],
+                          .n = widths_[entry.out]});
+      break;
+    case OperatorKind::kPermute:
+    case OperatorKind::kUnpermute:
+    case OperatorKind::kRoute:
+      set_routing(op, entry, tokens, amounts);
+      break;
     case OperatorKind::kBatchedProduct:
       set_batched_product(op, entry.out == Width::kScores, tokens, amounts);
       break;
     case OperatorKind::kAttention:
-      set_attention(op, entry.masked, tokens, amounts);
+      if (block_.attention.is_latent())
+        set_latent_attention(op, tokens, amounts);
+      else
+        set_attention(op, entry.masked, tokens, amounts);
       break;
     case OperatorKind::kEmbedding:
       op.set(EmbeddingSizes{.tokens = tokens, .width = model_.hidden, .vocab = widths_[Width::kVocab]});
@@ -182,13 +221,43 @@ void BlockWriter::set_attention(Operator& op, bool masked, std::int64_t tokens, 
   amounts.stats = 4.0 * static_cast<double>(shape_.micro_batch * heads() * shape_.seq);
 }
 
+void BlockWriter::set_latent_attention(Operator& op, std::int64_t tokens, Amounts& amounts) const {
+  const Attention& a = block_.attention;
+  op.kind = OperatorKind::kLatentAttention;
+  op.set(LatentAttentionSizes{.batch = shape_.micro_batch,
+                              .heads = heads(),
+                              .seq = shape_.seq,
+                              .qk_dim = a.head_dim,
+                              .v_dim = a.v_dim});
+  amounts.inputs = static_cast<double>(tokens * (2 * widths_[Width::kQ] + widths_[Width::kAttended]));
+  amounts.outputs = static_cast<double>(tokens * widths_[Width::kAttended]);
+  amounts.stats = 4.0 * static_cast<double>(shape_.micro_batch * heads() * shape_.seq);
+}
+
+// Of so many tokens, whatever the rows that come of them.
+void BlockWriter::set_routing(Operator& op, const PartOperator& entry, std::int64_t tokens,
+                              Amounts& amounts) const {
+  const FeedForward& f = block_.feed_forward;
+  if (op.kind == OperatorKind::kRoute) {
+    op.set(RouteSizes{.tokens = tokens, .experts = f.experts, .top_k = f.top_k});
+    amounts.inputs = static_cast<double>(tokens * f.experts);
+    amounts.outputs = static_cast<double>(tokens * f.top_k);
+    return;
+  }
+  op.set(SentSizes{.tokens = tokens, .width = widths_[entry.in], .top_k = f.top_k});
+  const double rows = static_cast<double>(tokens * widths_[entry.in]);
+  const double sent = rows * static_cast<double>(f.top_k);
+  amounts.inputs = op.kind == OperatorKind::kPermute ? rows : sent;
+  amounts.outputs = op.kind == OperatorKind::kPermute ? sent : rows;
+}
+
 // Norms, activations, copies, dropout and the softmax of scores: rows of columns, each on its own.
 void BlockWriter::set_pointwise(Operator& op, Width in, std::int64_t tokens, Amounts& amounts) const {
   std::int64_t rows = tokens, columns = widths_[in];
   if (in == Width::kScores) rows *= heads();
-  if (norm_heads_ > 0) {
-    rows = all_tokens() * norm_heads_;
-    columns = block_.attention.head_dim;
+  if (norm_parts_ > 0) {
+    rows = all_tokens() * norm_parts_;
+    columns = norm_width_;
     amounts.stats = 8.0 * static_cast<double>(rows);
   }
   if (op.kind == OperatorKind::kSoftmax)

@@ -19,11 +19,15 @@ class BlockWriter {
   void part(const Part& part, bool sequence_region);
   // The same, where another part has kept the input already.
   void part_on_kept_input(const Part& part, bool sequence_region);
-  // The norm's operators over each head of a width, on this rank's heads.
-  void norm_of_heads(const Part& norm, std::int64_t heads);
+  // The norm's operators over parts of a width: so many a token, so wide each.
+  void norm_of_parts(const Part& norm, std::int64_t parts, std::int64_t width);
 
-  // Megatron's two points around what tensor ranks divide, f and g (see workload.h).
-  void enter();
+  // The MLP's operators at the width of shared experts, on the input that the router has kept.
+  void shared_mlp(const Part& mlp);
+
+  // Megatron's two points around what tensor ranks divide, f and g (see workload.h). What enters is as wide
+  // as the residual stream, or as stated.
+  void enter(std::int64_t width = 0);
   void leave();
 
   std::vector<BlockItem> take() { return std::move(items_); }
@@ -37,7 +41,7 @@ class BlockWriter {
   };
 
   void add_exchange(const Exchange& exchange);
-  Bytes activation() const;  // of all tokens
+  Bytes activation(std::int64_t width) const;  // of all tokens
   bool applies(Condition when) const;
   std::int64_t all_tokens() const { return shape_.micro_batch * shape_.seq; }
   std::int64_t heads() const { return heads_of(block_.attention, shape_.tp); }
@@ -47,6 +51,8 @@ class BlockWriter {
   Amounts set_sizes(Operator& op, const PartOperator& entry, std::int64_t tokens);
   void set_batched_product(Operator& op, bool makes_scores, std::int64_t tokens, Amounts& amounts) const;
   void set_attention(Operator& op, bool masked, std::int64_t tokens, Amounts& amounts) const;
+  void set_latent_attention(Operator& op, std::int64_t tokens, Amounts& amounts) const;
+  void set_routing(Operator& op, const PartOperator& entry, std::int64_t tokens, Amounts& amounts) const;
   void set_pointwise(Operator& op, Width in, std::int64_t tokens, Amounts& amounts) const;
   Bytes saved_bytes(const std::vector<SavedTensor>& saves, const Amounts& amounts, std::int64_t times) const;
   double saved_bytes(SavedTensor tensor, const Amounts& amounts) const;
@@ -58,8 +64,9 @@ class BlockWriter {
   Widths widths_;
   std::vector<BlockItem> items_;
   bool entered_ = false;         // the next product's input came through f
-  bool input_kept_ = false;      // what comes in is kept by another part
-  std::int64_t norm_heads_ = 0;  // above 0: a norm is of so many heads a token
+  bool input_kept_ = false;      // what the next operator takes in is kept by another part
+  std::int64_t norm_parts_ = 0;  // above 0: a norm is of so many parts a token
+  std::int64_t norm_width_ = 0;  // so wide
 };
 
 }  // namespace foretrain

@@ -17,36 +17,107 @@ std::int64_t matrices(const Part& part, const Model& model) {
   return count;
 }
 
+// Likewise of the experts: one for all of them, or one each.
+std::int64_t expert_tensors(const Part& part, const FeedForward& f) {
+  std::int64_t count = 0;
+  for (const PartOperator& op : part)
+    if (op.kind == OperatorKind::kGroupedProduct) count += op.times * (op.each_expert ? f.experts : 1);
+  return count;
+}
+
 std::int64_t norm_tensors(const Model& model) {
   return model.norm_bias && model.norm == Norm::kLayernorm ? 2 : 1;
+}
+
+// Of one layer: matrices with biases and norms.
+struct Weights {
+  std::int64_t matrices = 0;  // elements of these
+  std::int64_t others = 0;    // and of all else
+  std::int64_t tensors = 0;
+  std::int64_t largest = 0;  // matrix
+
+  void add(std::int64_t elements) {
+    matrices += elements;
+    largest = std::max(largest, elements);
+  }
+};
+
+// Down-projections and norms of latents are whole on every rank.
+void add_latent(const Model& model, const Attention& a, std::int64_t tp, Weights& out) {
+  const std::int64_t h = model.hidden, q = a.q_width() / tp;
+  if (a.q_rank > 0) out.add(h * a.q_rank), out.add(a.q_rank * q);
+  if (a.q_rank == 0) out.add(h * q);
+  out.add(h * (a.kv_rank + a.rope_dim));
+  out.add(a.kv_rank * heads_of(a, tp) * (a.nope_dim + a.v_dim));
+  out.others += a.q_rank + a.kv_rank;
+  const std::int64_t products = a.q_rank > 0 ? 4 : 3;
+  out.tensors += products + (a.q_rank > 0 ? 2 : 1);
+  if (model.qkv_bias) out.others += a.q_rank + a.kv_rank + a.rope_dim, out.tensors += 2;
+}
+
+void add_grouped_query(const Model& model, const Stack& stack, const Attention& a, std::int64_t tp,
+                       Weights& out) {
+  const std::int64_t q = a.q_width() / tp, kv = kv_heads_of(a, tp) * a.head_dim;
+  const std::int64_t tensors = matrices(stack.parts.qkv, model);
+  out.add(model.hidden * (q + 2 * kv));
+  out.tensors += tensors;
+  if (model.qkv_bias) out.others += q + 2 * kv, out.tensors += tensors;
+  if (a.qk_norm == QkNorm::kNone) return;
+  out.others += norm_tensors(model) * (a.qk_norm == QkNorm::kHead ? 2 * a.head_dim : q + kv);
+  out.tensors += 2 * norm_tensors(model);
+}
+
+void add_attention(const Model& model, const Stack& stack, const Attention& a, std::int64_t tp,
+                   Weights& out) {
+  a.is_latent() ? add_latent(model, a, tp, out) : add_grouped_query(model, stack, a, tp, out);
+  const std::int64_t tensors = matrices(stack.parts.projection, model);
+  out.add(a.out_width() / tp * model.hidden);
+  out.tensors += tensors;
+  if (model.biases) out.others += model.hidden, out.tensors += tensors;  // row-parallel: on every rank
+  if (a.sinks) out.others += heads_of(a, tp), ++out.tensors;
+}
+
+void add_mlp(const Model& model, const Stack& stack, const FeedForward& f, std::int64_t ffn, std::int64_t tp,
+             Weights& out) {
+  const std::int64_t h = model.hidden, up = f.up_width(ffn) / tp;
+  const std::int64_t tensors = matrices(stack.parts.mlp[static_cast<std::size_t>(f.mlp)], model);
+  out.add(h * up);
+  out.add(ffn / tp * h);
+  out.tensors += tensors;
+  if (model.biases) out.others += up + h, out.tensors += tensors;
+}
+
+void add_experts(const Model& model, const Stack& stack, const FeedForward& f, std::int64_t tp,
+                 Weights& out) {
+  const std::int64_t h = model.hidden, up = f.up_width(f.expert_ffn);
+  out.add(f.experts * h * up);
+  out.add(f.experts * f.expert_ffn * h);
+  const std::int64_t tensors = expert_tensors(stack.parts.experts[static_cast<std::size_t>(f.mlp)], f);
+  out.tensors += tensors;
+  if (model.biases) out.others += f.experts * (up + h), out.tensors += tensors;
+  out.add(h * f.experts);
+  out.tensors += 1;
+  if (model.biases) out.others += f.experts, ++out.tensors;
+  if (f.shared_ffn > 0) add_mlp(model, stack, f, f.shared_ffn, tp, out);
+  if (f.shared_gate) out.add(h), ++out.tensors;
 }
 
 // Layers of one kind.
 void add_layers(const Model& model, const Stack& stack, std::int64_t tp, const Block& b, std::int64_t count,
                 ParameterShare& share) {
-  const std::int64_t h = model.hidden;
-  const std::int64_t q = b.attention.q_width() / tp;
-  const std::int64_t kv = kv_heads_of(b.attention, tp) * b.attention.head_dim;
-  const std::int64_t up = b.feed_forward.up_width(b.feed_forward.ffn) / tp, down = b.feed_forward.ffn / tp;
-  const std::int64_t matrix = h * (q + 2 * kv) + q * h + h * up + down * h;
-
-  std::int64_t block = matrix + 2 * norm_parameters(model);
-  const std::int64_t qkv_tensors = matrices(stack.parts.qkv, model);
-  const std::int64_t other_tensors =
-      matrices(stack.parts.projection, model) +
-      matrices(stack.parts.mlp[static_cast<std::size_t>(b.feed_forward.mlp)], model);
-  std::int64_t tensors = qkv_tensors + other_tensors + 2 * norm_tensors(model);
-  if (b.attention.qk_norm != QkNorm::kNone) {
-    block += 2 * norm_tensors(model) * b.attention.head_dim;
-    tensors += 2 * norm_tensors(model);
-  }
-  if (model.qkv_bias) block += q + 2 * kv, tensors += qkv_tensors;
-  if (model.biases) block += h + up + h, tensors += other_tensors;  // row-parallel: on every rank
-
-  share.elements += count * block;
-  share.matrix_elements += count * matrix;
-  share.tensors += count * tensors;
-  share.largest_matrix = std::max(share.largest_matrix, h * std::max({q + 2 * kv, up, down}));
+  const std::int64_t norms = model.post_norms ? 4 : 2;
+  Weights layer;
+  layer.others = norms * norm_parameters(model);
+  layer.tensors = norms * norm_tensors(model);
+  add_attention(model, stack, b.attention, tp, layer);
+  if (b.feed_forward.has_experts())
+    add_experts(model, stack, b.feed_forward, tp, layer);
+  else
+    add_mlp(model, stack, b.feed_forward, b.feed_forward.ffn, tp, layer);
+  share.elements += count * (layer.matrices + layer.others);
+  share.matrix_elements += count * layer.matrices;
+  share.tensors += count * layer.tensors;
+  share.largest_matrix = std::max(share.largest_matrix, layer.largest);
   share.largest_tensor = std::max(share.largest_tensor, share.largest_matrix);
 }
 

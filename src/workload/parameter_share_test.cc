@@ -39,3 +39,14 @@ TEST_CASE("The vocabulary is padded to a multiple of 128 tp by Megatron") {
   CHECK(padded_vocab(model, stack("megatron"), 8) == 51200);
   CHECK(padded_vocab(model, stack("hf-eager"), 1) == 50257);
 }
+
+TEST_CASE("One rank that holds a preset's layers and ends holds all that the preset counts") {
+  const Stack eager = stack("hf-eager");
+  for (const std::string& name : Catalog().names("models")) {
+    CAPTURE(name);
+    const Model model = Catalog().model(name).value();
+    Chunk chunk = all_layers_of(model);
+    chunk.first = chunk.last = true;
+    CHECK(parameter_share(model, eager, 1, chunk, true).elements == parameters(model));
+  }
+}

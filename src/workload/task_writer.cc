@@ -41,7 +41,7 @@ void TaskWriter::backward(const std::vector<BlockItem>& items, bool selective) {
     }
     if (!item.exchange) operator_backward(items, i);
     // What a product's input came through is written with the product, so that its W can run beside it.
-    else if (!item.enters() || i + 1 == items.size() || !items[i + 1].is(OperatorKind::kLinear))
+    else if (!item.enters() || i + 1 == items.size() || !items[i + 1].has_weights())
       exchange_backward(*item.exchange);
   }
 }
@@ -91,7 +91,7 @@ void TaskWriter::operator_backward(const std::vector<BlockItem>& items, std::siz
   const BlockItem& item = items[i];
   if (!item.has_backward) return;
   const Exchange* entered = i > 0 && items[i - 1].enters() ? &*items[i - 1].exchange : nullptr;
-  if (!item.is(OperatorKind::kLinear)) {
+  if (!item.has_weights()) {
     add_operator(item, PassKind::kBackward, 1, false);
     return;
   }
@@ -110,8 +110,11 @@ void TaskWriter::operator_backward(const std::vector<BlockItem>& items, std::siz
 void TaskWriter::accumulate(const BlockItem& item) {
   const bool wider = bytes_of(shape_.grad_dtype) > bytes_of(shape_.precision);
   if (fused_accumulation_ || !(wider || shape_.accumulates)) return;
-  const auto weight = item.op.as<LinearSizes>();
-  add_accumulate(weight.k, weight.n, bytes_of(shape_.grad_dtype), item.times);
+  const ProductSizes product = item.product();
+  const std::int64_t matrices =
+      item.op.kind == OperatorKind::kGroupedProduct ? item.op.as<GroupedSizes>().experts : 1;
+  add_accumulate(static_cast<std::int64_t>(product.k) * matrices, static_cast<std::int64_t>(product.n),
+                 bytes_of(shape_.grad_dtype), item.times);
 }
 
 void TaskWriter::add_accumulate(std::int64_t k, std::int64_t n, double bytes, std::int64_t times) {

@@ -14,6 +14,8 @@ class Widths {
  public:
   std::int64_t operator[](Width width) const { return widths_[static_cast<std::size_t>(width)]; }
   void set(Width width, std::int64_t elements) { widths_[static_cast<std::size_t>(width)] = elements; }
+  // Of an MLP so wide, over `tp` ranks.
+  void set_ffn(const FeedForward& feed_forward, std::int64_t ffn, std::int64_t tp);
 
  private:
   std::array<std::int64_t, kWidthCount> widths_{};

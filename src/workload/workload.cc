@@ -34,10 +34,8 @@ Bytes held_for_weight(const std::vector<BlockItem>& items, const PassShape& shap
   double sum = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const BlockItem& item = items[i];
-    if (!item.is(OperatorKind::kLinear) || !item.has_backward || item.launches[2] == 0) continue;
-    const auto sizes = item.op.as<LinearSizes>();
-    const double m = static_cast<double>(sizes.m), k = static_cast<double>(sizes.k);
-    const double n = static_cast<double>(sizes.n);
+    if (!item.has_weights() || !item.has_backward || item.launches[2] == 0) continue;
+    const auto [m, k, n] = item.product();
     const bool gathered = i > 0 && items[i - 1].enters() && shape.sp_gather_again;
     const double input = m * k / (gathered ? static_cast<double>(shape.tp) : 1.0);
     sum += bytes_of(item.op.dtype) * (input + m * n * static_cast<double>(item.times));
@@ -66,7 +64,7 @@ std::size_t recomputed_items(const std::vector<BlockItem>& items, const Stack& s
   while (end > 0 && items[end - 1].saved == Bytes(0)) --end;
   if (end == 0) return 0;
   const BlockItem& last = items[end - 1];
-  return last.is(OperatorKind::kLinear) ? end - 1 : end;
+  return last.has_weights() ? end - 1 : end;
 }
 
 // Under recomputation a forward keeps less than its items say: put what it keeps on the first task.
