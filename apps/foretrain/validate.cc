@@ -19,7 +19,8 @@ class Validate final : public Command {
     options.option("--profile", "P", request_.profile, kProfileHelp);
     options.option("--against", "A", request_.against,
                    "Which measured step to compare with: fastest or median");
-    options.option("--by", "KEY", request_.by, "Group by source, gpu, stack or cluster");
+    options.option("--by", "KEY", request_.by,
+                   "Group by source, gpu, stack, cluster, or group: rows of nearly one configuration");
     options.flag("--rows", rows_, "Each row as well");
     options.flag("--json", json_, "Answer in JSON");
   }

@@ -42,12 +42,43 @@ std::vector<std::string> summary_cells(std::string_view name, const Summary& sum
           signed_percent(summary.memory.bias)};
 }
 
+// Each group once, with the mean of its rows.
+std::vector<std::string> group_mean_cells(const GroupSummary& groups) {
+  return {"mean of groups",
+          fmt::format("{}", groups.count),
+          percent(groups.mape),
+          percent(groups.median_ape),
+          percent(groups.p90_ape),
+          signed_percent(groups.bias),
+          percent(groups.coverage80),
+          fmt::format("{}", groups.memory.count),
+          percent(groups.memory.mape),
+          signed_percent(groups.memory.bias)};
+}
+
+// Where rows share groups a last line counts each group once, and so do two more columns, unless the lines
+// themselves are groups.
 std::string group_table(const std::vector<RowScore>& rows, GroupBy by, const Summary& all) {
-  Table table = table_of(10);
-  table.add({std::string(kGroupByNames[static_cast<std::size_t>(by)]), "rows", "MAPE", "median", "p90",
-             "bias", "in 80 %", "memory rows", "MAPE", "bias"});
-  for (const auto& [name, summary] : summarise_by(rows, by)) table.add(summary_cells(name, summary));
-  table.add(summary_cells("all", all));
+  const bool repeats = all.by_group.count < all.count;
+  const bool in_columns = repeats && by != GroupBy::kGroup;
+  Table table = table_of(in_columns ? 12 : 10);
+  const auto add = [&](std::vector<std::string> cells, std::string groups, std::string mape) {
+    if (in_columns) {
+      cells.push_back(std::move(groups));
+      cells.push_back(std::move(mape));
+    }
+    table.add(std::move(cells));
+  };
+  const auto add_summary = [&](std::string_view name, const Summary& summary) {
+    add(summary_cells(name, summary), fmt::format("{}", summary.by_group.count),
+        percent(summary.by_group.mape));
+  };
+  add({std::string(kGroupByNames[static_cast<std::size_t>(by)]), "rows", "MAPE", "median", "p90", "bias",
+       "in 80 %", "memory rows", "MAPE", "bias"},
+      "groups", "MAPE");
+  for (const auto& [name, summary] : summarise_by(rows, by)) add_summary(name, summary);
+  add_summary("all", all);
+  if (repeats) add(group_mean_cells(all.by_group), "", "");
   return table.text("");
 }
 
@@ -140,6 +171,21 @@ std::string part_table(const std::vector<RowScore>& rows, const Summary& all) {
 
 constexpr std::array<std::string_view, 3> kPartKeys = {"fwd", "bwd", "opt"};
 
+// The keys that rows and groups share.
+template <class Figures>
+void write_errors(JsonWriter& w, const Figures& figures) {
+  w.key("mape").value(figures.mape);
+  w.key("median_ape").value(figures.median_ape);
+  w.key("p90_ape").value(figures.p90_ape);
+  w.key("bias").value(figures.bias);
+  w.key("coverage80").value(figures.coverage80);
+  w.key("memory").begin_object();
+  w.key("count").value(figures.memory.count);
+  w.key("mape").value(figures.memory.mape);
+  w.key("bias").value(figures.memory.bias);
+  w.end_object();
+}
+
 void write(JsonWriter& w, const Summary& summary) {
   w.begin_object();
   w.key("count").value(summary.count);
@@ -147,15 +193,10 @@ void write(JsonWriter& w, const Summary& summary) {
   w.key("skipped_reasons").begin_object();
   for (const auto& [reason, count] : summary.skipped_reasons) w.key(reason).value(count);
   w.end_object();
-  w.key("mape").value(summary.mape);
-  w.key("median_ape").value(summary.median_ape);
-  w.key("p90_ape").value(summary.p90_ape);
-  w.key("bias").value(summary.bias);
-  w.key("coverage80").value(summary.coverage80);
-  w.key("memory").begin_object();
-  w.key("count").value(summary.memory.count);
-  w.key("mape").value(summary.memory.mape);
-  w.key("bias").value(summary.memory.bias);
+  write_errors(w, summary);
+  w.key("by_group").begin_object();
+  w.key("count").value(summary.by_group.count);
+  write_errors(w, summary.by_group);
   w.end_object();
   if (in_parts(summary)) {
     w.key("parts").begin_object();
@@ -196,6 +237,7 @@ void write(JsonWriter& w, const RowScore& row) {
   w.begin_object();
   w.key("id").value(row.id);
   w.key("source").value(row.source);
+  w.key("group").value(row.group);
   number_or_null("measured_s", row.measured ? std::optional(row.measured->value) : std::nullopt);
   w.key("predicted_s").value(row.predicted.value);
   w.key("low_s").value(row.predicted.low());

@@ -2,7 +2,7 @@
 //   source               rows   MAPE  median    p90    bias  in 80 %   memory rows   MAPE    bias
 //   h200_steps             14   9.1%    8.4%  14.2%   -2.0%    92.9%            14   6.3%   +1.1%
 //   all                    14   ...
-// then the reasons for which rows were left out, and how failed runs were told from those that ran.
+// where rows share groups also the mean of groups; then the reasons for which rows were left out, and how failed runs were told from those that ran.
 #pragma once
 
 #include <string>

@@ -32,6 +32,7 @@ std::vector<RowScore> example() {
   rows[3].id = "expert";
   rows[3].source = "theirs";
   rows[3].skipped = "moe";
+  for (RowScore& row : rows) row.group = row.id;
   return rows;
 }
 
@@ -64,6 +65,28 @@ exact           2            2     2     2   +0.0%
 )");
 }
 
+TEST_CASE("text: where rows share a group, each group counts once") {
+  // Two rows of one configuration, 25 % over each, and one that is exact: (25 + 0) / 2 by group.
+  std::vector<RowScore> rows = {example()[1], example()[1], example()[0]};
+  rows[1].id = "over again";
+  CHECK(
+      validate_text(rows, {GroupBy::kSource, false})
+          .starts_with(
+              R"(source          rows   MAPE  median    p90    bias  in 80 %  memory rows   MAPE    bias  groups   MAPE
+ours               3  16.7%   25.0%  25.0%  +16.7%    33.3%            2  20.0%  -20.0%       2  12.5%
+all                3  16.7%   25.0%  25.0%  +16.7%    33.3%            2  20.0%  -20.0%       2  12.5%
+mean of groups     2  12.5%   12.5%  22.5%  +12.5%    50.0%            1  20.0%  -20.0%
+)"));
+  CHECK(validate_text(rows, {GroupBy::kGroup, false})
+            .starts_with(
+                R"(group           rows   MAPE  median    p90    bias  in 80 %  memory rows   MAPE    bias
+exact              1   0.0%    0.0%   0.0%   +0.0%   100.0%            0      -       -
+over               2  25.0%   25.0%  25.0%  +25.0%     0.0%            2  20.0%  -20.0%
+all                3  16.7%   25.0%  25.0%  +16.7%    33.3%            2  20.0%  -20.0%
+mean of groups     2  12.5%   12.5%  22.5%  +12.5%    50.0%            1  20.0%  -20.0%
+)"));
+}
+
 TEST_CASE("JSON: summary, groups and the predicted rows in their order") {
   const std::string json = validate_json(example(), {GroupBy::kSource, true});
   CHECK(json.starts_with(R"({
@@ -82,6 +105,19 @@ TEST_CASE("JSON: summary, groups and the predicted rows in their order") {
       "count": 1,
       "mape": 0.2,
       "bias": -0.2
+    },
+    "by_group": {
+      "count": 2,
+      "mape": 0.125,
+      "median_ape": 0.125,
+      "p90_ape": 0.225,
+      "bias": 0.125,
+      "coverage80": 0.5,
+      "memory": {
+        "count": 1,
+        "mape": 0.2,
+        "bias": -0.2
+      }
     },
     "fits": {
       "oom_rows": 1,
@@ -119,6 +155,7 @@ TEST_CASE("JSON: summary, groups and the predicted rows in their order") {
   CHECK(rows.find(R"({
       "id": "over",
       "source": "ours",
+      "group": "over",
       "measured_s": 1,
       "predicted_s": 1.25,
       "low_s": 1.25,
@@ -137,6 +174,7 @@ TEST_CASE("JSON: summary, groups and the predicted rows in their order") {
     })") != std::string::npos);
   CHECK(rows.find(R"("id": "failed",
       "source": "ours",
+      "group": "failed",
       "measured_s": null)") != std::string::npos);
   CHECK(rows.find("\"exact\"") < rows.find("\"over\""));
   CHECK(rows.find("expert") == std::string::npos);

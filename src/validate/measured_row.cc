@@ -106,6 +106,7 @@ class RowReader {
     out.notes = Notes(next_cell());
     out.peft = optional_cell("peft");
     out.sliding_window = optional_cell("sliding_window");
+    out.group = optional_cell("group");
     return out;
   }
 

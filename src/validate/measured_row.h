@@ -70,8 +70,9 @@ struct MeasuredRow {
   std::optional<StatedCounter> memory_counter;
   std::vector<std::string> inferred;  // columns that the source does not state (the `assumed` column)
   Notes notes;
-  // Where a table has these columns: adapters that are trained alone, and windows of attention.
-  std::string peft, sliding_window;
+  // Where a table has these columns: adapters that are trained alone, windows of attention, and the name that
+  // rows of nearly one configuration share.
+  std::string peft, sliding_window, group;
 
   bool failed() const { return !step && notes.find("failure").has_value(); }
 };

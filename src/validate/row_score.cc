@@ -144,6 +144,7 @@ Result<RowScore> RowScorer::score(const MeasuredRow& row) {
   out.gpu = row.gpu;
   out.stack = row.stack;
   out.cluster = row.cluster;
+  out.group = row.group.empty() ? row.id : row.group;
 
   TRY_ASSIGN(auto outcome, runner_.run_of(row));
   if (const auto* skip = std::get_if<Skip>(&outcome)) {

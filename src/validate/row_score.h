@@ -32,6 +32,7 @@ struct PartScore {
 
 struct RowScore {
   std::string id, source, gpu, stack, cluster;
+  std::string group;                // rows of nearly one configuration; a row that states none is its own
   std::string skipped;              // the reason; then nothing below is set
   std::optional<Seconds> measured;  // absent: the run failed for memory
   Estimate predicted;               // seconds

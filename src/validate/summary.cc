@@ -29,9 +29,11 @@ const std::string& group_of(const RowScore& row, GroupBy by) {
     case GroupBy::kStack:
       return row.stack;
     case GroupBy::kCluster:
+      return row.cluster;
+    case GroupBy::kGroup:
       break;
   }
-  return row.cluster;
+  return row.group;
 }
 
 // Errors of the rows scored on time.
@@ -53,6 +55,29 @@ Errors errors_of(const std::vector<const RowScore*>& rows) {
     if (row->covered()) ++errors.covered;
   }
   return errors;
+}
+
+GroupSummary summarise_groups(const std::vector<const RowScore*>& rows) {
+  std::map<std::string_view, std::vector<const RowScore*>> members;
+  for (const RowScore* row : rows)
+    if (row->error()) members[row->group].push_back(row);
+  std::vector<double> apes, biases, coverages, memory_apes, memory_biases;
+  for (const auto& [name, group] : members) {
+    const Errors errors = errors_of(group);
+    apes.push_back(mean(magnitudes(errors.time)));
+    biases.push_back(mean(errors.time));
+    coverages.push_back(static_cast<double>(errors.covered) / static_cast<double>(errors.time.size()));
+    if (errors.memory.empty()) continue;
+    memory_apes.push_back(mean(magnitudes(errors.memory)));
+    memory_biases.push_back(mean(errors.memory));
+  }
+  return {.count = apes.size(),
+          .mape = mean(apes),
+          .median_ape = quantile(apes, 0.5),
+          .p90_ape = quantile(apes, 0.9),
+          .bias = mean(biases),
+          .coverage80 = mean(coverages),
+          .memory = {memory_apes.size(), mean(memory_apes), mean(memory_biases)}};
 }
 
 void count_fit(FitSummary& fits, const RowScore& row) {
@@ -101,6 +126,7 @@ Summary summarise(const std::vector<const RowScore*>& rows) {
   if (summary.count > 0)
     summary.coverage80 = static_cast<double>(errors.covered) / static_cast<double>(summary.count);
   summary.memory = {errors.memory.size(), mean(magnitudes(errors.memory)), mean(errors.memory)};
+  summary.by_group = summarise_groups(rows);
   for (std::size_t i = 0; i < errors.parts.size(); ++i)
     summary.parts[i] = {errors.parts[i].size(), mean(magnitudes(errors.parts[i])), mean(errors.parts[i])};
   return summary;

@@ -3,6 +3,9 @@
 //   mape = mean |e|, median_ape and p90_ape = quantiles of |e|, bias = mean e,
 //   coverage80 = share of rows whose measured time lies within the 80 % interval.
 // All are fractions, and NaN where there is no row.
+//
+// Some sources publish one configuration many times. The same figures over groups take each group of rows once:
+// a group's |e|, e, coverage and memory errors are the means of its rows', and the figures follow from these.
 #pragma once
 
 #include <array>
@@ -23,6 +26,17 @@ struct MemorySummary {
   std::size_t count = 0;  // rows scored on time that state their memory
   double mape = kNoFigure;
   double bias = kNoFigure;
+};
+
+// Of one figure a group, the mean of its rows.
+struct GroupSummary {
+  std::size_t count = 0;  // groups with a row scored on time
+  double mape = kNoFigure;
+  double median_ape = kNoFigure;
+  double p90_ape = kNoFigure;
+  double bias = kNoFigure;
+  double coverage80 = kNoFigure;
+  MemorySummary memory;  // its count: groups with a row that states its memory
 };
 
 struct PartSummary {
@@ -55,6 +69,7 @@ struct Summary {
   double bias = kNoFigure;
   double coverage80 = kNoFigure;
   MemorySummary memory;
+  GroupSummary by_group;
   std::array<PartSummary, 3> parts;  // forward, backward, optimizer
   FitSummary fits;
 };
@@ -65,8 +80,9 @@ double quantile(std::vector<double> values, double q);
 Summary summarise(const std::vector<const RowScore*>& rows);
 Summary summarise(const std::vector<RowScore>& rows);
 
-enum class GroupBy : unsigned char { kSource, kGpu, kStack, kCluster };
-inline constexpr std::array<std::string_view, 4> kGroupByNames = {"source", "gpu", "stack", "cluster"};
+enum class GroupBy : unsigned char { kSource, kGpu, kStack, kCluster, kGroup };
+inline constexpr std::array<std::string_view, 5> kGroupByNames = {"source", "gpu", "stack", "cluster",
+                                                                  "group"};
 
 std::map<std::string, Summary> summarise_by(const std::vector<RowScore>& rows, GroupBy by);
 

@@ -88,6 +88,25 @@ TEST_CASE("memory counts rows scored on time that state their peak") {
   CHECK(summary.memory.bias == Approx(0.05));
 }
 
+TEST_CASE("over groups each configuration counts once, however often it was published") {
+  // +10 % and +30 % of one configuration, which states its memory once, and -40 % of another.
+  std::vector<RowScore> rows = {row(10, 11), row(10, 13), row(10, 6), left_out("moe"), failure(true)};
+  rows[0].group = rows[1].group = "often";
+  rows[2].group = "once";
+  rows[3].group = "never";
+  rows[0].measured_memory = gib(10);
+  rows[0].predicted_memory = gib(12);
+  const GroupSummary groups = summarise(rows).by_group;
+  CHECK(groups.count == 2);
+  CHECK(groups.mape == Approx((0.2 + 0.4) / 2));
+  CHECK(groups.median_ape == Approx(0.3));
+  CHECK(groups.p90_ape == Approx(0.38));  // position 0.9 of {0.2, 0.4}
+  CHECK(groups.bias == Approx((0.2 - 0.4) / 2));
+  CHECK(groups.coverage80 == Approx(0.25));  // half of one group, nothing of the other
+  CHECK(groups.memory.count == 1);
+  CHECK(groups.memory.mape == Approx(0.2));
+}
+
 TEST_CASE("failed runs are told from those that ran") {
   RowScore alarm = row(1, 1);
   alarm.fits = false;
@@ -131,4 +150,5 @@ TEST_CASE("groups split the rows by one of their names") {
   const auto by_gpu = summarise_by(rows, GroupBy::kGpu);
   CHECK(by_gpu.at("h100").count == 1);
   CHECK(by_gpu.at("").count == 1);
+  CHECK(summarise_by(rows, GroupBy::kGroup).at("").count == 2);
 }
