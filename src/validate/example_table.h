@@ -63,16 +63,58 @@ inline Cells example_cells() {
           {"notes", "biases=1"}};
 }
 
+// Columns that a table may lack.
+inline Cells further_cells() {
+  Cells cells;
+  for (const char* name : {"task",
+                           "peft",
+                           "packed",
+                           "etp",
+                           "mtp",
+                           "pp_layout",
+                           "dispatcher",
+                           "ep_overlap",
+                           "shared_overlap",
+                           "routing",
+                           "recompute_modules",
+                           "recompute_layers",
+                           "offload",
+                           "cuda_graph",
+                           "tp_overlap",
+                           "dp_overlap",
+                           "grad_reduce_dtype",
+                           "opt_state",
+                           "sliding_window",
+                           "group"})
+    cells.emplace_back(name, "");
+  return cells;
+}
+
+// The example, with the further columns where a row uses one of them.
+inline Cells cells_for(const std::vector<Cells>& replacements) {
+  Cells cells = example_cells();
+  const Cells further = further_cells();
+  for (const Cells& replaced : replacements)
+    for (const auto& [name, value] : replaced)
+      for (const auto& cell : further)
+        if (cell.first == name) {
+          cells.insert(cells.end(), further.begin(), further.end());
+          return cells;
+        }
+  return cells;
+}
+
 // The header and one line a row, each the example with the given cells replaced.
 inline std::string example_table(const std::vector<Cells>& replacements) {
+  const Cells all = cells_for(replacements);
   const auto line = [](const Cells& cells, std::string Cells::value_type::*part) {
     std::string text;
     for (const auto& cell : cells) text += "," + cell.*part;
     return text.substr(1) + "\n";
   };
-  std::string text = line(example_cells(), &Cells::value_type::first);
+  std::string text = line(all, &Cells::value_type::first);
   for (const Cells& replaced : replacements) {
-    Cells cells = example_cells();
+    Cells cells = all;
     for (const auto& [name, value] : replaced) {
       bool found = false;
       for (auto& cell : cells)

@@ -24,6 +24,19 @@ struct TextColumn {
 };
 constexpr TextColumn kTexts[] = {{"id", &Row::id},   {"source", &Row::source}, {"cluster", &Row::cluster},
                                  {"gpu", &Row::gpu}, {"model", &Row::model},   {"stack", &Row::stack}};
+constexpr TextColumn kFurtherTexts[] = {{"task", &Row::task},
+                                        {"peft", &Row::peft},
+                                        {"pp_layout", &Row::pp_layout},
+                                        {"dispatcher", &Row::dispatcher},
+                                        {"routing", &Row::routing},
+                                        {"recompute_modules", &Row::recompute_modules},
+                                        {"offload", &Row::offload},
+                                        {"cuda_graph", &Row::cuda_graph},
+                                        {"dp_overlap", &Row::dp_overlap},
+                                        {"grad_reduce_dtype", &Row::grad_reduce_dtype},
+                                        {"opt_state", &Row::opt_state},
+                                        {"sliding_window", &Row::sliding_window},
+                                        {"group", &Row::group}};
 
 struct IntegerColumn {
   std::string_view name;
@@ -60,6 +73,20 @@ constexpr IntegerColumn kIntegers[] = {
     {"global_batch", &Row::global_batch, 1, kMaxCount},
 };
 
+constexpr IntegerColumn kFurtherIntegers[] = {
+    {"etp", &Row::etp, 1, kMaxDegree},
+    {"mtp", &Row::mtp, 0, kMaxCount},
+    {"recompute_layers", &Row::recompute_layers, 0, kMaxCount},
+};
+struct FlagColumn {
+  std::string_view name;
+  std::optional<bool> Row::*field;
+};
+constexpr FlagColumn kFurtherFlags[] = {{"packed", &Row::packed},
+                                        {"ep_overlap", &Row::ep_overlap},
+                                        {"shared_overlap", &Row::shared_overlap},
+                                        {"tp_overlap", &Row::tp_overlap}};
+
 // Finds each column's place once, then reads cells by it.
 class RowReader {
  public:
@@ -72,6 +99,9 @@ class RowReader {
          {"ffn_type", "norm", "positions", "tied", "sp", "precision", "recompute", "attention", "schedule",
           "step_s", "tokens_per_s_per_gpu", "peak_mem_gib", "mem_counter", "assumed", "notes"})
       TRY(find(name));
+    for (const TextColumn& column : kFurtherTexts) places_.push_back(table_.column(column.name));
+    for (const IntegerColumn& column : kFurtherIntegers) places_.push_back(table_.column(column.name));
+    for (const FlagColumn& column : kFurtherFlags) places_.push_back(table_.column(column.name));
     return {};
   }
 
@@ -104,9 +134,10 @@ class RowReader {
     if (const std::string_view inferred = next_cell(); !inferred.empty())
       for (const std::string_view name : split(inferred, ';')) out.inferred.emplace_back(name);
     out.notes = Notes(next_cell());
-    out.peft = optional_cell("peft");
-    out.sliding_window = optional_cell("sliding_window");
-    out.group = optional_cell("group");
+    for (const TextColumn& column : kFurtherTexts) out.*column.field = next_cell();
+    for (const IntegerColumn& column : kFurtherIntegers)
+      TRY(integer(column.low, column.high, out.*column.field));
+    for (const FlagColumn& column : kFurtherFlags) TRY(flag(out.*column.field));
     return out;
   }
 
@@ -117,21 +148,21 @@ class RowReader {
       return fail(fmt::format("not a table of measured runs: column '{}' is missing{}", name,
                               looks_alike() ? "" : "; expected the 46 columns of the format"),
                   {table_.file(), 1, 1});
-    places_.push_back(*column);
+    places_.push_back(column);
     return {};
   }
   // Enough of the format is there for the missing column to be the news.
   bool looks_alike() const { return table_.column("id") && table_.column("step_s"); }
 
-  std::string_view optional_cell(std::string_view name) const {
-    const auto column = table_.column(name);
+  // Empty where the table lacks the column.
+  std::string_view next_cell() {
+    const auto column = places_[next_++];
     return column ? table_.cell(row_, *column) : std::string_view();
   }
-  std::string_view next_cell() { return table_.cell(row_, places_[next_++]); }
 
   // The cell that was read last is wrong.
   tl::unexpected<Error> refuse(std::string_view message) const {
-    const std::size_t column = places_[next_ - 1];
+    const std::size_t column = *places_[next_ - 1];
     return fail(fmt::format("{}: {}", table_.columns()[column], message), table_.position(row_, column));
   }
 
@@ -169,7 +200,7 @@ class RowReader {
   }
 
   const CsvTable& table_;
-  std::vector<std::size_t> places_;  // in the order of find_columns, which read() follows
+  std::vector<std::optional<std::size_t>> places_;  // in the order of find_columns, which read() follows
   std::size_t row_ = 0;
   std::size_t next_ = 0;
 };
@@ -199,6 +230,17 @@ Notes::Notes(std::string_view cell) {
 
 bool Notes::has(std::string_view text) const {
   return std::find(texts_.begin(), texts_.end(), text) != texts_.end();
+}
+
+bool Notes::starts(std::string_view text) const {
+  return std::any_of(texts_.begin(), texts_.end(),
+                     [&](const std::string& item) { return item.starts_with(text); });
+}
+
+std::optional<std::string_view> Notes::word(std::string_view key) const {
+  const auto value = find(key);
+  if (!value) return std::nullopt;
+  return value->substr(0, value->find(' '));
 }
 
 std::optional<std::string_view> Notes::find(std::string_view key) const {

@@ -1,7 +1,7 @@
 // A row of the measured-runs table: one published training run, its model, plan and measured step.
 //
-// The table is plain CSV with 46 named columns, in any order (docs/formats has the page). An empty cell is
-// unknown, never zero. The notes cell is free text, "; " between items; an item `key=value` whose key is one
+// The table is plain CSV with 46 named columns, in any order, and some more that it may lack (docs/formats has
+// the page). An empty cell is unknown, never zero. The notes cell is free text, "; " between items; an item `key=value` whose key is one
 // lower-case word can be asked for by name.
 #pragma once
 
@@ -37,7 +37,10 @@ class Notes {
 
   std::optional<std::string_view> find(std::string_view key) const;
   bool says(std::string_view key, std::string_view value) const { return find(key) == value; }
-  bool has(std::string_view text) const;  // an item that is just this
+  // The first word of a value: "alternate" of "alternate (dense;moe;...)".
+  std::optional<std::string_view> word(std::string_view key) const;
+  bool has(std::string_view text) const;     // an item that is just this
+  bool starts(std::string_view text) const;  // an item without a key that begins with this
 
  private:
   std::vector<std::pair<std::string, std::string>> items_;
@@ -70,9 +73,12 @@ struct MeasuredRow {
   std::optional<StatedCounter> memory_counter;
   std::vector<std::string> inferred;  // columns that the source does not state (the `assumed` column)
   Notes notes;
-  // Where a table has these columns: adapters that are trained alone, windows of attention, and the name that
-  // rows of nearly one configuration share.
-  std::string peft, sliding_window, group;
+
+  // Columns that a table may lack, as words: docs/formats tells what they mean.
+  std::string task, peft, pp_layout, dispatcher, routing, recompute_modules, offload, cuda_graph;
+  std::string dp_overlap, grad_reduce_dtype, opt_state, sliding_window, group;
+  std::optional<std::int64_t> etp, mtp, recompute_layers;
+  std::optional<bool> packed, ep_overlap, shared_overlap, tp_overlap;
 
   bool failed() const { return !step && notes.find("failure").has_value(); }
 };

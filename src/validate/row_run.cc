@@ -7,7 +7,8 @@
 
 #include "job/run_check.h"
 #include "spec/catalog.h"
-#include "validate/row_spec.h"
+#include "validate/row_model.h"
+#include "validate/row_plan.h"
 
 namespace foretrain {
 
@@ -16,13 +17,11 @@ namespace {
 constexpr std::string_view kFallbackStack = "generic";
 
 std::optional<std::string> not_modelled(const MeasuredRow& row) {
-  if (row.experts.value_or(0) > 0) return "moe";
-  if (row.notes.says("mla", "1")) return "mla";
-  if (!row.peft.empty() && row.peft != "none") return fmt::format("peft {}", row.peft);
-  if (!row.sliding_window.empty()) return "sliding_window";
+  const auto stated = [](const std::string& word) { return !word.empty() && word != "none"; };
+  if (stated(row.peft)) return fmt::format("peft {}", row.peft);
   if (row.precision && !is_half(*row.precision)) return fmt::format("precision {}", name(*row.precision));
   if (row.cp.value_or(1) > 1) return "cp > 1";
-  if (row.ep.value_or(1) > 1) return "ep > 1";
+  if (stated(row.offload)) return fmt::format("offload {}", row.offload);
   return std::nullopt;
 }
 
@@ -33,7 +32,7 @@ std::optional<std::string> unknown_column(const MeasuredRow& row) {
       {"layers", row.layers.has_value()},
       {"hidden", row.hidden.has_value()},
       {"heads", row.heads.has_value()},
-      {"ffn", row.ffn.has_value()},
+      {"ffn", row.ffn.has_value() || !has_dense_layers(row)},
       {"ffn_type", row.ffn_type.has_value()},
       {"norm", row.norm.has_value()},
       {"positions", row.positions.has_value()},
@@ -132,8 +131,10 @@ Result<std::variant<RowRun, Skip>> RowRunner::run_of(const MeasuredRow& row) {
   if (missing) return Skip{*missing};
   auto model = model_of(row, run.assumed);
   if (!model) return Skip{refused(model.error())};
-  auto plan = plan_of(row, run.assumed);
+  if (const auto reason = not_modelled(*model)) return Skip{*reason};
+  auto plan = plan_of(row, run.stack, run.assumed);
   if (!plan) return Skip{refused(plan.error())};
+  if (const auto reason = not_modelled(*plan)) return Skip{*reason};
   run.model = *std::move(model);
   run.plan = *std::move(plan);
   run.gpus = *row.gpus;

@@ -6,7 +6,6 @@
 
 #include "spec/catalog.h"
 #include "validate/example_table.h"
-#include "validate/row_spec.h"
 
 using namespace foretrain;
 
@@ -78,23 +77,6 @@ TEST_CASE("what the notes say goes into model and plan") {
   CHECK(run.plan.overlap_grad_reduce == false);
 }
 
-TEST_CASE("a family that stores or activates otherwise than its kin is known by name") {
-  const auto model = [](const char* notes, const char* positions) {
-    return run_of({{"notes", notes}, {"positions", positions}}).model;
-  };
-  CHECK(model("biases=1; family=gpt2", "learned").gelu == Gelu::kTanh);
-  CHECK(model("biases=1; family=gpt_neox", "rope").gelu == Gelu::kErf);
-  CHECK(model("biases=1; family=gpt_neox", "rope").fused_qkv);
-  CHECK(model("biases=1; family=phi", "rope").gelu == Gelu::kTanh);
-  CHECK_FALSE(model("biases=1; family=phi", "rope").fused_qkv);
-}
-
-TEST_CASE("norms of queries and keys are noted, or known of a family") {
-  CHECK(run_of({{"notes", "qk_layernorm=1"}}).model.blocks[0].block.attention.qk_norm == QkNorm::kHead);
-  CHECK(run_of({{"notes", "family=qwen3"}}).model.blocks[0].block.attention.qk_norm == QkNorm::kHead);
-  CHECK(run_of({{"notes", "family=qwen2"}}).model.blocks[0].block.attention.qk_norm == QkNorm::kNone);
-}
-
 TEST_CASE("what nobody says is filled in and listed") {
   const Run gpt = run_of({{"kv_heads", ""}, {"head_dim", ""}, {"notes", ""}, {"vpp", ""}});
   CHECK(gpt.model.blocks[0].block.attention.kv_heads == 16);
@@ -154,42 +136,23 @@ TEST_CASE("a node of half the GPUs has half the NICs, and at least one") {
 }
 
 TEST_CASE("what is not modelled is left out under its name") {
-  CHECK(skip_of({{"experts", "8"}}) == "moe");
-  CHECK(skip_of({{"notes", "mla=1"}}) == "mla");
   CHECK(skip_of({{"precision", "fp8"}}) == "precision fp8");
   CHECK(skip_of({{"precision", "mxfp8"}}) == "precision mxfp8");
   CHECK(skip_of({{"precision", "nvfp4"}}) == "precision nvfp4");
   CHECK(skip_of({{"cp", "2"}, {"dp", "2"}}) == "cp > 1");
-  CHECK(skip_of({{"ep", "2"}}) == "ep > 1");
+  CHECK(skip_of({{"offload", "activations:moe_act"}}) == "offload activations:moe_act");
+  CHECK(skip_of({{"offload", "none"}}) == "");
 }
 
-TEST_CASE("a row of adapters or windows is not answered as another training") {
-  // A table with the columns that say so, after those that all tables have.
-  std::string text = example_table({{}, {}, {}});
-  const auto end_line = [&](std::size_t line, const char* more) {
-    std::size_t end = 0;
-    for (std::size_t i = 0; i <= line; ++i) end = text.find('\n', end + 1);
-    text.insert(end, more);
-  };
-  end_line(0, ",peft,sliding_window");
-  end_line(1, ",lora,");
-  end_line(2, ",none,128:alternate");
-  end_line(3, ",none,");
-  const auto rows = CsvTable::parse(text, "runs.csv").and_then(measured_rows).value();
-  const auto reason = [&](std::size_t row) {
-    const auto outcome = RowRunner(Catalog()).run_of(rows.at(row)).value();
-    const auto* skip = std::get_if<Skip>(&outcome);
-    return skip != nullptr ? skip->reason : "";
-  };
-  CHECK(reason(0) == "peft lora");
-  CHECK(reason(1) == "sliding_window");
-  CHECK(reason(2) == "");
+TEST_CASE("a row of adapters is not answered as another training") {
+  CHECK(skip_of({{"peft", "lora"}}) == "peft lora");
+  CHECK(skip_of({{"peft", "none"}}) == "");
 }
 
-TEST_CASE("of several reasons the first counts: moe, mla, precision, cp, ep") {
-  Cells cells = {{"experts", "8"}, {"notes", "mla=1"}, {"precision", "fp8"}, {"cp", "2"}, {"ep", "2"}};
-  const Cells plain = {{"experts", "0"}, {"notes", ""}, {"precision", "bf16"}, {"cp", "1"}, {"ep", "1"}};
-  const std::string reasons[] = {"moe", "mla", "precision fp8", "cp > 1", "ep > 1", ""};
+TEST_CASE("of several reasons the first counts: peft, precision, cp") {
+  Cells cells = {{"peft", "lora"}, {"precision", "fp8"}, {"cp", "2"}};
+  const Cells plain = {{"peft", ""}, {"precision", "bf16"}, {"cp", "1"}};
+  const std::string reasons[] = {"peft lora", "precision fp8", "cp > 1", ""};
   for (std::size_t i = 0; i < plain.size(); ++i) {
     CHECK(skip_of(cells) == reasons[i]);
     cells[i] = plain[i];

@@ -31,7 +31,7 @@ TEST_CASE("measured H200 steps: time, its parts and memory stay within their lim
   const Summary all = summarise(rows);
   std::cout << validate_text(rows, {GroupBy::kStack, true});
   CHECK(all.count == 14);
-  CHECK(all.skipped_reasons == std::map<std::string, std::size_t>{{"moe", 1}});
+  CHECK(all.skipped_reasons == std::map<std::string, std::size_t>{{"experts", 1}});
 
   CHECK(all.mape < 0.05);
   CHECK(std::abs(all.bias) < 0.03);

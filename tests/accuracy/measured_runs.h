@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "validate/measured_row.h"
-#include "validate/row_spec.h"
+#include "validate/row_model.h"
 
 namespace foretrain {
 

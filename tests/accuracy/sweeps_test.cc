@@ -14,8 +14,8 @@
 
 #include "cost/profile_store.h"
 #include "spec/catalog.h"
+#include "validate/row_model.h"
 #include "validate/row_score.h"
-#include "validate/row_spec.h"
 
 using namespace foretrain;
 

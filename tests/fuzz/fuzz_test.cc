@@ -310,7 +310,30 @@ void try_plan(Random& random, bool& accepted) {
 }
 
 void try_table(Random& random, bool& accepted) {
-  const std::vector<Cells> rows(1 + random.below(3), Cells{{"notes", "biases=1; fastest_s=0.4; params=1"}});
+  const Cells dense = {{"notes", "biases=1; fastest_s=0.4; params=1"}};
+  const Cells experts = {
+      {"norm", "rmsnorm"},
+      {"ffn_type", "swiglu"},
+      {"positions", "rope"},
+      {"experts", "8"},
+      {"top_k", "2"},
+      {"expert_ffn", "512"},
+      {"dense_layers", "2"},
+      {"ep", "4"},
+      {"etp", "1"},
+      {"dispatcher", "deepep"},
+      {"routing", "capacity"},
+      {"pp_layout", "Et*2|(t*2|)*2t*2L"},
+      {"vpp", "2"},
+      {"schedule", "interleaved"},
+      {"recompute_modules", "moe_act+layernorm"},
+      {"dp_overlap", "grad_reduce"},
+      {"opt_state", "bf16"},
+      {"sliding_window", "128:alternate"},
+      {"group", "one"},
+      {"notes",
+       "mla=1; q_lora_rank=96; kv_lora_rank=64; qk_nope_head_dim=32; qk_rope_head_dim=16; v_head_dim=24; x"}};
+  const std::vector<Cells> rows(1 + random.below(3), random.one_in(2) ? dense : experts);
   const std::string text = mutated(example_table(rows), corpus().words, random);
   current += text;
   const auto table = CsvTable::parse(text, "runs.csv");

@@ -1,0 +1,85 @@
+#include "validate/row_plan.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "spec/catalog.h"
+#include "validate/example_table.h"
+
+using namespace foretrain;
+
+namespace {
+
+struct Read {
+  Result<Plan> plan;
+  std::vector<std::string> assumed;
+};
+
+Read read(const Cells& replaced, std::string_view stack = "megatron") {
+  std::vector<std::string> assumed;
+  auto plan = plan_of(example_row(replaced), Catalog().stack(stack).value(), assumed);
+  return {std::move(plan), std::move(assumed)};
+}
+
+Plan plan(const Cells& replaced) { return read(replaced).plan.value(); }
+
+bool assumes(const Cells& replaced, std::string_view item) {
+  const auto list = read(replaced).assumed;
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+}  // namespace
+
+TEST_CASE("what runs beside the backward is a list, and what it leaves out does not") {
+  CHECK(plan({}).overlap_grad_reduce == std::nullopt);
+  CHECK(plan({{"dp_overlap", "grad_reduce+param_gather"}}).overlap_grad_reduce == true);
+  CHECK(plan({{"dp_overlap", "grad_reduce+param_gather"}}).overlap_param_gather == true);
+  CHECK(plan({{"dp_overlap", "grad_reduce"}}).overlap_param_gather == false);
+  CHECK(plan({{"dp_overlap", "none"}}).overlap_grad_reduce == false);
+  CHECK(assumes({{"dp_overlap", "grad_reduce+optimizer_step"}}, "no overlap of the optimizer's step"));
+}
+
+TEST_CASE("gradients that are added up where they are reduced have one format") {
+  const Cells bf16 = {{"grad_reduce_dtype", "bf16"}};
+  CHECK(read(bf16, "megatron").plan->reduce_dtype == Dtype::kBf16);
+  CHECK(read(bf16, "megatron").plan->grad_dtype == Dtype::kBf16);
+  CHECK(read(bf16, "hf-eager").plan->reduce_dtype == Dtype::kBf16);
+  CHECK(read(bf16, "hf-eager").plan->grad_dtype == std::nullopt);
+  const Cells apart = {{"grad_reduce_dtype", "bf16"}, {"notes", "grad_accum_dtype=fp32"}};
+  CHECK(read(apart).plan->grad_dtype == Dtype::kFp32);
+}
+
+TEST_CASE("states of the optimizer in bf16 are said in two ways") {
+  CHECK(plan({{"opt_state", "fp32"}}).optimizer == OptimizerKind::kAdamw);
+  CHECK(plan({{"opt_state", "bf16"}}).optimizer == OptimizerKind::kAdamwBf16);
+  CHECK(plan({{"opt_state", "main:fp32+grad:bf16+m:bf16+v:bf16"}}).optimizer == OptimizerKind::kAdamwBf16);
+  CHECK(plan({{"opt_state", "precision-aware(dtypes default fp32)"}}).optimizer == OptimizerKind::kAdamw);
+}
+
+TEST_CASE("a pipeline's layout gives the layers of each chunk") {
+  using Layers = std::vector<std::int64_t>;
+  CHECK(plan({{"pp_layout", "even"}}).layers_per_stage.empty());
+  CHECK(plan({{"pp_layout", "Et*3|t*5L"}}).layers_per_stage == Layers{3, 5});
+  CHECK(plan({{"layers", "6"}, {"vpp", "2"}, {"pp_layout", "embedding and loss count as one layer each"}})
+            .layers_per_stage == Layers{1, 2, 2, 1});
+  CHECK(read({{"pp_layout", "Et*8L"}}).plan.error().message ==
+        "pp_layout has 1 chunks, but pp and vpp make 2");
+}
+
+TEST_CASE("layers that are run again in full are counted") {
+  CHECK(plan({{"recompute", "full"}, {"recompute_layers", "3"}}).recompute_layers == 3);
+  CHECK(plan({{"recompute", "none"}, {"recompute_layers", "3"}}).recompute_layers == 0);
+  CHECK(plan({{"recompute", "none"}, {"recompute_modules", "none"}}).recompute == Recompute::kNone);
+}
+
+TEST_CASE("what a plan has no key for is assumed away") {
+  CHECK(assumes({{"cuda_graph", "full_iteration"}}, "cuda_graph=none"));
+  CHECK_FALSE(assumes({{"cuda_graph", "none"}}, "cuda_graph=none"));
+  CHECK(assumes({{"tp_overlap", "1"}}, "tp_overlap=0"));
+}
+
+TEST_CASE("a dense row has no choices of experts") {
+  const Cells words = {{"dispatcher", "none"}, {"routing", "forced"}, {"ep_overlap", "0"}, {"etp", "4"}};
+  CHECK(plan(words) == plan({}));
+}
