@@ -9,10 +9,12 @@
 namespace foretrain {
 namespace {
 
+constexpr int kNcclKinds = 6;
+
 // 12 entries (six collectives, two tiers), 8 layouts each, 32 sizes each.
 std::vector<FittedCollective> fitted_collectives() {
   std::vector<FittedCollective> collectives;
-  for (int entry = 0; entry < 2 * kCollectiveKindCount; ++entry) {
+  for (int entry = 0; entry < 2 * kNcclKinds; ++entry) {
     FittedCollective fitted{.kind = static_cast<CollectiveKind>(entry / 2),
                             .tier = static_cast<Tier>(entry % 2),
                             .bandwidth_share = 0.8,
@@ -47,7 +49,7 @@ Cluster cluster_of(bool fitted, std::int64_t domain = 8) {
 // All kinds on the tensor, data and expert groups, with sizes that do not repeat soon.
 Collective collective(std::int64_t i) {
   constexpr GroupKind kGroups[] = {GroupKind::kTensor, GroupKind::kData, GroupKind::kExpert};
-  return {static_cast<CollectiveKind>(i % kCollectiveKindCount), kGroups[i / 6 % 3],
+  return {static_cast<CollectiveKind>(i % kNcclKinds), kGroups[i / kNcclKinds % 3],
           Bytes(1e4 + 12345.0 * static_cast<double>(i % 9973))};
 }
 

@@ -31,6 +31,9 @@ Result<NcclTestsOptions> nccl_options(const ImportRequest& request) {
   if (!request.collective.empty()) {
     TRY_ASSIGN(options.collective,
                of_field("collective", parse_choice<CollectiveKind>(request.collective, kCollectiveNames)));
+    if (is_routed(*options.collective))
+      return fail_field("collective",
+                        fmt::format("found {}, expected one that nccl-tests time", request.collective));
   }
   TRY_ASSIGN(options.ranks, count_word("ranks", request.ranks));
   TRY_ASSIGN(options.ranks_per_node, count_word("ranks_per_node", request.ranks_per_node));

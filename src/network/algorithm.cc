@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "network/routed.h"
 
 namespace foretrain {
 namespace {
@@ -47,6 +48,12 @@ class Candidates {
         break;
       case CollectiveKind::kSendReceive:
         send();
+        break;
+      case CollectiveKind::kDispatch:
+      case CollectiveKind::kCombine:
+      case CollectiveKind::kHybridDispatch:
+      case CollectiveKind::kHybridCombine:
+        routed();
         break;
     }
     CHECK_THAT(best_.seconds.value >= 0);
@@ -140,6 +147,20 @@ class Candidates {
     const ProtocolFigures& f = kFigures[static_cast<std::size_t>(Protocol::kSimple)];
     add(Algorithm::kDirect, Protocol::kSimple, f.ring_start, crosses() ? 0 : f.ring_intra,
         crosses() ? f.ring_inter : 0, bytes_, (crosses() ? links_.across : links_.inside).value);
+  }
+
+  void routed() {
+    constexpr double kStepsBetween = 4;  // counts are exchanged before the tokens, twice there and back
+    const RoutedTraffic traffic = routed_traffic(links_.routing, links_.placed);
+    const double seconds = std::max({traffic.inside * bytes_ / links_.inside.value,
+                                     crosses() ? traffic.leaving * bytes_ / links_.across.value : 0.0,
+                                     links_.up.value > 0 ? traffic.above * bytes_ / links_.up.value : 0.0});
+    const Routing& routing = links_.routing;
+    const double row = routing.row > Bytes(0) ? routing.row.value : kTypicalRow.value;
+    const double tokens = bytes_ / row / std::max(1, routing.top_k);
+    const ProtocolFigures& f = kFigures[static_cast<std::size_t>(Protocol::kSimple)];
+    add(Algorithm::kDirect, Protocol::kSimple, routed_figures(kind_).start_us, 0,
+        crosses() ? kStepsBetween * f.ring_inter : 0, seconds + tokens * links_.row.value, 1);
   }
 
   CollectiveKind kind_;

@@ -12,6 +12,7 @@
 //   nvls       all-reduce of more than two  none                             n/(n - 1) B, in the switch
 //   direct     all-to-all                   messages to 8 peers at a time    B/n from each to each
 //              send/receive                 one step                         B
+//              dispatch, combine            see below                        copies (network/routed.h)
 // Rings: Patarasuk and Yuan 2009; a double binary tree over domains: Sanders et al. 2009. Logarithms are
 // rounded up. Inside one domain the tree is a chain: 2 (n - 1) s. With one rank a domain every step is S.
 //
@@ -30,6 +31,16 @@
 // A ring or a tree passes a leaf switch's border once, as it passes a domain's; in an all-to-all every rank
 // sends to all those below other leaves: m (n - m)/n B for m of the n ranks below a leaf, n/2 at most.
 //
+// A dispatch or combine is one kernel on a few SMs: it starts, works on each of its tokens, and moves their
+// copies over NVLink and the NICs at once:
+//   seconds = start + tokens * row + max(copies / rate)
+//                        start, us   between domains, S   row, ns   share of NVLink   of the NICs
+//   dispatch, combine    34, 50      4                    20, 40    0.75, 0.85        0.9
+//   hybrid: likewise     130         4                    0         0.63, 0.55        0.75
+// DeepEP's are what 20 SMs of an H100 reach in aiconfigurator's tables, HybridEP's what 16 of a GB200 reach in
+// the tables of its README (as called from PyTorch; between nodes, an H100): clusters that were sampled have
+// their own figures, these stand where none are.
+//
 // Sends and receives go both ways at once at full rate: NVLink and NICs are full duplex.
 #pragma once
 
@@ -37,6 +48,8 @@
 #include <string_view>
 
 #include "network/placement.h"
+#include "spec/collective_kind.h"
+#include "spec/routing.h"
 
 namespace foretrain {
 
@@ -54,6 +67,7 @@ inline constexpr Seconds kSimpleStepInter = microseconds(14);
 // A placed group and what it has to send over. Rates are what a large message reaches.
 struct GroupLinks {
   PlacedGroup placed;
+  Routing routing;           // of a dispatch or combine
   BytesPerSecond inside;     // what one of its ranks sends inside its domain
   BytesPerSecond across;     // what the group sends out of one domain
   BytesPerSecond up;         // what the group sends above one leaf switch; zero: all that it likes
@@ -61,7 +75,33 @@ struct GroupLinks {
   double intra_steps = 1.0;  // against NCCL's
   double inter_steps = 1.0;
   double latency_scale = 1.0;  // of starts and steps together
+  Seconds row;                 // of a dispatch or combine, a token
 };
+
+// What a dispatch or combine does where it was not sampled.
+struct RoutedFigures {
+  double start_us;
+  double row_ns;
+  double share_intra, share_inter;
+};
+constexpr RoutedFigures routed_figures(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::kDispatch:
+      return {34, 20, 0.75, 0.9};
+    case CollectiveKind::kCombine:
+      return {50, 40, 0.85, 0.9};
+    case CollectiveKind::kHybridDispatch:
+      return {130, 0, 0.63, 0.75};
+    default:
+      return {130, 0, 0.55, 0.75};
+  }
+}
+// SMs that its kernels hold: Megatron-LM's defaults (moe_deepep_num_sms, moe_hybridep_num_sms).
+constexpr std::int32_t exchange_sms(CollectiveKind kind) {
+  return kind == CollectiveKind::kDispatch || kind == CollectiveKind::kCombine ? 20 : 16;
+}
+// A token's row where nobody says how long it is: 4096 elements of two bytes.
+inline constexpr Bytes kTypicalRow{8192};
 
 struct TimedAlgorithm {
   Seconds seconds;

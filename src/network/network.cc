@@ -122,10 +122,21 @@ struct Fits {
   const FittedCollective* own() const { return crosses ? inter : intra; }
 };
 
-GroupLinks links_of(bool message, const Fits& fits, const PlacedGroup& placed, const LinkRates& rates,
+// Where it was not sampled a dispatch gets no more of a link than collectives do: what slows those on a poor
+// network slows it too.
+double routed_share(CollectiveKind kind, const Link& link, bool inside) {
+  const RoutedFigures figures = routed_figures(kind);
+  return std::min(inside ? figures.share_intra : figures.share_inter,
+                  inside ? 1.0 : link.collective_efficiency);
+}
+
+GroupLinks links_of(CollectiveKind kind, const Fits& fits, const PlacedGroup& placed, const LinkRates& rates,
                     const Cluster& cluster) {
+  const bool message = kind == CollectiveKind::kSendReceive;
   const auto share = [&](const FittedCollective* fitted, const Link& link) {
-    return fitted ? fitted->bandwidth_share : message ? link.p2p_efficiency : link.collective_efficiency;
+    if (fitted) return fitted->bandwidth_share;
+    if (is_routed(kind)) return routed_share(kind, link, &link == &cluster.intra);
+    return message ? link.p2p_efficiency : link.collective_efficiency;
   };
   const Link& intra = cluster.intra;
   // What a fit makes of the stated efficiency of rings holds for the switch too.
@@ -138,6 +149,13 @@ GroupLinks links_of(bool message, const Fits& fits, const PlacedGroup& placed, c
           .intra_steps = intra.latency / kSimpleStepIntra,
           .inter_steps = cluster.inter.latency / kSimpleStepInter,
           .latency_scale = fits.own() ? fits.own()->latency_scale : 1.0};
+}
+
+// A cluster's own time a token is that of its fit inside domains where only that one was made.
+Seconds row_of(CollectiveKind kind, const Fits& fits) {
+  if (fits.own()) return fits.own()->row;
+  if (fits.intra) return fits.intra->row;
+  return Seconds(routed_figures(kind).row_ns * 1e-9);
 }
 
 CollectiveCost unfitted(const TimedAlgorithm& timed, bool crosses, const Cluster& cluster) {
@@ -171,12 +189,15 @@ void follow_samples(const FittedCollective& fitted, Bytes bytes, const PlacedGro
 }  // namespace
 
 CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const PlacedGroup& placed,
-                               const LinkRates& rates, const Cluster& cluster) {
+                               const LinkRates& rates, const Cluster& cluster, const Routing& routing) {
   const Fits fits(kind, placed, cluster);
-  const bool message = kind == CollectiveKind::kSendReceive;
-  CollectiveCost cost = unfitted(fastest(kind, bytes, links_of(message, fits, placed, rates, cluster)),
-                                 placed.crosses_nodes(), cluster);
-  if (fits.own() != nullptr) follow_samples(*fits.own(), bytes, placed, cluster, cost);
+  GroupLinks links = links_of(kind, fits, placed, rates, cluster);
+  if (is_routed(kind)) links.routing = routing, links.row = row_of(kind, fits);
+  CollectiveCost cost = unfitted(fastest(kind, bytes, links), placed.crosses_nodes(), cluster);
+  if (fits.own() != nullptr)
+    follow_samples(*fits.own(),
+                   is_routed(kind) ? copied_bytes(bytes, routing, static_cast<double>(placed.ranks)) : bytes,
+                   placed, cluster, cost);
   return cost;
 }
 
@@ -185,7 +206,7 @@ CollectiveCost in_place_cost(CollectiveKind kind, Bytes bytes, const PlacedGroup
   const Fits fits(CollectiveKind::kAllReduce, placed, cluster);
   const bool is_half = kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter;
   if (!is_half || fits.own() == nullptr) return collective_cost(kind, bytes, placed, rates, cluster);
-  const GroupLinks links = links_of(false, fits, placed, rates, cluster);
+  const GroupLinks links = links_of(kind, fits, placed, rates, cluster);
   CollectiveCost cost = unfitted(fastest(kind, bytes, links), placed.crosses_nodes(), cluster);
   // Samples of an all-reduce speak for its half only where it is a ring.
   if (fastest(CollectiveKind::kAllReduce, bytes, links).algorithm == Algorithm::kRing)
@@ -210,8 +231,10 @@ Network::Network(const Cluster& cluster, const Mesh& mesh)
 CollectiveCost Network::cost(const Collective& collective) const {
   const Place& group = groups_[static_cast<std::size_t>(collective.group)];
   if (group.placed.ranks == 1) return {};
-  return (collective.in_place ? in_place_cost : collective_cost)(collective.kind, collective.bytes,
-                                                                 group.placed, group.rates, cluster_);
+  if (collective.in_place)
+    return in_place_cost(collective.kind, collective.bytes, group.placed, group.rates, cluster_);
+  return collective_cost(collective.kind, collective.bytes, group.placed, group.rates, cluster_,
+                         {collective.experts, collective.top_k, collective.row});
 }
 
 CollectiveCost Network::send(std::int64_t stage, Bytes bytes) const {

@@ -48,7 +48,7 @@ PlacedGroup placed_alone(std::int64_t ranks, std::int64_t ranks_per_node, const 
 
 // By the cluster's figures, and its fitted collectives where it has some. More than one rank.
 CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const PlacedGroup& placed,
-                               const LinkRates& rates, const Cluster& cluster);
+                               const LinkRates& rates, const Cluster& cluster, const Routing& routing = {});
 
 // An all-gather or reduce-scatter in place is one of the two halves of a ring all-reduce: where that was
 // sampled it gets the same share of the links, and follows those samples as far as they ran a ring. Out of

@@ -144,11 +144,18 @@ Cluster any_cluster() {
 }
 
 Collective any_collective() {
-  return {static_cast<CollectiveKind>(*rc::gen::inRange(0, kCollectiveKindCount)),
-          static_cast<GroupKind>(*rc::gen::inRange(0, kGroupKindCount)),
-          Bytes(*rc::gen::oneOf(rc::gen::just(0.0), rc::gen::map(rc::gen::inRange(0, 1 << 30), [](int bytes) {
-                                  return static_cast<double>(bytes);
-                                })))};
+  Collective collective{
+      static_cast<CollectiveKind>(*rc::gen::inRange(0, kCollectiveKindCount)),
+      static_cast<GroupKind>(*rc::gen::inRange(0, kGroupKindCount)),
+      Bytes(*rc::gen::oneOf(rc::gen::just(0.0), rc::gen::map(rc::gen::inRange(0, 1 << 30), [](int bytes) {
+                              return static_cast<double>(bytes);
+                            })))};
+  if (is_routed(collective.kind)) {
+    collective.experts = *rc::gen::element(0, 8, 60, 256);
+    collective.top_k = *rc::gen::element(1, 2, 8);
+    collective.row = Bytes(*rc::gen::element(0, 4096, 14336));
+  }
+  return collective;
 }
 
 // Sums in another order may differ in the last digit.

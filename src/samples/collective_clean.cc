@@ -275,6 +275,12 @@ Seconds least_time(const CollectiveSample& sample, const LinkBounds& bounds) {
       return from_others / rate;
     case CollectiveKind::kAllToAll:
       return from_others * (in_one ? 1.0 : static_cast<double>(sample.ranks_per_node) * nodes) / rate;
+    case CollectiveKind::kDispatch:
+    case CollectiveKind::kCombine:
+    case CollectiveKind::kHybridDispatch:
+    case CollectiveKind::kHybridCombine:
+      return copied_bytes(sample.bytes, sample.routing(), parts) * ((parts - 1) / parts) *
+             (in_one ? 1.0 : static_cast<double>(sample.ranks_per_node) * nodes) / rate;
     case CollectiveKind::kAllReduce:
     case CollectiveKind::kBroadcast:
     case CollectiveKind::kSendReceive:

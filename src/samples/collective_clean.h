@@ -40,6 +40,7 @@ struct LinkBounds {
 //   all_reduce, broadcast, send_receive   bytes
 //   all_gather, reduce_scatter            bytes (p - 1) / p, p the ranks of the one domain, or the domains
 //   all_to_all                            the same, over several domains times the ranks in one
+//   dispatch, combine                     of that, the copies to distinct ranks or domains (spec/routing.h)
 Seconds least_time(const CollectiveSample& sample, const LinkBounds& bounds);
 
 struct CollectiveRejection {

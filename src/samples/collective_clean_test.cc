@@ -80,6 +80,16 @@ TEST_CASE("nodes of one NVLink domain are bound by NVLink, domains by all their 
   CHECK(least(CollectiveKind::kAllGather, 36) == doctest::Approx(4.5 / (18 * 200)));
 }
 
+TEST_CASE("a dispatch must receive a copy of each token that any of its experts is for") {
+  // Two experts of four on two ranks: 5/3 of the two are met, half of them the sender; a byte is half a row.
+  CollectiveSample dispatch = sample(CollectiveKind::kDispatch, 1e6, 1, 2, 1);
+  dispatch.tokens = 100;
+  dispatch.top_k = 2;
+  dispatch.experts = 4;
+  CHECK(least_time(dispatch, kBounds).value ==
+        doctest::Approx(5.0 / 3 / 2 / 2 * (Bytes(1e6) / kBounds.of_rank).value));
+}
+
 TEST_CASE("faster than the links is impossible, but for a twentieth") {
   auto samples = sound_group();
   samples[50].seconds = 0.94 * least_time(samples[50], kBounds);

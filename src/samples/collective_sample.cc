@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/check.h"
@@ -22,15 +23,22 @@ enum Column {
   kAlgorithm,
   kProtocol,
   kSource,
+  kTokens,
+  kHidden,
+  kTopK,
+  kExperts,
+  kSms,
   kColumnCount
 };
 constexpr std::array<std::string_view, kColumnCount> kColumnNames = {
-    "collective", "bytes", "ranks", "ranks_per_node", "us", "spread", "algorithm", "protocol", "source"};
+    "collective", "bytes",  "ranks",  "ranks_per_node", "us",    "spread",  "algorithm",
+    "protocol",   "source", "tokens", "hidden",         "top_k", "experts", "sms"};
 constexpr int kRequired[] = {kCollective, kBytes, kRanks, kRanksPerNode, kUs};
 
 constexpr std::int64_t kMaxBytes = 1'000'000'000'000'000;
 constexpr std::int64_t kMaxRanks = 10'000'000;
 constexpr double kMaxUs = 1e12;  // eleven days
+constexpr std::int64_t kMaxTokens = 1'000'000'000, kMaxExperts = 100'000, kMaxHidden = 10'000'000;
 
 template <class T>
 Result<T> filled(const Result<std::optional<T>>& cell, const SampleTable& table, std::size_t row,
@@ -39,6 +47,25 @@ Result<T> filled(const Result<std::optional<T>>& cell, const SampleTable& table,
   if (*cell) return **cell;
   return fail(fmt::format("{}: found nothing, expected {}", kColumnNames[column], expected),
               table.position(row, column));
+}
+
+Result<void> read_routing(const SampleTable& table, std::size_t row, CollectiveSample& sample) {
+  const auto whole = [&](Column column, std::int64_t most, std::string_view expected) {
+    return filled(table.whole(row, column, 1, most), table, row, column, expected);
+  };
+  TRY_ASSIGN(sample.tokens, whole(kTokens, kMaxTokens, "how many tokens a rank has"));
+  TRY_ASSIGN(const std::int64_t experts, whole(kExperts, kMaxExperts, "how many experts there are"));
+  TRY_ASSIGN(const std::int64_t top_k, whole(kTopK, kMaxExperts, "how many experts a token has"));
+  if (top_k > experts)
+    return fail(fmt::format("top_k: found {}, expected at most the {} experts", top_k, experts),
+                table.position(row, kTopK));
+  TRY_ASSIGN(const auto hidden, table.whole(row, kHidden, 1, kMaxHidden));
+  TRY_ASSIGN(const auto sms, table.whole(row, kSms, 1, 10'000));
+  sample.experts = static_cast<std::int32_t>(experts);
+  sample.top_k = static_cast<std::int32_t>(top_k);
+  sample.hidden = hidden.value_or(0);
+  sample.sms = static_cast<std::int32_t>(sms.value_or(0));
+  return {};
 }
 
 Result<CollectiveSample> read_sample(const SampleTable& table, std::size_t row) {
@@ -64,13 +91,19 @@ Result<CollectiveSample> read_sample(const SampleTable& table, std::size_t row) 
   sample.algorithm = std::string(table.text(row, kAlgorithm));
   sample.protocol = std::string(table.text(row, kProtocol));
   sample.source = std::string(table.text(row, kSource));
+  if (is_routed(sample.kind)) TRY(read_routing(table, row, sample));
   return sample;
 }
 
 }  // namespace
 
 std::string layout_label(const CollectiveSample& sample) {
-  return fmt::format("{} {}x{}", name(sample.kind), sample.nodes(), sample.ranks_per_node);
+  std::string label = fmt::format("{} {}x{}", name(sample.kind), sample.nodes(), sample.ranks_per_node);
+  if (!is_routed(sample.kind)) return label;
+  if (sample.hidden > 0) label += fmt::format(" {}", sample.hidden);
+  label += fmt::format(" {}/{}", sample.top_k, sample.experts);
+  if (sample.sms > 0) label += fmt::format(" {} SMs", sample.sms);
+  return label;
 }
 
 std::string source_label(std::string_view file_name) {
@@ -107,16 +140,24 @@ Result<std::vector<CollectiveSample>> read_collective_samples(const Files& files
 }
 
 std::string to_csv(const std::vector<CollectiveSample>& samples) {
+  const bool routed =
+      std::any_of(samples.begin(), samples.end(), [](const auto& s) { return is_routed(s.kind); });
   std::string text;
-  for (const std::string_view word : kColumnNames) text += (text.empty() ? "" : ",") + std::string(word);
+  for (int column = 0; column < (routed ? kColumnCount : kTokens); ++column)
+    text += (text.empty() ? "" : ",") + std::string(kColumnNames[static_cast<std::size_t>(column)]);
   text += '\n';
+  const auto known = [](std::int64_t count) { return count > 0 ? fmt::format("{}", count) : std::string(); };
   for (const CollectiveSample& s : samples) {
     for (const std::string* label : {&s.algorithm, &s.protocol, &s.source})
       CHECK_THAT(label->find_first_of(",\"\r\n") == std::string::npos);
     // Twelve digits: what the clock gave, without the last bit of the change of unit.
-    text += fmt::format("{},{:.0f},{},{},{:.12g},{},{},{},{}\n", name(s.kind), s.bytes.value, s.ranks,
+    text += fmt::format("{},{:.0f},{},{},{:.12g},{},{},{},{}", name(s.kind), s.bytes.value, s.ranks,
                         s.ranks_per_node, s.seconds.value * 1e6,
                         s.spread > 0 ? fmt::format("{}", s.spread) : "", s.algorithm, s.protocol, s.source);
+    if (routed)
+      text += fmt::format(",{},{},{},{},{}", known(s.tokens), known(s.hidden), known(s.top_k),
+                          known(s.experts), known(s.sms));
+    text += '\n';
   }
   return text;
 }
@@ -129,6 +170,10 @@ double bus_factor(CollectiveKind kind, std::int64_t ranks) {
     case CollectiveKind::kAllGather:
     case CollectiveKind::kReduceScatter:
     case CollectiveKind::kAllToAll:
+    case CollectiveKind::kDispatch:
+    case CollectiveKind::kCombine:
+    case CollectiveKind::kHybridDispatch:
+    case CollectiveKind::kHybridCombine:
       return (n - 1) / n;
     case CollectiveKind::kBroadcast:
     case CollectiveKind::kSendReceive:

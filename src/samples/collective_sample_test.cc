@@ -63,6 +63,28 @@ TEST_CASE("columns in any order, five are enough, and what is written reads back
                                 "send_receive,1,4,4,0.1,,,,c.csv\n");
 }
 
+TEST_CASE("a dispatch says its tokens and its routing, and what is written reads back") {
+  const std::string header = "collective,bytes,ranks,ranks_per_node,us,tokens,hidden,top_k,experts,sms\n";
+  const auto samples = parse_collective_samples(
+      header + "dispatch,58720256,8,8,100.2,1024,7168,8,256,20\nall_to_all,1024,8,8,20,,,,,\n", "c.csv");
+  REQUIRE(samples);
+  const CollectiveSample& s = samples->front();
+  CHECK(s.kind == CollectiveKind::kDispatch);
+  CHECK(s.routing() == Routing{256, 8, Bytes(7168)});
+  CHECK(s.sms == 20);
+  CHECK(layout_label(s) == "dispatch 1x8 7168 8/256 20 SMs");
+  CHECK(samples->at(1).routing() == Routing{});
+  CHECK(parse_collective_samples(to_csv(*samples), "other.csv") == *samples);
+  CHECK(to_csv(*samples).find("dispatch,58720256,8,8,100.2,,,,c.csv,1024,7168,8,256,20\n") !=
+        std::string::npos);
+
+  CHECK(error_of(header + "dispatch,1000,8,8,1,,7168,8,256,20\n") ==
+        "c.csv:2:21: error: tokens: found nothing, expected how many tokens a rank has");
+  CHECK(error_of(header + "combine,1000,8,8,1,10,,8,4,\n") ==
+        "c.csv:2:24: error: top_k: found 8, expected at most the 4 experts");
+  CHECK(row_error("combine,1000,8,8,1").find("tokens: found nothing") != std::string::npos);
+}
+
 TEST_CASE("a wrong header is refused where it is wrong") {
   CHECK(error_of("collective,size,ranks,ranks_per_node,us\n")
             .starts_with("c.csv:1:12: error: unknown column 'size'; expected one of collective, bytes"));

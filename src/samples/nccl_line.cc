@@ -57,8 +57,9 @@ constexpr Program kPrograms[] = {{"all_reduce_perf", CollectiveKind::kAllReduce}
                                  {"hypercube_perf", {}},
                                  {"alltoallv_perf", {}}};
 
-constexpr std::array<std::string_view, kCollectiveKindCount> kPlainNames = {
-    "allreduce", "allgather", "reducescatter", "broadcast", "alltoall", "sendrecv"};
+// In the order of CollectiveKind, as far as nccl-tests go.
+constexpr std::array<std::string_view, 6> kPlainNames = {"allreduce", "allgather", "reducescatter",
+                                                         "broadcast", "alltoall",  "sendrecv"};
 
 }  // namespace
 

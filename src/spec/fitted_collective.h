@@ -2,7 +2,8 @@
 // compare with NCCL's own figures, and, for each layout that was sampled, how its time departs from that
 // model as the message grows.
 // `factor` multiplies the model's time at `bytes`; between two of them it is interpolated over the logarithm
-// of the bytes; below the smallest it fades to 1, above the largest it stays.
+// of the bytes; below the smallest it fades to 1, above the largest it stays. The bytes of a dispatch or combine
+// are those of the copies that it makes (copied_bytes in spec/routing.h), whatever the routing was.
 #pragma once
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/units.h"
 #include "spec/collective_kind.h"
 
 namespace foretrain {
@@ -35,6 +37,7 @@ struct FittedCollective {
   Tier tier = Tier::kIntra;
   double bandwidth_share = 1.0;
   double latency_scale = 1.0;
+  Seconds row;                // of dispatches and combines: what each token takes beside its bytes
   double unseen_error = 0.0;  // of a layout that is not below
   std::vector<FittedLayout> layouts;
 

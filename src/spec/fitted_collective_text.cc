@@ -52,13 +52,20 @@ Result<FittedLayout> parse_layout(const Node& node) {
 }
 
 Result<FittedCollective> parse_collective(const Node& node) {
-  TRY(only_fields(node, "a fitted collective",
-                  {"collective", "tier", "bandwidth_share", "latency_scale", "unseen_error", "layouts"}));
+  TRY(only_fields(
+      node, "a fitted collective",
+      {"collective", "tier", "bandwidth_share", "latency_scale", "row_ns", "unseen_error", "layouts"}));
   FittedCollective fitted;
   TRY(read_required(node, "collective", fitted.kind, OneOf{kCollectiveNames}));
   TRY(read_required(node, "tier", fitted.tier, OneOf{kTierNames}));
   TRY(read_required(node, "bandwidth_share", fitted.bandwidth_share, RealNumber{1e-6, 10.0}));
   TRY(read_optional(node, "latency_scale", fitted.latency_scale, RealNumber{1e-3, 1e3}));
+  double row_ns = 0;
+  TRY(read_optional(node, "row_ns", row_ns, RealNumber{0.0, 1e6}));
+  if (const Node* row = node.find("row_ns"); row != nullptr && !is_routed(fitted.kind))
+    return fail(fmt::format("row_ns: found with {}, expected with a dispatch or combine", name(fitted.kind)),
+                row->at);
+  fitted.row = Seconds(row_ns * 1e-9);
   TRY(read_required(node, "unseen_error", fitted.unseen_error, RealNumber{0.0, 1e6}));
   const Node* layouts = node.find("layouts");
   if (layouts == nullptr) return fitted;
@@ -113,10 +120,10 @@ std::string to_yaml(const std::vector<FittedCollective>& collectives) {
   if (collectives.empty()) return {};
   std::string out = "collectives:\n";
   for (const FittedCollective& c : collectives) {
-    out += fmt::format(
-        "  - collective: {}\n    tier: {}\n    bandwidth_share: {}\n    latency_scale: {}\n"
-        "    unseen_error: {}\n",
-        name(c.kind), name(c.tier), c.bandwidth_share, c.latency_scale, c.unseen_error);
+    out += fmt::format("  - collective: {}\n    tier: {}\n    bandwidth_share: {}\n    latency_scale: {}\n",
+                       name(c.kind), name(c.tier), c.bandwidth_share, c.latency_scale);
+    if (is_routed(c.kind)) out += fmt::format("    row_ns: {:.6g}\n", c.row.value * 1e9);
+    out += fmt::format("    unseen_error: {}\n", c.unseen_error);
     if (!c.layouts.empty()) out += "    layouts:\n";
     for (const FittedLayout& l : c.layouts)
       out += fmt::format(

@@ -87,6 +87,18 @@ TEST_CASE("lists of sizes and factors that do not fit each other are refused") {
   CHECK(with("bytes: [1000], factor: [nan]").starts_with("f.yaml:3:69: error: factor: found 'nan'"));
 }
 
+TEST_CASE("a dispatch has a time a token, others have none") {
+  const auto fitted = fitted_of(
+      "  - {collective: dispatch, tier: intra, bandwidth_share: 0.7, row_ns: 20.5, unseen_error: 0}\n");
+  REQUIRE(fitted);
+  CHECK(fitted->front().row.value == doctest::Approx(20.5e-9));
+  CHECK(to_yaml(*fitted).find("row_ns: 20.5\n") != std::string::npos);
+  CHECK(
+      error_of(fitted_of(
+          "  - {collective: all_to_all, tier: intra, bandwidth_share: 0.7, row_ns: 1, unseen_error: 0}\n")) ==
+      "f.yaml:2:73: error: row_ns: found with all_to_all, expected with a dispatch or combine");
+}
+
 TEST_CASE("a layout or a collective stands once") {
   const std::string lists = layout("bytes: [1000], factor: [1]");
   CHECK(error_of(fitted_of(kReduce + lists + ",\n" + lists + "]}\n")) ==
