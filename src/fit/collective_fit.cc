@@ -16,11 +16,24 @@ constexpr std::size_t kMostForBase = 300;  // of a layout, evenly over its sizes
 // Latency is not seen in large messages, bandwidth not in small ones: without evidence they stay as stated.
 constexpr double kLatencyPrior = 0.02;
 constexpr double kSharePrior = 0.0005;
+constexpr double kRowPrior = 0.001;
+constexpr Seconds kMostOfRow{200e-9}, kRowScale{50e-9};
 // Where one layout is all there is nothing tells how others differ: as sure as a datasheet, then.
 constexpr double kUnseenIntra = 0.12;
 constexpr double kUnseenInter = 0.24;
 
 using Samples = std::vector<const CollectiveSample*>;
+
+// What a layout's factors go by: a dispatch or combine is large by its copies, whatever its routing.
+double size_of(const CollectiveSample& sample) {
+  if (!is_routed(sample.kind)) return sample.bytes.value;
+  return copied_bytes(sample.bytes, sample.routing(), static_cast<double>(sample.ranks)).value;
+}
+
+// Samples of other numbers of SMs than training gives to an exchange say nothing about it.
+bool counts(const CollectiveSample& sample) {
+  return !is_routed(sample.kind) || sample.sms == 0 || sample.sms == exchange_sms(sample.kind);
+}
 
 // Ascending by size; equal sizes in the order in which they were read.
 struct LayoutSamples {
@@ -41,6 +54,7 @@ std::vector<KindSamples> grouped(const std::vector<CollectiveSample>& samples, c
   std::map<std::tuple<CollectiveKind, Tier>, std::map<std::pair<std::int64_t, std::int64_t>, LayoutSamples>>
       by;
   for (const CollectiveSample& sample : samples) {
+    if (!counts(sample)) continue;
     const PlacedGroup placed = placed_alone(sample.ranks, sample.ranks_per_node, cluster);
     const Tier tier = placed.crosses_nodes() ? Tier::kInter : Tier::kIntra;
     LayoutSamples& layout = by[{sample.kind, tier}][{sample.ranks, sample.ranks_per_node}];
@@ -56,7 +70,7 @@ std::vector<KindSamples> grouped(const std::vector<CollectiveSample>& samples, c
       if (layout.samples.size() < kFewestCollectiveSamples) continue;
       std::stable_sort(
           layout.samples.begin(), layout.samples.end(),
-          [](const CollectiveSample* a, const CollectiveSample* b) { return a->bytes < b->bytes; });
+          [](const CollectiveSample* a, const CollectiveSample* b) { return size_of(*a) < size_of(*b); });
       kind.layouts.push_back(std::move(layout));
     }
     if (!kind.layouts.empty()) out.push_back(std::move(kind));
@@ -76,10 +90,17 @@ class BaseModel {
       cluster_.collectives.back().layouts.clear();
     }
     cluster_.collectives.push_back({.kind = kind, .tier = tier});
+    if (is_routed(kind)) fit().row = intra != nullptr ? intra->row : stated_row();
   }
+
+  Seconds stated_row() const { return Seconds(routed_figures(fit().kind).row_ns * 1e-9); }
 
   double stated_share() const {
     const Link& link = fit().tier == Tier::kIntra ? cluster_.intra : cluster_.inter;
+    if (is_routed(fit().kind)) {
+      const RoutedFigures figures = routed_figures(fit().kind);
+      return fit().tier == Tier::kIntra ? figures.share_intra : figures.share_inter;
+    }
     return fit().kind == CollectiveKind::kSendReceive ? link.p2p_efficiency : link.collective_efficiency;
   }
 
@@ -88,7 +109,7 @@ class BaseModel {
 
   double seconds(const LayoutSamples& layout, const CollectiveSample& sample) const {
     return collective_cost(sample.kind, sample.bytes, layout.placed, link_rates(layout.placed, cluster_),
-                           cluster_)
+                           cluster_, sample.routing())
         .seconds.value;
   }
   double log_departure(const LayoutSamples& layout, const CollectiveSample& sample) const {
@@ -128,6 +149,8 @@ double rounded(double value, int digits = 5) {
 
 void fit_base(BaseModel& model, const std::vector<LayoutSamples>& layouts) {
   const double stated = model.stated_share();
+  // Rows of one length, as are sampled between nodes, do not tell the time of a token from that of its bytes.
+  const bool fits_row = is_routed(model.fit().kind) && model.fit().tier == Tier::kIntra;
   const auto error = [&] {
     double sum = 0;
     for (const LayoutSamples& layout : layouts) {
@@ -139,10 +162,11 @@ void fit_base(BaseModel& model, const std::vector<LayoutSamples>& layouts) {
     }
     const double log_latency = std::log(model.fit().latency_scale);
     const double log_share = std::log(model.fit().bandwidth_share / stated);
+    const double row = (model.fit().row - model.stated_row()) / kRowScale;
     return sum / static_cast<double>(layouts.size()) + kLatencyPrior * log_latency * log_latency +
-           kSharePrior * log_share * log_share;
+           kSharePrior * log_share * log_share + (fits_row ? kRowPrior * row * row : 0);
   };
-  for (int round = 0; round < 3; ++round) {
+  for (int round = 0; round < (fits_row ? 12 : 3); ++round) {
     const double share = least(std::log(1e-4), std::log(1.5), [&](double x) {
       model.fit().bandwidth_share = std::exp(x);
       return error();
@@ -153,6 +177,12 @@ void fit_base(BaseModel& model, const std::vector<LayoutSamples>& layouts) {
       return error();
     });
     model.fit().latency_scale = rounded(std::exp(latency), 4);
+    if (!fits_row) continue;
+    const double row = least(0, kMostOfRow.value, [&](double x) {
+      model.fit().row = Seconds(x);
+      return error();
+    });
+    model.fit().row = Seconds(rounded(row, 4));
   }
 }
 
@@ -174,7 +204,7 @@ constexpr double kSweepRatio = 1.1;
 constexpr std::size_t kFewestInBin = 8;
 
 bool is_sweep(const Samples& samples) {
-  const double first = samples.front()->bytes.value, last = samples.back()->bytes.value;
+  const double first = size_of(*samples.front()), last = size_of(*samples.back());
   return std::log(last / first) > std::log(kSweepRatio) * static_cast<double>(samples.size() - 1);
 }
 
@@ -186,9 +216,9 @@ FittedLayout with_factors(const LayoutSamples& layout, const Samples& samples,
   std::size_t begin = 0;
   for (std::size_t bin = 1; bin <= bins; ++bin) {
     std::size_t end = std::max(begin, n * bin / bins);
-    while (end > begin && end < n && samples[end]->bytes == samples[end - 1]->bytes) ++end;
+    while (end > begin && end < n && size_of(*samples[end]) == size_of(*samples[end - 1])) ++end;
     if (end == begin) continue;
-    const double bytes = rounded(middle(samples[begin]->bytes.value, samples[end - 1]->bytes.value), 7);
+    const double bytes = rounded(middle(size_of(*samples[begin]), size_of(*samples[end - 1])), 7);
     if (out.bytes.empty() || bytes > out.bytes.back()) {
       const auto from = departures.begin() + static_cast<std::ptrdiff_t>(begin);
       out.bytes.push_back(bytes);
@@ -199,12 +229,40 @@ FittedLayout with_factors(const LayoutSamples& layout, const Samples& samples,
   return out;
 }
 
-// Which fold a sample is judged in: fixed by its place, as good as random over sizes (a 64-bit mix).
-int fold_of(std::size_t index) {
-  std::uint64_t x = index + 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return static_cast<int>((x ^ (x >> 31)) % kFolds);
+std::size_t shape_of(const CollectiveSample& sample) {
+  return static_cast<std::size_t>((sample.hidden * 100'003 + sample.experts) * 1009 + sample.top_k);
+}
+
+// Samples of a dispatch or combine that have one shape, of rows and experts, are judged together: a model that
+// is asked about mostly has another one.
+bool has_shapes(const Samples& samples) {
+  return is_routed(samples.front()->kind) &&
+         std::any_of(samples.begin(), samples.end(),
+                     [&](const CollectiveSample* s) { return shape_of(*s) != shape_of(*samples.front()); });
+}
+
+// Which fold each sample is judged in: fixed by its place or its shape, as good as random (a 64-bit mix).
+std::vector<int> folds_of(const Samples& samples) {
+  const bool by_shape = has_shapes(samples);
+  std::vector<int> folds;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    std::uint64_t x = (by_shape ? shape_of(*samples[i]) : i) + 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    folds.push_back(static_cast<int>((x ^ (x >> 31)) % kFolds));
+  }
+  return folds;
+}
+
+// The base for judging a fold. Two figures of a whole collective cannot follow one sample, and are those of all
+// samples; three can follow a shape, and are fitted anew without it.
+BaseModel base_of(const BaseModel& base, const LayoutSamples& layout, const Samples& used) {
+  if (!has_shapes(layout.samples)) return base;
+  BaseModel without = base;
+  LayoutSamples others = layout;
+  others.samples = used;
+  fit_base(without, {others});
+  return without;
 }
 
 // Departures of `judged` from a model whose layout is fitted on `used`; both ascend by size.
@@ -225,22 +283,23 @@ double mean_error(const std::vector<double>& logs) {
   return sum / static_cast<double>(logs.size());
 }
 
-// What is left over of every sample, each judged in its fold. The base is that of all samples: its two
-// figures for a whole collective cannot follow one sample.
+// What is left over of every sample, each judged in its fold.
 std::vector<double> cross_validated(const BaseModel& base, const LayoutSamples& layout,
                                     const Samples& samples, std::size_t bins) {
   std::vector<double> out(samples.size());
+  const std::vector<int> folds = folds_of(samples);
   for (int fold = 0; fold < kFolds; ++fold) {
     Samples used, judged;
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      if (fold_of(i) == fold)
+      if (folds[i] == fold)
         judged.push_back(samples[i]), places.push_back(i);
       else
         used.push_back(samples[i]);
     }
+    if (judged.empty()) continue;
     if (used.empty()) used = judged;
-    const std::vector<double> left = left_over(base, layout, used, judged, bins);
+    const std::vector<double> left = left_over(base_of(base, layout, used), layout, used, judged, bins);
     for (std::size_t i = 0; i < places.size(); ++i) out[places[i]] = left[i];
   }
   return out;
@@ -292,12 +351,14 @@ using BySource = std::map<std::string, std::vector<double>>;
 // the fold that judges.
 BySource left_over_at_random(const BaseModel& base, const LayoutSamples& layout) {
   BySource out;
+  const std::vector<int> folds = folds_of(layout.samples);
   for (int fold = 0; fold < kFolds; ++fold) {
     Samples used, judged;
     for (std::size_t k = 0; k < layout.samples.size(); ++k)
-      (fold_of(k) == fold ? judged : used).push_back(layout.samples[k]);
+      (folds[k] == fold ? judged : used).push_back(layout.samples[k]);
     if (used.empty() || judged.empty()) continue;
-    const std::vector<double> left = left_over(base, layout, used, judged, best_bins(base, layout, used));
+    const BaseModel own = base_of(base, layout, used);
+    const std::vector<double> left = left_over(own, layout, used, judged, best_bins(own, layout, used));
     for (std::size_t k = 0; k < judged.size(); ++k) out[judged[k]->source].push_back(left[k]);
   }
   return out;
@@ -307,7 +368,7 @@ BySource left_over_at_random(const BaseModel& base, const LayoutSamples& layout)
 std::optional<double> error_above(BaseModel low, const LayoutSamples& layout, const Samples& own) {
   LayoutSamples below = layout;
   std::erase_if(below.samples, [&](const CollectiveSample* s) {
-    return s->bytes >= own.front()->bytes || s->source == own.front()->source;
+    return size_of(*s) >= size_of(*own.front()) || s->source == own.front()->source;
   });
   if (below.samples.size() < kFewestCollectiveSamples) return std::nullopt;
   fit_base(low, {below});

@@ -6,6 +6,10 @@
 // the least mean absolute error, in bins of equal count over the size: as many of kBinChoices as pay on
 // samples left out, with eight samples or more in each. In a sweep, whose sizes lie a tenth or more apart,
 // each stands for itself.
+//
+// A dispatch or combine has a third figure, the time a token takes, learned inside domains; its departures go by
+// the bytes of its copies, and whole shapes (row, experts, top_k) are left out at once. Only samples with the
+// SMs that training gives it count (exchange_sms).
 #pragma once
 
 #include <cstdint>

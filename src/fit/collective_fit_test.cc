@@ -188,5 +188,56 @@ TEST_CASE("a study judges by samples that the fit has not seen, and larger sizes
   CHECK(rows[1].random < 0.02);
 }
 
+// Dispatches of four ranks that follow the model with this share, latency and time a token, on 20 SMs.
+std::vector<CollectiveSample> dispatches(double share, double latency, Seconds row) {
+  Cluster truth = cluster_of();
+  truth.collectives = {{.kind = CollectiveKind::kDispatch,
+                        .tier = Tier::kIntra,
+                        .bandwidth_share = share,
+                        .latency_scale = latency,
+                        .row = row}};
+  const PlacedGroup placed = placed_alone(4, 4, truth);
+  std::vector<CollectiveSample> samples;
+  for (const std::int64_t hidden : {1024, 2048, 4096, 5120, 7168})
+    for (const std::int32_t top_k : {1, 4, 8})
+      for (std::int64_t tokens = 128; tokens <= 65536; tokens *= 4) {
+        CollectiveSample s{.kind = CollectiveKind::kDispatch,
+                           .bytes = Bytes(static_cast<double>(tokens * top_k * hidden)),
+                           .ranks = 4,
+                           .ranks_per_node = 4,
+                           .source = "a.csv",
+                           .tokens = tokens,
+                           .hidden = hidden,
+                           .top_k = top_k,
+                           .experts = 64,
+                           .sms = 20};
+        s.seconds =
+            collective_cost(s.kind, s.bytes, placed, link_rates(placed, truth), truth, s.routing()).seconds;
+        samples.push_back(s);
+      }
+  return samples;
+}
+
+TEST_CASE("share, latency and the time a token of a dispatch come back, for shapes that were left out too") {
+  const auto fitted = fit_collectives(dispatches(0.5, 1.5, Seconds(30e-9)), cluster_of());
+  REQUIRE(fitted.size() == 1);
+  CHECK(fitted[0].bandwidth_share == doctest::Approx(0.5).epsilon(0.02));
+  CHECK(fitted[0].latency_scale == doctest::Approx(1.5).epsilon(0.02));
+  CHECK(fitted[0].row.value == doctest::Approx(30e-9).epsilon(0.02));
+  REQUIRE(fitted[0].layouts.size() == 1);
+  CHECK(fitted[0].layouts[0].samples == 75);
+  CHECK(fitted[0].layouts[0].error < 0.02);
+}
+
+TEST_CASE("dispatches with other numbers of SMs have no part in the fit") {
+  auto samples = dispatches(0.5, 1.5, Seconds(30e-9));
+  const auto alone = fit_collectives(samples, cluster_of());
+  for (CollectiveSample s : dispatches(0.1, 1.0, Seconds(100e-9))) {
+    s.sms = 4;
+    samples.push_back(s);
+  }
+  CHECK(fit_collectives(samples, cluster_of()) == alone);
+}
+
 }  // namespace
 }  // namespace foretrain
