@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "spec/catalog_entry.h"
 #include "spec/model_fields.h"
 #include "spec/plan_fields.h"
 #include "spec/stack_fields.h"
@@ -84,6 +85,7 @@ void print_stack() {
       print_row(fmt::format("`{}: {{{}}}`", section.key, f.key), stack.*section.member, f);
     });
   });
+  print_table<CatalogEntry>(kCatalogFields);
 }
 
 void print_model() {

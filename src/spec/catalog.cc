@@ -6,6 +6,7 @@
 
 #include "base/did_you_mean.h"
 #include "base/text.h"
+#include "spec/catalog_entry.h"
 #include "spec/cluster_text.h"
 #include "spec/embedded.h"
 #include "spec/gpu_text.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr std::string_view kSuffix = ".yaml";
 
 constexpr std::string_view kModels = "models";
+constexpr std::string_view kStacks = "stacks";
 
 bool is_yaml(std::string_view word) { return word.ends_with(kSuffix) || word.ends_with(".yml"); }
 
@@ -75,11 +77,11 @@ std::optional<std::string> Catalog::meant(std::string_view kind, std::string_vie
   const std::vector<std::string> known = names(kind);
   for (const std::string& name : known)
     if (same_letters(name, word)) return name;
-  if (kind != kModels) return std::nullopt;
+  if (kind != kModels && kind != kStacks) return std::nullopt;
   std::vector<std::string> in_order = names_in_folder(kind);  // the user's come before the presets
   in_order.insert(in_order.end(), known.begin(), known.end());
   for (const std::string& name : in_order)
-    for (const std::string& alias : aliases(name))
+    for (const std::string& alias : aliases(kind, name))
       if (same_letters(alias, word)) return name;
   return std::nullopt;
 }
@@ -94,7 +96,7 @@ Result<Catalog::Text> Catalog::find_path(std::string_view kind, std::string_view
   if (refused) return refused;
   std::vector<std::string> known;
   for (const std::string& name : names(kind))
-    for (std::string& alias : aliases(name)) known.push_back(std::move(alias));
+    for (std::string& alias : aliases(kind, name)) known.push_back(std::move(alias));
   Error error = std::move(refused).error();
   if (const auto near = nearest(word, known)) error.message += "; did you mean " + quoted(*near) + "?";
   return tl::unexpected<Error>(std::move(error));
@@ -169,8 +171,8 @@ std::vector<std::string> Catalog::names(std::string_view kind) const {
 }
 
 // A file that cannot be read has none: what is wrong with it is said where it is asked for.
-std::vector<std::string> Catalog::aliases(std::string_view model_name) const {
-  const auto found = exactly(kModels, model_name, {});
+std::vector<std::string> Catalog::aliases(std::string_view kind, std::string_view name) const {
+  const auto found = exactly(kind, name, {});
   if (!found || !*found) return {};
   return parse_yaml((*found)->content, (*found)->file)
       .and_then(aliases_of)

@@ -2,8 +2,9 @@
 // like presets/). A model, cluster, GPU or stack is given as a name, as the path of a YAML file, or inline;
 // paths and the folder are looked up in the Files given, without which every path is refused.
 // A relative path counts from the current directory, or else from the folder of the file that names it.
-// A name may be written in upper or lower case. A model's file may state further names (`aliases`): those of
-// model hubs, as "meta-llama/Llama-3.1-8B", which look like paths and mean one where there is such a file.
+// A name may be written in upper or lower case. The file of a model or a stack may state further names
+// (`aliases`). Those of model hubs, as "meta-llama/Llama-3.1-8B", look like paths and mean one where there is
+// such a file.
 #pragma once
 
 #include <optional>
@@ -41,8 +42,11 @@ class Catalog {
   // Names known under "models", "gpus", "clusters" or "stacks", sorted.
   std::vector<std::string> names(std::string_view kind) const;
 
-  // Further names that a model's file states.
-  std::vector<std::string> aliases(std::string_view model_name) const;
+  // Further names that the file of a name states.
+  std::vector<std::string> aliases(std::string_view kind, std::string_view name) const;
+
+  // The name that a word means: itself, spelt with other capitals, or an alias. Never a path.
+  std::optional<std::string> meant(std::string_view kind, std::string_view word) const;
 
   // The YAML text behind a name or path, comments (and so the origin of each figure) included.
   Result<std::string> text(std::string_view kind, std::string_view name_or_path) const;
@@ -57,8 +61,6 @@ class Catalog {
   Result<Text> read(const std::string& path, const Position& at) const;
   // The file of a name that is spelt as it is in names(); absent where there is none.
   std::optional<Result<Text>> exactly(std::string_view kind, std::string_view name, const Position& at) const;
-  // The name that a word means which is not spelt as one: but for its case, or as an alias.
-  std::optional<std::string> meant(std::string_view kind, std::string_view word) const;
   std::vector<std::string> names_in_folder(std::string_view kind) const;
   Result<Node> load(std::string_view kind, const Node& name_path_or_map) const;
 

@@ -111,10 +111,21 @@ TEST_CASE("no two presets answer to one name") {
     CHECK_MESSAGE(owner.emplace(name, name).second, name);
   }
   for (const std::string& name : catalog.names("models"))
-    for (const std::string& alias : catalog.aliases(name)) {
+    for (const std::string& alias : catalog.aliases("models", name)) {
       const auto [at, is_new] = owner.emplace(lower(alias), name);
       CHECK_MESSAGE(is_new, alias << " of " << name << " is of " << at->second << " too");
     }
+}
+
+TEST_CASE("a stack is found by what is built on it, and by its own names first") {
+  const Catalog catalog;
+  CHECK(catalog.stack("NeMo").value().name == "megatron");
+  CHECK(catalog.meant("stacks", "megatron-bridge") == "megatron");
+  CHECK(catalog.meant("stacks", "torchtitan") == "torchtitan");
+  CHECK_FALSE(catalog.meant("stacks", "paxml"));
+  for (const std::string& name : catalog.names("stacks"))
+    for (const std::string& alias : catalog.aliases("stacks", name))
+      CHECK(catalog.meant("stacks", alias) == name);
 }
 
 TEST_CASE("a user's file has aliases too, which come before those of presets") {

@@ -61,16 +61,6 @@ inline constexpr auto kModelFields = std::tuple{
           "stated count; refused where the other keys give another", "not checked"),
 };
 
-// What a file states for a catalog, which is no part of the model.
-struct CatalogEntry {
-  std::vector<std::string> aliases;
-};
-struct ListOfNames {};
-inline constexpr auto kCatalogFields = std::tuple{
-    field("aliases", &CatalogEntry::aliases, ListOfNames{},
-          "further names by which a catalog finds the file; upper and lower case are alike", "none"),
-};
-
 inline constexpr auto kAttentionFields = std::tuple{
     field("heads", &Attention::heads, WholeNumber{1, kMaxHeads}, "query heads", kRequired),
     field("kv_heads", &Attention::kv_heads, WholeNumber{1, kMaxHeads}, "key and value heads", "heads",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "spec/catalog_entry.h"
 #include "spec/model_fields.h"
 #include "spec/read_fields.h"
 
@@ -16,16 +17,6 @@ static Result<void> read_value(const Node& node, E& out, const FlagOrWord& kind)
     return {};
   }
   TRY_ASSIGN(out, parse_choice<E>(node, kind.names));
-  return {};
-}
-
-static Result<void> read_value(const Node& node, std::vector<std::string>& out, const ListOfNames&) {
-  if (!node.is_list()) return fail("expected a list of names", node.at);
-  for (const Node& item : node.items) {
-    TRY_ASSIGN(std::string name, item.text());
-    if (name.empty()) return fail("found an empty text, expected a name", item.at);
-    out.push_back(std::move(name));
-  }
   return {};
 }
 
@@ -275,12 +266,6 @@ Result<void> check_parameters(const Node& node, const Model& model) {
 }
 
 }  // namespace
-
-Result<std::vector<std::string>> aliases_of(const Node& model) {
-  CatalogEntry entry;
-  TRY(read_fields(model, kCatalogFields, entry));
-  return entry.aliases;
-}
 
 Result<Model> parse_model(const Node& node) {
   std::vector<std::string_view> allowed = keys_of(kModelFields);

@@ -11,9 +11,6 @@ namespace foretrain {
 
 Result<Model> parse_model(const Node& node);
 
-// Further names that the file states for a catalog; they are no part of the model.
-Result<std::vector<std::string>> aliases_of(const Node& model);
-
 std::string to_yaml(const Model& model);
 
 }  // namespace foretrain

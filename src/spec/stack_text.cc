@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "spec/catalog_entry.h"
 #include "spec/read_fields.h"
 #include "spec/stack_fields.h"
 
@@ -222,7 +223,9 @@ Result<Stack> parse_stack(const Node& node) {
   std::vector<std::string_view> allowed = keys_of(kStackFields);
   allowed.push_back("parts");
   for (const std::string_view section : keys_of(kStackSections)) allowed.push_back(section);
+  for (const std::string_view key : keys_of(kCatalogFields)) allowed.push_back(key);
   TRY(only_fields(node, "a stack", allowed));
+  TRY(aliases_of(node));
   Stack stack;
   stack.name = "inline";
   TRY(read_fields(node, kStackFields, stack));

@@ -18,19 +18,22 @@ bool lists(std::string_view joined, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+// Where the row does not say, or says the same, they are those of the other weights.
+void put_expert_tensor_ranks(SpecMap& map, const MeasuredRow& row) {
+  if (row.etp) {
+    if (row.etp != row.tp) map.put("etp", row.etp);
+  } else {
+    map.put_note("etp", row, "etp");
+  }
+}
+
 void put_degrees(SpecMap& map, const MeasuredRow& row, std::vector<std::string>& assumed) {
   map.put("tp", row.tp);
   map.put("pp", row.pp);
   map.put("vpp", row.vpp);
   map.put("cp", row.cp);
   map.put("ep", row.ep);
-  if (row.experts.value_or(0) > 0) {
-    if (row.etp) {
-      map.put("etp", row.etp);
-    } else {
-      map.put_note("etp", row, "etp");
-    }
-  }
+  if (row.experts.value_or(0) > 0) put_expert_tensor_ranks(map, row);
   map.put("dp", row.dp);
   const bool several = row.tp > 1;
   if (several) map.put_flag("sp", row.sp.value_or(false));

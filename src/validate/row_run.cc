@@ -71,7 +71,7 @@ void set_node_size(Cluster& cluster, std::int64_t gpus) {
   cluster.nvlink_domain = std::max(cluster.nvlink_domain, gpus);
 }
 
-// Names alone, never paths: a table does not make us read files.
+// Names and their aliases alone, never paths: a table does not make us read files.
 template <class T>
 Result<const T*> known(std::map<std::string, std::optional<T>>& cache, const Catalog& catalog,
                        std::string_view kind, const std::string& name,
@@ -79,9 +79,8 @@ Result<const T*> known(std::map<std::string, std::optional<T>>& cache, const Cat
   auto found = cache.find(name);
   if (found == cache.end()) {
     std::optional<T> spec;
-    const auto names = catalog.names(kind);
-    if (std::binary_search(names.begin(), names.end(), name)) {
-      TRY_ASSIGN(spec, (catalog.*read)(name));
+    if (const auto meant = catalog.meant(kind, name)) {
+      TRY_ASSIGN(spec, (catalog.*read)(*meant));
     }
     found = cache.emplace(name, std::move(spec)).first;
   }
@@ -116,8 +115,8 @@ Result<std::optional<std::string>> RowRunner::place(const MeasuredRow& row, Run&
   if (stack == nullptr) {
     TRY_ASSIGN(stack, this->stack(std::string(kFallbackStack)));
     if (stack == nullptr) return fail(fmt::format("no preset of stack '{}'", kFallbackStack));
-    run.assumed.push_back(fmt::format("stack {} as {}", row.stack, kFallbackStack));
   }
+  if (stack->name != row.stack) run.assumed.push_back(fmt::format("stack {} as {}", row.stack, stack->name));
   run.stack = *stack;
   return std::nullopt;
 }

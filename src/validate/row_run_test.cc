@@ -116,6 +116,15 @@ TEST_CASE("a stack we have no preset for is taken as generic, and that is said")
   CHECK(assumes(run, "stack somebodys as generic"));
 }
 
+TEST_CASE("a stack that is built on another is taken as that one, and that is said") {
+  for (const std::string name : {"megatron-bridge", "nemo", "primus-megatron"}) {
+    const Run run = run_of({{"stack", name}});
+    CHECK(run.stack.name == "megatron");
+    CHECK(assumes(run, "stack " + name + " as megatron"));
+  }
+  CHECK_FALSE(assumes(run_of({{"stack", "megatron"}}), "stack megatron as megatron"));
+}
+
 TEST_CASE("the row's own GPU and node size replace the cluster's") {
   const Run run = run_of({{"gpu", "h100-80gb-sxm"}, {"gpus_per_node", "4"}});
   CHECK(run.cluster.gpu.name == "h100-80gb-sxm");
