@@ -1,6 +1,8 @@
 // foretrain validate: measured runs against what is predicted for them.
 #include "ask/validate.h"
 
+#include <cstdio>
+
 #include "command.h"
 #include "job_options.h"
 #include "output.h"
@@ -33,6 +35,7 @@ class Validate final : public Command {
       request_.tables.push_back(std::move(tables));
     }
     TRY_ASSIGN(const ValidateAnswer answer, ask(session, std::move(request_)));
+    for (const std::string& note : answer.notes) std::fprintf(stderr, "foretrain: %s\n", note.c_str());
     const ValidateReport report{answer.by, rows_};
     return tell(json_ ? validate_json(answer.rows, report) : validate_text(answer.rows, report));
   }

@@ -28,7 +28,7 @@ Result<ValidateAnswer> validated(Session& session, ValidateRequest& request) {
     TRY(of_field("profile", profiles.load(request.profile)));
   std::vector<MeasuredRow> rows;
   for (Sources& table : request.tables) {
-    TRY_ASSIGN(std::vector<MeasuredRow> more, measured_rows_of(std::move(table)));
+    TRY_ASSIGN(std::vector<MeasuredRow> more, measured_rows_of(std::move(table), answer.notes));
     std::move(more.begin(), more.end(), std::back_inserter(rows));
   }
   TRY_ASSIGN(answer.rows, score_rows(rows, session.catalog(), against, &profiles, request.profile));

@@ -17,6 +17,7 @@ struct ValidateRequest {
 
 struct ValidateAnswer {
   std::vector<RowScore> rows;
+  std::vector<std::string> notes;  // columns of tables that were passed over
   GroupBy by = GroupBy::kSource;
 };
 

@@ -87,6 +87,39 @@ constexpr FlagColumn kFurtherFlags[] = {{"packed", &Row::packed},
                                         {"shared_overlap", &Row::shared_overlap},
                                         {"tp_overlap", &Row::tp_overlap}};
 
+// Read one by one, in this order.
+constexpr std::string_view kOthers[] = {"ffn_type",
+                                        "norm",
+                                        "positions",
+                                        "tied",
+                                        "sp",
+                                        "precision",
+                                        "recompute",
+                                        "attention",
+                                        "schedule",
+                                        "step_s",
+                                        "tokens_per_s_per_gpu",
+                                        "peak_mem_gib",
+                                        "mem_counter",
+                                        "assumed",
+                                        "notes"};
+// Of the format, but nothing that a prediction asks for.
+constexpr std::string_view kUnused[] = {"lora_rank",  "lora_targets", "cp_type",    "fp8_recipe", "fp8_scope",
+                                        "fp8_params", "bf16_layers",  "pp_overlap", "optimizer",  "software",
+                                        "recipe",     "recipe_match", "filled",     "evidence",   "split"};
+
+bool is_column(std::string_view name) {
+  const auto named = [&](const auto& columns) {
+    return std::any_of(std::begin(columns), std::end(columns),
+                       [&](const auto& column) { return column.name == name; });
+  };
+  const auto listed = [&](std::span<const std::string_view> names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return named(kTexts) || named(kFurtherTexts) || named(kIntegers) || named(kFurtherIntegers) ||
+         named(kFurtherFlags) || listed(kOthers) || listed(kUnused);
+}
+
 // Finds each column's place once, then reads cells by it.
 class RowReader {
  public:
@@ -95,10 +128,7 @@ class RowReader {
   Result<void> find_columns() {
     for (const TextColumn& column : kTexts) TRY(find(column.name));
     for (const IntegerColumn& column : kIntegers) TRY(find(column.name));
-    for (const std::string_view name :
-         {"ffn_type", "norm", "positions", "tied", "sp", "precision", "recompute", "attention", "schedule",
-          "step_s", "tokens_per_s_per_gpu", "peak_mem_gib", "mem_counter", "assumed", "notes"})
-      TRY(find(name));
+    for (const std::string_view name : kOthers) TRY(find(name));
     for (const TextColumn& column : kFurtherTexts) places_.push_back(table_.column(column.name));
     for (const IntegerColumn& column : kFurtherIntegers) places_.push_back(table_.column(column.name));
     for (const FlagColumn& column : kFurtherFlags) places_.push_back(table_.column(column.name));
@@ -267,19 +297,26 @@ Result<Sources> measured_sources(const Files& files, const std::string& file_or_
   return tables;
 }
 
-Result<std::vector<MeasuredRow>> measured_rows_of(Sources tables) {
+Result<std::vector<MeasuredRow>> measured_rows_of(Sources tables, std::vector<std::string>& notes) {
   std::vector<MeasuredRow> rows;
   for (Source& source : tables.files) {
     TRY_ASSIGN(const CsvTable table, CsvTable::parse(std::move(source.text), source.name));
+    std::vector<std::string> unknown;
+    for (const auto& column : table.columns())
+      if (!is_column(column)) unknown.push_back(quoted(column));
     TRY_ASSIGN(std::vector<MeasuredRow> more, measured_rows(table));
     std::move(more.begin(), more.end(), std::back_inserter(rows));
+    if (!unknown.empty())
+      notes.push_back(
+          fmt::format("{}: columns passed over: {}", printable(table.file()), join(unknown, ", ")));
   }
   return rows;
 }
 
 Result<std::vector<MeasuredRow>> read_measured_rows(const Files& files, const std::string& file_or_folder) {
   TRY_ASSIGN(Sources tables, measured_sources(files, file_or_folder));
-  return measured_rows_of(std::move(tables));
+  std::vector<std::string> notes;
+  return measured_rows_of(std::move(tables), notes);
 }
 
 }  // namespace foretrain

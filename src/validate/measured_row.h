@@ -87,7 +87,8 @@ Result<std::vector<MeasuredRow>> measured_rows(const CsvTable& table);
 
 // Of a file, or of every *.csv in a folder, by file name.
 Result<Sources> measured_sources(const Files& files, const std::string& file_or_folder);
-Result<std::vector<MeasuredRow>> measured_rows_of(Sources tables);
+// Columns that nobody knows, a misspelt one among them, are passed over, and named in `notes`.
+Result<std::vector<MeasuredRow>> measured_rows_of(Sources tables, std::vector<std::string>& notes);
 Result<std::vector<MeasuredRow>> read_measured_rows(const Files& files, const std::string& file_or_folder);
 
 }  // namespace foretrain

@@ -98,6 +98,20 @@ TEST_CASE("a table without one of the 46 columns is refused") {
       "the format");
 }
 
+TEST_CASE("a column that nobody knows is passed over, and named") {
+  const auto notes_of = [](const std::string& column) {
+    std::string text = example_table({{}});
+    text.insert(text.find('\n'), "," + column);
+    text.insert(text.size() - 1, ",deepep");
+    std::vector<std::string> notes;
+    REQUIRE(measured_rows_of({.files = {{"runs.csv", text}}}, notes));
+    return notes;
+  };
+  CHECK(notes_of("dispatchr") == std::vector<std::string>{"runs.csv: columns passed over: 'dispatchr'"});
+  CHECK(notes_of("dispatcher").empty());
+  CHECK(notes_of("software").empty());  // of the format, though nothing asks for it
+}
+
 TEST_CASE("columns may stand in any order") {
   const auto rows = example_rows({{}});
   std::string header, line;
