@@ -182,7 +182,7 @@ void fit_base(BaseModel& model, const std::vector<LayoutSamples>& layouts) {
       model.fit().row = Seconds(x);
       return error();
     });
-    model.fit().row = Seconds(rounded(row, 4));
+    model.fit().row = Seconds(rounded(row * 1e9, 4) * 1e-9);  // as it is written: in nanoseconds
   }
 }
 

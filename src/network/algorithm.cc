@@ -20,7 +20,9 @@ constexpr std::array<ProtocolFigures, 3> kFigures = {{
     {8.4, 8.4, 3.4, 4.0, 14.0, 14.0},
 }};
 constexpr double kNvlsStart = 25.0;
-constexpr double kPeersAtOnce = 8;  // NCCL runs this many of a rank's messages beside each other: assumed
+constexpr double kWorkOfCopy = 0.25;  // of a dispatched token's: aiconfigurator's tables, five GPUs
+constexpr double kMostByLl = 16384;   // bytes of a message: NCCL's P2P_LL_THRESHOLD
+constexpr double kPeersAtOnce = 8;    // NCCL runs this many of a rank's messages beside each other: assumed
 
 double log2_rounded_up(std::int64_t n) { return std::bit_width(static_cast<std::uint64_t>(n - 1)); }
 
@@ -125,22 +127,24 @@ class Candidates {
   }
 
   void all_to_all() {
-    const ProtocolFigures& f = kFigures[static_cast<std::size_t>(Protocol::kSimple)];
     const auto most = static_cast<double>(links_.placed.ranks_per_domain);
     const auto fewest = static_cast<double>(links_.placed.fewest_per_domain);
     const auto rounds = [](double peers) { return peers <= 0 ? 0.0 : 1 + (peers - 1) / kPeersAtOnce; };
-    const double inside = (most - 1) / n_ * bytes_ / links_.inside.value;
-    if (!crosses()) {
-      add(Algorithm::kDirect, Protocol::kSimple, f.ring_start, rounds(n_ - 1) * f.ring_intra, 0, inside, 1);
-      return;
+    double moving = (most - 1) / n_ * bytes_ / links_.inside.value;
+    if (crosses()) {
+      // All that leaves a domain passes its NICs; what stays goes by NVLink meanwhile.
+      const double leaving = std::max(most * (n_ - most), fewest * (n_ - fewest)) / n_;
+      const double below = std::min(static_cast<double>(links_.placed.leaf_ranks), n_ / 2);
+      const double above = links_.up.value > 0 ? below * (n_ - below) / n_ * bytes_ / links_.up.value : 0.0;
+      moving = std::max({leaving * bytes_ / links_.across.value, above, moving});
     }
-    // All that leaves a domain passes its NICs; what stays goes by NVLink meanwhile.
-    const double leaving = std::max(most * (n_ - most), fewest * (n_ - fewest)) / n_;
-    const double below = std::min(static_cast<double>(links_.placed.leaf_ranks), n_ / 2);
-    const double above = links_.up.value > 0 ? below * (n_ - below) / n_ * bytes_ / links_.up.value : 0.0;
-    add(Algorithm::kDirect, Protocol::kSimple, f.ring_start, rounds(fewest - 1) * f.ring_intra,
-        rounds(n_ - fewest) * f.ring_inter, std::max({leaving * bytes_ / links_.across.value, above, inside}),
-        1);
+    for (const Protocol protocol : {Protocol::kLl, Protocol::kSimple}) {
+      const bool is_ll = protocol == Protocol::kLl;
+      if (is_ll && bytes_ / n_ > kMostByLl) continue;
+      const ProtocolFigures& f = kFigures[static_cast<std::size_t>(protocol)];
+      add(Algorithm::kDirect, protocol, f.ring_start, rounds((crosses() ? fewest : n_) - 1) * f.ring_intra,
+          crosses() ? rounds(n_ - fewest) * f.ring_inter : 0, moving, is_ll ? 1.0 / 4 : 1.0);
+    }
   }
 
   void send() {
@@ -158,9 +162,12 @@ class Candidates {
     const Routing& routing = links_.routing;
     const double row = routing.row > Bytes(0) ? routing.row.value : kTypicalRow.value;
     const double tokens = bytes_ / row / std::max(1, routing.top_k);
+    const bool is_dispatch = kind_ == CollectiveKind::kDispatch || kind_ == CollectiveKind::kHybridDispatch;
+    const double copies = copied_bytes(Bytes(1), routing, n_).value * std::max(1, routing.top_k);
+    const double rows = tokens * (is_dispatch ? 1 + copies * kWorkOfCopy : 1);
     const ProtocolFigures& f = kFigures[static_cast<std::size_t>(Protocol::kSimple)];
     add(Algorithm::kDirect, Protocol::kSimple, routed_figures(kind_).start_us, 0,
-        crosses() ? kStepsBetween * f.ring_inter : 0, seconds + tokens * links_.row.value, 1);
+        crosses() ? kStepsBetween * f.ring_inter : 0, seconds + rows * links_.row.value, 1);
   }
 
   CollectiveKind kind_;

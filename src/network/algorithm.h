@@ -10,7 +10,8 @@
 //   tree       all-reduce                   2 (r - 1) s + 2 log2(d) S        2 B
 //              broadcast                    log2(r) s + log2(d) S            B
 //   nvls       all-reduce of more than two  none                             n/(n - 1) B, in the switch
-//   direct     all-to-all                   messages to 8 peers at a time    B/n from each to each
+//   direct     all-to-all                   messages to 8 peers at a time,   B/n from each to each
+//                                           up to 16 KiB each by LL
 //              send/receive                 one step                         B
 //              dispatch, combine            see below                        copies (network/routed.h)
 // Rings: Patarasuk and Yuan 2009; a double binary tree over domains: Sanders et al. 2009. Logarithms are
@@ -33,7 +34,8 @@
 //
 // A dispatch or combine is one kernel on a few SMs: it starts, works on each of its tokens, and moves their
 // copies over NVLink and the NICs at once:
-//   seconds = start + tokens * row + max(copies / rate)
+//   seconds = start + rows * row + max(copies / rate)
+// where a dispatch has a row a token and a quarter of one for each copy of it, a combine a row a token.
 //                        start, us   between domains, S   row, ns   share of NVLink   of the NICs
 //   dispatch, combine    34, 50      4                    20, 40    0.75, 0.85        0.9
 //   hybrid: likewise     130         4                    0         0.63, 0.55        0.75

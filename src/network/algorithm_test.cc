@@ -147,6 +147,9 @@ TEST_CASE("an all-to-all sends each pair its own part, to 8 peers at a time") {
         {16, kDirect, kSimple, 8.4 + 1.75 * 3.4 + 1.875 * 14 + 6400});
   // 4 nodes of one: 3/4 B, and no rank to reach by NVLink.
   check(CollectiveKind::kAllToAll, links_of(4, 1), {16, kDirect, kSimple, 8.4 + 1.25 * 14 + 1200});
+  // Messages of 10 KB go by LL: 6.6 + 1.75 * 0.6, and 7/8 of 80 KB at a quarter of the rate.
+  check(CollectiveKind::kAllToAll, links_of(1, 8),
+        {0.08, kDirect, Protocol::kLl, 6.6 + 1.75 * 0.6 + 0.7 * 4});
   // With NICs as fast as you like NVLink's 7/16 of 16 MB remain.
   GroupLinks wide = links_of(2, 8);
   wide.across = gigabytes_per_second(1e6);
