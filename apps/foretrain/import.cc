@@ -7,6 +7,7 @@
 #include "command.h"
 #include "output.h"
 #include "samples/nccl_tests.h"
+#include "samples/operator_tables.h"
 #include "samples/published.h"
 #include "samples/published_collectives.h"
 
@@ -21,15 +22,18 @@ class Import final : public Command {
   }
   const char* example() const override {
     return "foretrain import nccl-tests *.log -o comm\n"
-           "  foretrain import published-samples Perlmutter -o samples";
+           "  foretrain import published-samples Perlmutter -o samples\n"
+           "  foretrain import operator-tables deepep.csv nccl.csv -o exchanges";
   }
   void declare(Options& options) override {
     options.argument("FORMAT", request_.format,
                      "nccl-tests: collectives, from the text that NVIDIA's tests print; published-samples: "
-                     "operators and collectives in the layout of arXiv 2509.22832");
-    options.argument("PATH", paths_, "The logs; for published-samples the folder of one site");
-    options.option("-o,--out", "FOLDER", out_,
-                   "The folder to write collectives.csv (and operators.csv) into");
+                     "operators and collectives in the layout of arXiv 2509.22832; operator-tables: "
+                     "collectives and exchanges of tokens in published tables of NCCL, DeepEP and NVLink");
+    options.argument("PATH", paths_, "The logs or tables; for published-samples the folder of one site");
+    options.option(
+        "-o,--out", "FOLDER", out_,
+        "The folder to write collectives.csv (and operators.csv) into; for operator-tables GPU.csv");
     options.option("--collective", "NAME", request_.collective,
                    "nccl-tests: what was timed, where neither a log nor its name says it");
     options.option("--ranks", "N", request_.ranks,
@@ -58,9 +62,10 @@ class Import final : public Command {
 
  private:
   Result<void> read(const Files& files) {
-    if (request_.is_nccl_tests()) {
+    if (request_.is_nccl_tests() || request_.is_operator_tables()) {
+      const std::size_t most = request_.is_nccl_tests() ? kMaxLogBytes : kMaxOperatorTableBytes;
       for (const std::string& path : paths_) {
-        TRY_ASSIGN(std::string text, files.read(path, kMaxLogBytes));
+        TRY_ASSIGN(std::string text, files.read(path, most));
         request_.logs.push_back({path, std::move(text)});
       }
       return {};

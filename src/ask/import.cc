@@ -8,6 +8,7 @@
 #include "base/field_mark.h"
 #include "base/text.h"
 #include "samples/nccl_tests.h"
+#include "samples/operator_tables.h"
 #include "samples/published.h"
 #include "samples/published_collectives.h"
 #include "spec/choice.h"
@@ -15,7 +16,7 @@
 namespace foretrain {
 namespace {
 
-const std::string kFormats[] = {"nccl-tests", "published-samples"};
+const std::string kFormats[] = {"nccl-tests", "published-samples", "operator-tables"};
 
 Result<ImportAnswer> published_samples(const ImportRequest& request) {
   TRY_ASSIGN(const PublishedImport operators, import_published_samples(request.operators));
@@ -55,9 +56,20 @@ Result<ImportAnswer> nccl_tests(const ImportRequest& request) {
   return ImportAnswer{{{"collectives.csv", to_csv(result.samples)}}, import_text(result)};
 }
 
+Result<ImportAnswer> operator_tables(const ImportRequest& request) {
+  if (request.logs.empty())
+    return fail_field("logs", "found no tables, expected published ones of exchanges");
+  TRY_ASSIGN(const OperatorTablesImport result, import_operator_tables(request.logs));
+  ImportAnswer answer{{}, import_text(result)};
+  for (const auto& [gpu, samples] : result.samples) answer.files.push_back({gpu + ".csv", to_csv(samples)});
+  return answer;
+}
+
 }  // namespace
 
 bool ImportRequest::is_nccl_tests() const { return format == kFormats[0]; }
+
+bool ImportRequest::is_operator_tables() const { return format == kFormats[2]; }
 
 Result<void> check(const ImportRequest& request) {
   if (request.format.empty()) return fail_field("format", "found nothing" + suggestion("", kFormats));
@@ -65,7 +77,7 @@ Result<void> check(const ImportRequest& request) {
     TRY(nccl_options(request));
     return {};
   }
-  if (request.format != kFormats[1])
+  if (request.format != kFormats[1] && !request.is_operator_tables())
     return fail_field("format", "unknown format " + foretrain::quoted(request.format) +
                                     suggestion(request.format, kFormats));
   if (!request.collective.empty() || !request.ranks.empty() || !request.ranks_per_node.empty())
@@ -78,6 +90,7 @@ Result<void> check(const ImportRequest& request) {
 Result<ImportAnswer> ask(const ImportRequest& request) {
   return guarded([&]() -> Result<ImportAnswer> {
     TRY(check(request));
+    if (request.is_operator_tables()) return operator_tables(request);
     return request.is_nccl_tests() ? nccl_tests(request) : published_samples(request);
   });
 }

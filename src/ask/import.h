@@ -9,17 +9,18 @@
 namespace foretrain {
 
 struct ImportRequest {
-  std::string format;              // nccl-tests or published-samples
-  std::vector<Source> logs;        // of nccl-tests
+  std::string format;              // nccl-tests, published-samples or operator-tables
+  std::vector<Source> logs;        // of nccl-tests; the tables of operator-tables
   Sources operators, collectives;  // of a published site (published_sources() and its like read them)
   // What a log of nccl-tests may not say itself; words as they were given, empty: not given.
   std::string collective, ranks, ranks_per_node;
 
   bool is_nccl_tests() const;
+  bool is_operator_tables() const;
 };
 
 struct ImportAnswer {
-  std::vector<OutputFile> files;  // collectives.csv, operators.csv
+  std::vector<OutputFile> files;  // collectives.csv, operators.csv, or GPU.csv for each GPU
   std::string text;               // what was taken from where, and what was left out
 };
 

@@ -31,6 +31,7 @@
 #include "samples/clean.h"
 #include "samples/collective_clean.h"
 #include "samples/nccl_tests.h"
+#include "samples/operator_tables.h"
 #include "search/nearest.h"
 #include "spec/catalog.h"
 #include "spec/embedded.h"
@@ -175,6 +176,7 @@ const Catalog& catalog() {
 struct Corpus {
   std::vector<std::string> runs;
   std::vector<std::string> logs;
+  std::vector<std::string> tables;
   std::vector<std::string> words;
 };
 
@@ -188,6 +190,10 @@ const Corpus& corpus() {
     const auto logs = list_folder(nccl, ".log").value();
     for (const std::string& file : logs)
       out.logs.push_back(read_file(nccl + "/" + file, kMaxYamlBytes).value());
+    const std::string tables = FORETRAIN_GOLDEN_INPUTS "/operator_tables";
+    const auto tabled = list_folder(tables, ".csv").value();
+    for (const std::string& file : tabled)
+      out.tables.push_back(read_file(tables + "/" + file, kMaxYamlBytes).value());
     for (const EmbeddedFile& file : embedded_files())
       if (file.path.ends_with(".yaml"))
         for (std::string& word : words_of(file.content))
@@ -414,6 +420,17 @@ void try_collectives(Random& random, bool& accepted) {
   expect_sorted_out(*samples, random);
 }
 
+// Published tables of exchanges with something wrong in them.
+void try_operator_table(Random& random, bool& accepted) {
+  const std::string text = mutated(random.pick(corpus().tables), corpus().words, random);
+  current += text;
+  const auto imported = import_operator_tables({{"t.csv", text}});
+  if (!good(imported)) return;
+  accepted = true;
+  expect(!import_text(*imported).empty(), "what was read");
+  for (const auto& [gpu, samples] : imported->samples) expect_sorted_out(samples, random);
+}
+
 // Logs of nccl-tests with something wrong in them.
 void try_nccl_log(Random& random, bool& accepted) {
   const std::string text = mutated(random.pick(corpus().logs), corpus().words, random);
@@ -519,6 +536,7 @@ int run_cases(std::uint64_t cases, std::uint64_t first) {
                   {"extreme", try_extreme},
                   {"collectives", try_collectives},
                   {"nccl log", try_nccl_log},
+                  {"operator table", try_operator_table},
                   {"search", try_search}};
   double slowest = 0;
   std::uint64_t slowest_case = first;
