@@ -37,7 +37,7 @@
 //   seconds = start + rows * row + max(copies / rate)
 // where a dispatch has a row a token and a quarter of one for each copy of it, a combine a row a token.
 //                        start, us   between domains, S   row, ns   share of NVLink   of the NICs
-//   dispatch, combine    34, 50      4                    20, 40    0.75, 0.85        0.9
+//   dispatch, combine    33, 50      4                    15, 40    0.9, 0.87         0.95
 //   hybrid: likewise     130         4                    0         0.63, 0.55        0.75
 // DeepEP's are what 20 SMs of an H100 reach in aiconfigurator's tables, HybridEP's what 16 of a GB200 reach in
 // the tables of its README (as called from PyTorch; between nodes, an H100): clusters that were sampled have
@@ -89,9 +89,9 @@ struct RoutedFigures {
 constexpr RoutedFigures routed_figures(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::kDispatch:
-      return {34, 20, 0.75, 0.9};
+      return {33, 15, 0.9, 0.95};
     case CollectiveKind::kCombine:
-      return {50, 40, 0.85, 0.9};
+      return {50, 40, 0.87, 0.95};
     case CollectiveKind::kHybridDispatch:
       return {130, 0, 0.63, 0.75};
     default:
