@@ -18,6 +18,8 @@ constexpr double kLatencyPrior = 0.02;
 constexpr double kSharePrior = 0.0005;
 constexpr double kRowPrior = 0.001;
 constexpr Seconds kMostOfRow{200e-9}, kRowScale{50e-9};
+constexpr double kShareStep = 0.7;  // either way, as a logarithm
+constexpr int kFewSections = 12;
 // Where one layout is all there is nothing tells how others differ: as sure as a datasheet, then.
 constexpr double kUnseenIntra = 0.12;
 constexpr double kUnseenInter = 0.24;
@@ -85,6 +87,7 @@ class BaseModel {
   BaseModel(const Cluster& cluster, CollectiveKind kind, Tier tier, const FittedCollective* intra)
       : cluster_(cluster) {
     cluster_.collectives.clear();
+    cluster_.gpu.collectives.clear();
     if (intra != nullptr) {
       cluster_.collectives.push_back(*intra);
       cluster_.collectives.back().layouts.clear();
@@ -120,6 +123,20 @@ class BaseModel {
   Cluster cluster_;
 };
 
+// The least of f by golden sections, where it has one.
+template <class F>
+double narrowed(double low, double high, int sections, const F& f) {
+  constexpr double kGolden = 0.6180339887498949;
+  for (int i = 0; i < sections; ++i) {
+    const double c = high - (high - low) * kGolden, d = low + (high - low) * kGolden;
+    if (f(c) <= f(d))
+      high = d;
+    else
+      low = c;
+  }
+  return (low + high) / 2;
+}
+
 template <class F>
 double least(double low, double high, const F& f) {
   // A grid first, since the choice among algorithms makes kinks; then golden sections around its best.
@@ -129,16 +146,8 @@ double least(double low, double high, const F& f) {
     const double x = low + (high - low) * i / kGrid;
     if (const double v = f(x); v < value) best = x, value = v;
   }
-  double a = std::max(low, best - (high - low) / kGrid), b = std::min(high, best + (high - low) / kGrid);
-  constexpr double kGolden = 0.6180339887498949;
-  for (int i = 0; i < 40; ++i) {
-    const double c = b - (b - a) * kGolden, d = a + (b - a) * kGolden;
-    if (f(c) <= f(d))
-      b = d;
-    else
-      a = c;
-  }
-  return (a + b) / 2;
+  return narrowed(std::max(low, best - (high - low) / kGrid), std::min(high, best + (high - low) / kGrid), 40,
+                  f);
 }
 
 double rounded(double value, int digits = 5) {
@@ -166,23 +175,27 @@ void fit_base(BaseModel& model, const std::vector<LayoutSamples>& layouts) {
     return sum / static_cast<double>(layouts.size()) + kLatencyPrior * log_latency * log_latency +
            kSharePrior * log_share * log_share + (fits_row ? kRowPrior * row * row : 0);
   };
-  for (int round = 0; round < (fits_row ? 12 : 3); ++round) {
-    const double share = least(std::log(1e-4), std::log(1.5), [&](double x) {
-      model.fit().bandwidth_share = std::exp(x);
-      return error();
-    });
+  const auto error_of_share = [&](double log_share) {
+    model.fit().bandwidth_share = std::exp(log_share);
+    return error();
+  };
+  for (int round = 0; round < 3; ++round) {
+    if (fits_row) {
+      // A shorter row with a smaller share fits nearly as well: each row is judged with the share that suits it.
+      const double share = std::log(model.fit().bandwidth_share);
+      const double row = least(0, kMostOfRow.value, [&](double x) {
+        model.fit().row = Seconds(x);
+        return error_of_share(narrowed(share - kShareStep, share + kShareStep, kFewSections, error_of_share));
+      });
+      model.fit().row = Seconds(rounded(row * 1e9, 4) * 1e-9);  // as it is written: in nanoseconds
+    }
+    const double share = least(std::log(1e-4), std::log(1.5), error_of_share);
     model.fit().bandwidth_share = rounded(std::exp(share));
     const double latency = least(std::log(0.05), std::log(20), [&](double x) {
       model.fit().latency_scale = std::exp(x);
       return error();
     });
     model.fit().latency_scale = rounded(std::exp(latency), 4);
-    if (!fits_row) continue;
-    const double row = least(0, kMostOfRow.value, [&](double x) {
-      model.fit().row = Seconds(x);
-      return error();
-    });
-    model.fit().row = Seconds(rounded(row * 1e9, 4) * 1e-9);  // as it is written: in nanoseconds
   }
 }
 

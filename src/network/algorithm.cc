@@ -138,6 +138,7 @@ class Candidates {
       const double above = links_.up.value > 0 ? below * (n_ - below) / n_ * bytes_ / links_.up.value : 0.0;
       moving = std::max({leaving * bytes_ / links_.across.value, above, moving});
     }
+    if (links_.copying.value > 0) moving = std::max(moving, bytes_ / links_.copying.value);
     for (const Protocol protocol : {Protocol::kLl, Protocol::kSimple}) {
       const bool is_ll = protocol == Protocol::kLl;
       if (is_ll && bytes_ / n_ > kMostByLl) continue;

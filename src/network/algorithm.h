@@ -43,6 +43,9 @@
 // the tables of its README (as called from PyTorch; between nodes, an H100): clusters that were sampled have
 // their own figures, these stand where none are.
 //
+// Of an all-to-all a rank's kernels also copy its own part, and copy no faster than SMs can: what bounds two
+// ranks on Hopper, where half of the buffer is a rank's own, and all on Blackwell.
+//
 // Sends and receives go both ways at once at full rate: NVLink and NICs are full duplex.
 #pragma once
 
@@ -73,6 +76,7 @@ struct GroupLinks {
   BytesPerSecond inside;     // what one of its ranks sends inside its domain
   BytesPerSecond across;     // what the group sends out of one domain
   BytesPerSecond up;         // what the group sends above one leaf switch; zero: all that it likes
+  BytesPerSecond copying;    // what a rank copies of an all-to-all, its own part included; zero: any rate
   BytesPerSecond in_switch;  // bytes a second of an all-reduce in the switch; zero: none
   double intra_steps = 1.0;  // against NCCL's
   double inter_steps = 1.0;

@@ -150,6 +150,10 @@ TEST_CASE("an all-to-all sends each pair its own part, to 8 peers at a time") {
   // Messages of 10 KB go by LL: 6.6 + 1.75 * 0.6, and 7/8 of 80 KB at a quarter of the rate.
   check(CollectiveKind::kAllToAll, links_of(1, 8),
         {0.08, kDirect, Protocol::kLl, 6.6 + 1.75 * 0.6 + 0.7 * 4});
+  // Half of a pair's 16 MB is its own: at 50 GB/s to copy, all of it takes longer than half at 100 to send.
+  GroupLinks pair = links_of(1, 2);
+  pair.copying = gigabytes_per_second(50);
+  check(CollectiveKind::kAllToAll, pair, {16, kDirect, kSimple, 8.4 + 3.4 + 320});
   // With NICs as fast as you like NVLink's 7/16 of 16 MB remain.
   GroupLinks wide = links_of(2, 8);
   wide.across = gigabytes_per_second(1e6);

@@ -183,5 +183,21 @@ TEST_CASE("a layout sampled over the nodes of one NVLink domain is one inside it
         PlacedGroup{.ranks = 4, .ranks_per_domain = 4, .fewest_per_domain = 4});
 }
 
+TEST_CASE("what a GPU's own links were fitted to stands where the cluster has no fit") {
+  Cluster cluster;
+  cluster.gpus_per_node = cluster.nvlink_domain = 8;
+  cluster.intra = {.bandwidth = gigabytes_per_second(100), .latency = kSimpleStepIntra};
+  cluster.gpu.collectives = {
+      {.kind = CollectiveKind::kAllToAll, .tier = Tier::kIntra, .bandwidth_share = 0.5}};
+  const PlacedGroup placed = placed_alone(8, 8, cluster);
+  const auto us = [&](CollectiveKind kind) {
+    return collective_cost(kind, Bytes(8e9), placed, link_rates(placed, cluster), cluster).seconds.value *
+           1e6;
+  };
+  CHECK(us(CollectiveKind::kAllToAll) == doctest::Approx(8.4 + 1.75 * 3.4 + 7e9 / 50e3));
+  cluster.collectives = {{.kind = CollectiveKind::kAllToAll, .tier = Tier::kIntra, .bandwidth_share = 0.25}};
+  CHECK(us(CollectiveKind::kAllToAll) == doctest::Approx(8.4 + 1.75 * 3.4 + 7e9 / 25e3));
+}
+
 }  // namespace
 }  // namespace foretrain

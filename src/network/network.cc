@@ -16,6 +16,10 @@ constexpr double kIntraSpread = 0.15;
 constexpr double kInterSpread = 0.30;
 constexpr double kAssumedSpread = 0.45;
 
+// What NCCL's kernels copy of an all-to-all, a rank's own part included: 568 to 604 GB/s on an H100 or H200,
+// 675 on a B200, 700 on a GB200 (aiconfigurator's tables, two to eight GPUs).
+constexpr BytesPerSecond kCopiedByAnSm = gigabytes_per_second(4.5);
+
 // Share of the card's power while it only moves data over links: assumed.
 constexpr double kLinkPowerShare = 0.5;
 
@@ -116,10 +120,16 @@ struct Fits {
   bool crosses = false;
 
   Fits(CollectiveKind kind, const PlacedGroup& placed, const Cluster& cluster)
-      : intra(find(cluster.collectives, kind, Tier::kIntra)),
+      : intra(first(find(cluster.collectives, kind, Tier::kIntra),
+                    find(cluster.gpu.collectives, kind, Tier::kIntra))),
         inter(find(cluster.collectives, kind, Tier::kInter)),
         crosses(placed.crosses_nodes()) {}
   const FittedCollective* own() const { return crosses ? inter : intra; }
+
+ private:
+  static const FittedCollective* first(const FittedCollective* of_cluster, const FittedCollective* of_gpu) {
+    return of_cluster != nullptr ? of_cluster : of_gpu;
+  }
 };
 
 // Where it was not sampled a dispatch gets no more of a link than collectives do: what slows those on a poor
@@ -145,6 +155,7 @@ GroupLinks links_of(CollectiveKind kind, const Fits& fits, const PlacedGroup& pl
           .inside = (message ? rates.nvlink_p2p : rates.nvlink) * share(fits.intra, intra),
           .across = (message ? rates.nics_p2p : rates.nics) * share(fits.inter, cluster.inter),
           .up = rates.uplinks * share(fits.inter, cluster.inter),
+          .copying = kCopiedByAnSm * static_cast<double>(cluster.gpu.sms),
           .in_switch = intra.bandwidth * (intra.nvls_efficiency * of_stated),
           .intra_steps = intra.latency / kSimpleStepIntra,
           .inter_steps = cluster.inter.latency / kSimpleStepInter,

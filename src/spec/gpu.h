@@ -4,9 +4,11 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/units.h"
 #include "spec/dtype.h"
+#include "spec/fitted_collective.h"
 
 namespace foretrain {
 
@@ -25,6 +27,8 @@ struct Gpu {
   BytesPerSecond host = gigabytes_per_second(25);  // each way, to the host's memory
   double product_efficiency = 0.7;  // share of the rate that a very large product reaches under steady load
   double memory_efficiency = 0.85;  // share of hbm that a long stream reaches
+  std::vector<FittedCollective>
+      collectives;  // inside an NVLink domain, where a cluster has no fit of its own
   std::string source;
 
   FlopsPerSecond rate(Dtype dtype) const { return rates[static_cast<std::size_t>(dtype)]; }

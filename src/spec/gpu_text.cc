@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/yaml_text.h"
+#include "spec/fitted_collective_text.h"
 #include "spec/read_fields.h"
 
 namespace foretrain {
@@ -51,9 +52,10 @@ Result<void> read_clock(const Node& node, Gpu& gpu) {
 }  // namespace
 
 Result<Gpu> parse_gpu(const Node& node) {
-  TRY(only_fields(node, "a GPU",
-                  {"name", "source", "rates_tflops", "hbm_gbytes", "memory_mib", "usable_mib", "l2_mib",
-                   "sms", "clock_mhz", "power_cap_w", "nvlink_gbytes", "host_gbytes", "efficiency"}));
+  TRY(only_fields(
+      node, "a GPU",
+      {"name", "source", "rates_tflops", "hbm_gbytes", "memory_mib", "usable_mib", "l2_mib", "sms",
+       "clock_mhz", "power_cap_w", "nvlink_gbytes", "host_gbytes", "efficiency", "collectives"}));
   Gpu gpu;
   gpu.name = "inline";
   TRY(read_optional(node, "name", gpu.name));
@@ -72,6 +74,13 @@ Result<Gpu> parse_gpu(const Node& node) {
   TRY_ASSIGN(const Node* efficiency, optional_section(node, "efficiency", {"product", "memory"}));
   TRY(read_optional(*efficiency, "product", gpu.product_efficiency, RealNumber{0.01, 1.0}));
   TRY(read_optional(*efficiency, "memory", gpu.memory_efficiency, RealNumber{0.01, 1.0}));
+  if (const Node* fitted = node.find("collectives")) {
+    TRY_ASSIGN(gpu.collectives, parse_fitted_collectives(*fitted));
+    for (std::size_t i = 0; i < gpu.collectives.size(); ++i)
+      if (gpu.collectives[i].tier != Tier::kIntra)
+        return fail("collectives: found tier inter, expected intra: a network is its cluster's",
+                    fitted->items[i].at);
+  }
   return gpu;
 }
 
@@ -93,7 +102,7 @@ std::string to_yaml(const Gpu& gpu) {
   out += fmt::format("host_gbytes: {}\n", in_units_of(1e9, gpu.host.value));
   out += fmt::format("efficiency:\n  product: {}\n  memory: {}\n", gpu.product_efficiency,
                      gpu.memory_efficiency);
-  return out;
+  return out + to_yaml(gpu.collectives);
 }
 
 }  // namespace foretrain

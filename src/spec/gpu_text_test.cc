@@ -35,6 +35,19 @@ TEST_CASE("a GPU written as YAML reads back equal, to the last bit") {
   CHECK(to_yaml(gpu).find("  bf16: 989.4\n") != std::string::npos);
 }
 
+TEST_CASE("what was fitted of a GPU's own links reads back, and speaks of no network") {
+  const std::string fitted =
+      "collectives:\n  - {collective: dispatch, tier: intra, bandwidth_share: 0.9, row_ns: 15, unseen_error: "
+      "0.1,\n"
+      "     layouts: [{ranks: 8, ranks_per_node: 8, spread: 0.1, bytes: [1000, 2000], factor: [1, 0.9]}]}\n";
+  const auto gpu = gpu_of(kGpu + fitted);
+  REQUIRE_MESSAGE(gpu.has_value(), error_of(gpu));
+  REQUIRE(gpu->collectives.size() == 1);
+  CHECK(*gpu_of(to_yaml(*gpu)) == *gpu);
+  CHECK(error_of(gpu_of(kGpu + replaced(fitted, "tier: intra", "tier: inter"))) ==
+        "g.yaml:13:5: error: collectives: found tier inter, expected intra: a network is its cluster's");
+}
+
 TEST_CASE("a wrong GPU is refused") {
   CHECK(error_of(gpu_of(replaced(kGpu, "fp32", "fp31"))) ==
         "g.yaml:2:40: error: unknown key 'fp31'; did you mean 'fp32'?");
