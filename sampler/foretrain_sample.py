@@ -168,6 +168,12 @@ def draw_linear(u, limits):
     return {"m": m, "k": k, "n": n}
 
 
+def draw_router(u, limits):
+    """Logits of experts: a narrow product."""
+    k = min(limits.hidden_of(u[1]), 8192)
+    return {"m": limits.tokens_of(u[0], limits.elements // k), "k": k, "n": pick(u[2], (8, 16, 32, 64, 128, 160, 256, 384))}
+
+
 def draw_batched(u, limits):
     """The two products of unfused attention, over batch times heads."""
     seq = rounded(log_between(u[0], limits.seq[0], min(limits.seq[1], 8192)), 8 if limits.tiny else 128)
@@ -345,13 +351,13 @@ class Family:
     """An operator in one implementation: what shapes it has and how its passes are run.
 
     build(operands, dims) returns {pass: call without arguments} on one set of operands; the first time in a run
-    that may take `start_s` longer."""
+    that may take `start_s` longer. `dtype` is a format of its own, whatever the run's."""
 
-    def __init__(self, operator, impl, weight, draw, build, product, needs, start_s=0.0):
+    def __init__(self, operator, impl, weight, draw, build, product, needs, start_s=0.0, dtype=""):
         self.operator, self.impl, self.weight = operator, impl, weight
         self.draw, self.build, self.product, self.needs = draw, build, product, needs
-        self.start_s = start_s
-        self.name = f"{operator} {impl}"
+        self.start_s, self.dtype = start_s, dtype
+        self.name = f"{operator} {impl} {dtype}".strip()
 
     def missing(self):
         """Why it cannot run here, or nothing."""
@@ -361,9 +367,9 @@ class Family:
 FAMILIES = []
 
 
-def operator(name, impl, weight, draw, product=False, needs=None, start_s=0.0):
+def operator(name, impl, weight, draw, product=False, needs=None, start_s=0.0, dtype=""):
     def register(build):
-        FAMILIES.append(Family(name, impl, weight, draw, build, product, needs, start_s))
+        FAMILIES.append(Family(name, impl, weight, draw, build, product, needs, start_s, dtype))
         return build
     return register
 
@@ -393,6 +399,15 @@ def forward_and_backward(function, inputs, gradients):
 @operator("linear", "aten", 55, draw_linear, product=True)
 def linear(o, d):
     x, w, dy = o.of(d["m"], d["k"]), o.of(d["n"], d["k"]), o.of(d["m"], d["n"])
+    return {"fwd": lambda: F.linear(x, w), "dgrad": lambda: torch.matmul(dy, w),
+            "wgrad": lambda: torch.matmul(dy.t(), x)}
+
+
+# On the CUDA cores, far below the power limit: timed between other products, as what is no product is.
+@operator("linear", "aten", 6, draw_router, dtype="fp32")
+def router_product(o, d):  # the router of DeepSeek-V3 and of those after it
+    x, w, dy = (o.of(*shape, dtype=torch.float32) for shape in
+                ((d["m"], d["k"]), (d["n"], d["k"]), (d["m"], d["n"])))
     return {"fwd": lambda: F.linear(x, w), "dgrad": lambda: torch.matmul(dy, w),
             "wgrad": lambda: torch.matmul(dy.t(), x)}
 
@@ -816,18 +831,25 @@ def mask_rows(o, d):  # likewise of what a product of experts has made
     return forward_and_backward(lambda: x.masked_fill(nobody, 0.0), (x,), (o.of(d["tokens"], d["width"]),))
 
 
-@operator("unpermute", "eager", 4, draw_routed)
-def unpermute(o, d):  # rows weighed in fp32 by the router, back in the order of tokens, and summed
-    order = expert_order(o, d)
-    rows = o.of(len(order), d["width"], grad=True)
-    weights = o.of(len(order), 1, dtype=torch.float32, grad=True)
+def unpermute(impl, dtype):
+    """Rows weighed by the router, back in the order of tokens, and summed; all in the format of the weights."""
+    @operator("unpermute", impl, 4, draw_routed)
+    def build(o, d):
+        order = expert_order(o, d)
+        rows = o.of(len(order), d["width"], grad=True)
+        weights = o.of(len(order), 1, dtype=dtype, grad=True)
 
-    def function():
-        back = torch.empty_like(order)
-        back[order] = torch.arange(len(order), device=order.device)
-        weighed = (rows * weights)[back]
-        return weighed.view(d["tokens"], d["top_k"], d["width"]).sum(dim=1).to(rows.dtype)
-    return forward_and_backward(function, (rows, weights), (o.of(d["tokens"], d["width"]),))
+        def function():
+            back = torch.empty_like(order)
+            back[order] = torch.arange(len(order), device=order.device)
+            weighed = (rows * weights)[back]
+            return weighed.view(d["tokens"], d["top_k"], d["width"]).sum(dim=1).to(rows.dtype)
+        return forward_and_backward(function, (rows, weights), (o.of(d["tokens"], d["width"]),))
+    return build
+
+
+unpermute("eager", None)
+unpermute("fp32-scale", torch.float32)
 
 
 @operator("route", "eager", 3, draw_route)
@@ -1416,14 +1438,17 @@ class Sampler:
         by_name = {}
         for number, row in enumerate(self.table.rows, 2):
             check_resumed(row, f"{self.table.path}:{number}:1")
-            if row["dtype"] == options.dtype:
-                by_name.setdefault(f"{row['operator']} {row['impl']}", []).append(row)
-        self._designs = [Design(f, limits, options.seed, by_name.get(f.name, [])) for f in families]
+            by_name.setdefault((row["operator"], row["impl"], row["dtype"]), []).append(row)
+        self._designs = [Design(f, limits, options.seed, by_name.get((f.operator, f.impl, self._dtype_of(f)), []))
+                         for f in families]
         self._operands = Operands(device, DTYPES[options.dtype], timer.memory)
         self._cost = {}  # seconds that a usual shape of a family took, a running mean
         self.seconds = {}  # spent on each family
         self._products_now = True
         self.by_minute = {}  # samples at the end of each minute
+
+    def _dtype_of(self, family):
+        return family.dtype or self._options.dtype
 
     @property
     def new(self):
@@ -1541,7 +1566,7 @@ class Sampler:
         return [self._row(family, dims, which, timing)]
 
     def _row(self, family, dims, which, timing):
-        return {"operator": family.operator, "impl": family.impl, "pass": which, "dtype": self._options.dtype,
+        return {"operator": family.operator, "impl": family.impl, "pass": which, "dtype": self._dtype_of(family),
                 "dims": dims_text(dims), "us": digits(timing.us, 5), "spread": digits(timing.spread, 2),
                 "host_us": digits(timing.host_us, 3), "clock": digits(timing.clock, 4),
                 "power": digits(timing.power, 3),

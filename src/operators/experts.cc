@@ -13,7 +13,9 @@ namespace {
 // of their own). An fp32 row counts as two.
 //   permute    forward   gathered by index 1 + k, those of nobody cleared 2k*
 //              backward  copied 2k, cleared 2k*, zeros 1, added by index (after a sort): gradients k, sums 2
-//   unpermute  forward   times fp32 weights 3k*, gathered 4k, summed 2k + 2, to half precision 3
+//   unpermute  forward   times weights 2k*, gathered 2k, summed k + 1
+//              backward  spread 1 + k*, zeros k, by index k + 2k, times rows 3k, times weights 2k*, sums k
+//   fp32-scale forward   times fp32 weights 3k*, gathered 4k, summed 2k + 2, to half precision 3
 //              backward  to fp32 3, spread 2 + 2k*, zeros 2k, by index 2k + 4k, times rows 5k, times weights 4k*,
 //                        to half precision 3k, sums 2k
 // One kernel each: permute reads a row once, writes it k times, and back; unpermute reads k rows and writes
@@ -23,7 +25,8 @@ double permuted_rows(const Operator& op, double k) {
   return 1 + k;
 }
 double unpermuted_rows(const Operator& op, double k) {
-  if (is_eager(op)) return is_forward(op) ? 5 + 9 * k : 5 + 24 * k;
+  if (op.impl == Impl::kFp32Scale) return is_forward(op) ? 5 + 9 * k : 5 + 24 * k;
+  if (is_eager(op)) return is_forward(op) ? 1 + 5 * k : 1 + 11 * k;
   return is_forward(op) ? 1 + k : 1 + 2 * k;
 }
 
@@ -56,7 +59,10 @@ double least_route_bytes(const Operator& op) {
 
 // Launches, copies and fills as PyTorch 2.11's profiler counts them on an H200; fused ones are assumed.
 std::int32_t permute_launches(const Operator& op) { return !is_eager(op) ? 1 : is_forward(op) ? 3 : 16; }
-std::int32_t unpermute_launches(const Operator& op) { return !is_eager(op) ? 1 : is_forward(op) ? 6 : 20; }
+std::int32_t unpermute_launches(const Operator& op) {
+  if (op.impl == Impl::kFp32Scale) return is_forward(op) ? 6 : 20;
+  return !is_eager(op) ? 1 : is_forward(op) ? 5 : 18;
+}
 std::int32_t route_launches(const Operator& op) {
   if (is_eager(op)) return is_forward(op) ? 38 : 26;
   return is_forward(op) ? 3 : 1;
@@ -69,7 +75,7 @@ double scalar_rows(const Operator& op, double passes) {
 }
 double permute_scalars(const Operator& op) { return scalar_rows(op, is_eager(op) ? 1 : 0); }
 double unpermute_scalars(const Operator& op) {
-  return scalar_rows(op, !is_eager(op) ? 0 : is_forward(op) ? 1 : 2);
+  return scalar_rows(op, op.impl == Impl::kFused ? 0 : is_forward(op) ? 1 : 2);
 }
 
 Result<void> check_route(const Operator& op, const Position& at) {
@@ -95,14 +101,20 @@ Bytes route_made(const Operator& op) {
 
 Bytes permute_working(const Operator& op) {
   const auto [tokens, width, top_k] = real_sizes<3>(op);
-  return Bytes(bytes_of(op.dtype) * tokens * width * (top_k + (is_forward(op) ? 0 : 1)));
+  const double rows = is_forward(op) ? top_k : 1 + (is_eager(op) ? 2 : 1) * top_k;
+  return Bytes(bytes_of(op.dtype) * tokens * width * rows);
+}
+// Weighed rows, in their order and in that of tokens; backward the gradient's rows, those weighed, and those
+// times the rows. All of these in fp32 where the weights are, beside the weighed ones in half precision: so an
+// H200's allocator shows it under transformers 5.
+double unpermute_working_rows(const Operator& op, double k) {
+  if (op.impl == Impl::kFused) return is_forward(op) ? 0 : k;
+  if (op.impl == Impl::kFp32Scale) return (is_forward(op) ? 4 : 7) * k;
+  return (is_forward(op) ? 2 : 3) * k;
 }
 Bytes unpermute_working(const Operator& op) {
-  // Eager, the weighed rows; backward the gradient's rows, those weighed, and those times the rows.
   const auto [tokens, width, top_k] = real_sizes<3>(op);
-  const bool forward = is_forward(op);
-  const double rows = is_eager(op) ? (forward ? 1 : 3) * top_k : forward ? 0 : top_k;
-  return Bytes(bytes_of(op.dtype) * tokens * width * (1 + rows));
+  return Bytes(bytes_of(op.dtype) * tokens * width * (1 + unpermute_working_rows(op, top_k)));
 }
 Bytes route_working(const Operator& op) {
   const auto [tokens, experts] = real_sizes<2>(op);
@@ -121,6 +133,8 @@ void add_route_terms(Terms& t, const Operator& op, const Gpu& gpu) {
   add_row_terms(t, op, gpu);
   t.add(tokens * top_k * 1e-9);  // rows that are sorted
 }
+
+constexpr Relative kOfUnpermute[] = {{Impl::kFp32Scale, OperatorKind::kUnpermute, Impl::kEager}};
 
 // Rows gathered and scattered whole, 0.8 of the bandwidth; this and the router's share are assumed.
 constinit const Description kTable[] = {
@@ -144,6 +158,7 @@ constinit const Description kTable[] = {
      .made_bytes = unpermute_made,
      .working_bytes = unpermute_working,
      .add_terms = add_sent_terms,
+     .relatives = kOfUnpermute,
      .stream_share = 0.8,
      .analytic_spread = 0.25},
     {.kind = OperatorKind::kRoute,

@@ -84,6 +84,16 @@ double gated_scalars(const Operator& op) {  // kernels on strided halves
 }
 double row_mask_scalars(const Operator& op) { return scalars(op, 1); }
 
+// On halves of one tensor the gradients of both are there, those of silu, and all of them joined.
+Bytes gated_working(const Operator& op) {
+  const auto [tokens, width] = real_sizes<2>(op);
+  const double chain = op.impl == Impl::kEager ? 2 : 1;
+  const double tensors = op.impl == Impl::kHalves ? (is_forward(op) ? 2 : 4)
+                         : is_forward(op)         ? chain
+                                                  : 1 + chain;
+  return Bytes(bytes_of(op.dtype) * tokens * width * tensors);
+}
+
 // Launches of an eager chain, one kernel otherwise.
 template <std::int32_t forward, std::int32_t backward>
 std::int32_t eager_launches(const Operator& op) {
@@ -166,6 +176,7 @@ constinit const Description kTable[] = {
      .bytes = moved<gated>,
      .usual_launches = gated_launches<2, 4>,
      .scalar_elements = gated_scalars,
+     .working_bytes = gated_working,
      .relatives = kOfHalves<OperatorKind::kSwiglu>,
      .stream_share = 0.8},
     {.kind = OperatorKind::kGeglu,
@@ -173,6 +184,7 @@ constinit const Description kTable[] = {
      .bytes = moved<gated>,
      .usual_launches = gated_launches<9, 12>,
      .scalar_elements = gated_scalars,
+     .working_bytes = gated_working,
      .relatives = kOfHalves<OperatorKind::kGeglu>,
      .stream_share = 0.8},
     {.kind = OperatorKind::kSquaredRelu,

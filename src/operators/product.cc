@@ -185,8 +185,9 @@ Bytes batched_working(const Operator& op) {
 }
 
 Bytes grouped_working(const Operator& op) {
+  // PyTorch makes both gradients in one node: that of the rows is there beside the weights'.
   const auto [experts, m, k, n] = real_sizes<4>(op);
-  return weighted_working(op, m * k, m * n, experts * k * n);
+  return weighted_working(op, m * k, m * n, experts * k * n + (op.pass == PassKind::kWeight ? m * k : 0));
 }
 
 struct TileShape {

@@ -124,7 +124,7 @@ constexpr bool has_impl(OperatorKind kind, Impl impl) {
     case Impl::kFusedBf16:
       return kind == OperatorKind::kAdamw;
     case Impl::kFp32Scale:
-      return kind == OperatorKind::kRmsnorm;
+      return kind == OperatorKind::kRmsnorm || kind == OperatorKind::kUnpermute;
     case Impl::kZeroGrad:
       return kind == OperatorKind::kLinear;
     case Impl::kTanh:
