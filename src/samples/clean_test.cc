@@ -145,6 +145,23 @@ TEST_CASE("times that do not grow with one of the sizes reject the group") {
   CHECK(count(result, "flat") > samples.size() / 2);
 }
 
+TEST_CASE("a chain of many launches may grow slowly: it is judged by what it takes beyond them") {
+  // A router's backward: 26 kernels of 2 us at the least, and the work on top.
+  std::vector<Sample> samples;
+  for (int i = 0; i < 300; ++i) {
+    Sample s;
+    const auto tokens = static_cast<std::int64_t>(512 * std::pow(1.016, i));
+    s.op = route({.tokens = tokens, .experts = 32, .top_k = 4},
+                 {.impl = Impl::kEager, .pass = PassKind::kBackward});
+    s.op.launches = 26;
+    s.us = 50 + 0.001 * static_cast<double>(tokens);
+    samples.push_back(s);
+  }
+  CHECK(clean(samples, test_gpu()).kept.size() == samples.size());
+  for (Sample& s : samples) s.op.launches = 1;
+  CHECK(clean(samples, test_gpu()).kept.empty());
+}
+
 TEST_CASE("rows of a kernel that counts half of its work are flat, those below them sound") {
   auto samples = sound_group();
   const std::int64_t split = 1 << 27;
