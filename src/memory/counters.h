@@ -28,6 +28,8 @@ inline constexpr double kCommunicatorGib = 0.2;
 struct PassesPeak {
   Bytes bytes;          // held and used at the peak
   Bytes largest_block;  // in any of the passes
+  // At the peak of a step's only backward, with the gradients that it has made by then; 0: not walked through.
+  Bytes with_gradients;
 };
 
 struct MemoryCounters {

@@ -48,6 +48,29 @@ Bytes backward_extra(const Pass& backward) {
   return most;
 }
 
+// The most inside one of equal layers: what it has made again or kept goes, its gradients come.
+Bytes layer_growth(const Repeat& repeat) {
+  Bytes most, now = repeat.recomputes;
+  for (const Task& task : repeat.tasks) {
+    if (task.kind != Task::Kind::kOperator) continue;
+    most = std::max(most, now + task.extra.value_or(working_bytes(task.op)));
+    now += task.leaves - task.lets_go;
+  }
+  return most;
+}
+
+Bytes backward_growth(const Pass& backward) {
+  Bytes most, level;
+  for (const Repeat& repeat : backward.repeats) {
+    const Bytes each = repeat.gradients + repeat.leaves - repeat.releases;
+    const Bytes rest = each * static_cast<double>(repeat.count - 1);
+    if (repeat.gradients > Bytes(0))
+      most = std::max(most, level + std::max(Bytes(0), rest) + layer_growth(repeat));
+    level += rest + each;
+  }
+  return most;
+}
+
 }  // namespace
 
 PassBytes pass_bytes(const ChunkWork& work) {
@@ -60,6 +83,8 @@ PassBytes pass_bytes(const ChunkWork& work) {
   const Bytes always = work.gathered + work.shared_buffers + work.offload_window;
   bytes.forward_extra = forward_extra(work.forward, bytes.held) + always;
   bytes.backward_extra = backward_extra(work.backward) + always + work.unit_gradients;
+  if (const Bytes growth = backward_growth(work.backward); growth > Bytes(0))
+    bytes.backward_growth = growth + always;
   bytes.weight_extra =
       largest(only(work.backward, Direction::kWeight)) + work.unit_gradients + work.shared_buffers;
   for (const Repeat& repeat : work.backward.repeats)

@@ -20,7 +20,10 @@ struct PassBytes {
   Bytes held;            // kept by a forward until its backward ends
   Bytes forward_extra;   // most that a forward uses above what it keeps
   Bytes backward_extra;  // most that a backward uses above what its forward kept
-  Bytes backward_end;    // left behind by a backward until it is over
+  // The same with the gradients that the only backward of a step has made by then; 0 where they are there from
+  // the start. Walks through each layer too: experts' gradients outweigh what their rows keep.
+  Bytes backward_growth;
+  Bytes backward_end;  // left behind by a backward until it is over
   // Where the backward is split:
   Bytes held_for_weight;  // kept by a backward to inputs until that to weights ends
   Bytes weight_extra;     // most that the latter uses

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "operators/experts.h"
+#include "operators/pointwise.h"
 #include "operators/product.h"
 #include "spec/catalog.h"
 #include "spec/plan_text.h"
@@ -115,6 +116,30 @@ TEST_CASE("A block that is run again and the loss are not there at once") {
   CHECK(extra_of({4, false, false}) < Bytes(8.0 * 2048 * 51200));
 }
 
+TEST_CASE("A step's only backward grows by the gradients that it makes, and shrinks by what it lets go") {
+  // Two layers that keep 100 bytes each. The first task of each lets 60 go; the second works on 30 bytes and
+  // leaves a gradient of 70, its layer 80 in all.
+  Task first, second;
+  first.op = second.op = Operator(OperatorKind::kAdd, TokenSizes{.tokens = 1, .width = 1}, {});
+  first.extra = Bytes(20), first.lets_go = Bytes(60);
+  second.extra = Bytes(30), second.lets_go = Bytes(40), second.leaves = Bytes(70);
+  Task kept = first;
+  kept.saved = Bytes(100);
+  ChunkWork work;
+  work.forward.repeats = {{.count = 2, .tasks = {kept}}};
+  work.backward.repeats = {{.count = 2, .tasks = {first, second}, .releases = Bytes(100)}};
+  CHECK(pass_bytes(work).backward_growth == Bytes(0));  // gradients are there from the start
+  work.backward.repeats[0].gradients = Bytes(80);
+  // The first layer leaves 80 and lets 100 go, so the peak is in it: with 20 on top of all that is held.
+  CHECK(pass_bytes(work).backward_growth == Bytes(20));
+  // Where little is kept, the second layer begins with the gradients of the first.
+  work.backward.repeats[0].releases = Bytes(10);
+  CHECK(pass_bytes(work).backward_growth == Bytes(80 - 10 + 20));
+  // What is made again is there while its layer runs.
+  work.backward.repeats[0].recomputes = Bytes(90);
+  CHECK(pass_bytes(work).backward_growth == Bytes(80 - 10 + 90 + 20));
+}
+
 TEST_CASE("Operators of experts need room for every row that they send") {
   // 10 tokens of 6 elements, 3 rows each: 120 bytes a tensor of tokens, 360 one of rows.
   const auto room = [](OperatorKind kind, Impl impl, PassKind pass, const auto& sizes) {
@@ -131,16 +156,22 @@ TEST_CASE("Operators of experts need room for every row that they send") {
   const SentSizes sent = {.tokens = 10, .width = 6, .top_k = 3};
   const RouteSizes routed = {.tokens = 10, .experts = 8, .top_k = 2};
   CHECK(room(K::kPermute, Impl::kFused, P::kForward, sent) == 360);
-  CHECK(room(K::kPermute, Impl::kEager, P::kBackward, sent) == 360 + 120);
+  CHECK(room(K::kPermute, Impl::kEager, P::kBackward, sent) == 2 * 360 + 120);
   CHECK(room(K::kUnpermute, Impl::kFused, P::kForward, sent) == 120);
-  CHECK(room(K::kUnpermute, Impl::kEager, P::kForward, sent) == 360 + 120);
+  CHECK(room(K::kUnpermute, Impl::kEager, P::kForward, sent) == 2 * 360 + 120);
   CHECK(room(K::kUnpermute, Impl::kFused, P::kBackward, sent) == 120 + 360);
   CHECK(room(K::kUnpermute, Impl::kEager, P::kBackward, sent) == 120 + 3 * 360);
+  // Three tensors of rows in fp32, and one in half precision.
+  CHECK(room(K::kUnpermute, Impl::kFp32Scale, P::kBackward, sent) == 120 + 3 * 720 + 360);
   CHECK(room(K::kRoute, Impl::kEager, P::kForward, routed) == 2 * 10 * 8 * 4);
   CHECK(room(K::kRoute, Impl::kFused, P::kForward, routed) == 10 * 8 * 4);
   // 100 rows of 30 through 4 matrices of 30 x 50.
   const GroupedSizes grouped = {.experts = 4, .m = 100, .k = 30, .n = 50};
   CHECK(room(K::kGroupedProduct, Impl::kAten, P::kForward, grouped) == 2 * 100 * 50);
   CHECK(room(K::kGroupedProduct, Impl::kAten, P::kInput, grouped) == 2 * (100 * 50 + 100 * 30));
-  CHECK(room(K::kGroupedProduct, Impl::kAten, P::kWeight, grouped) == 2 * (100 * 50 + 4 * 30 * 50));
+  CHECK(room(K::kGroupedProduct, Impl::kAten, P::kWeight, grouped) ==
+        2 * (100 * 50 + 100 * 30 + 4 * 30 * 50));
+  // A gate on halves: gradients of both, that of silu, and all of them joined.
+  const TokenSizes halves = {.tokens = 10, .width = 6};
+  CHECK(room(K::kSwiglu, Impl::kHalves, P::kBackward, halves) == 4 * 120);
 }

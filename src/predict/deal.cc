@@ -69,10 +69,13 @@ void add_bytes(const Setting& setting, Dealt& e) {
   const auto times = e.timeline.stages();
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
     StageParts& part = e.stages[r];
-    PassesPeak passes{times[r].peak, Bytes(0)};
+    PassesPeak passes{times[r].peak, Bytes(0), Bytes(0)};
     for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c) {
       const auto n = e.piece(r, c);
-      passes.largest_block = std::max(passes.largest_block, e.chunks[n]->bytes.largest_block);
+      const PassBytes& bytes = e.chunks[n]->bytes;
+      passes.largest_block = std::max(passes.largest_block, bytes.largest_block);
+      if (bytes.backward_growth > Bytes(0))
+        passes.with_gradients = std::max(passes.with_gradients, bytes.held + bytes.backward_growth);
     }
     const Bytes gradient(static_cast<double>(part.share.largest_tensor) * bytes_of(e.job.choices.precision));
     part.memory = memory_counters(part.states, passes, gradient, setting.stack, e.job.micro_batches, outside);

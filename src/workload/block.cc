@@ -66,6 +66,10 @@ ProductSizes BlockItem::product() const {
   return {static_cast<double>(sizes.m), static_cast<double>(sizes.k), static_cast<double>(sizes.n)};
 }
 
+std::int64_t BlockItem::matrices() const {
+  return op.kind == OperatorKind::kGroupedProduct ? op.as<GroupedSizes>().experts : 1;
+}
+
 std::vector<BlockItem> embedding_items(const Model& model, const Stack& stack, const PassShape& shape) {
   BlockWriter out(model, stack, shape, model.blocks.front().block);
   out.part(stack.parts.embedding, false);

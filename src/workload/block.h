@@ -46,7 +46,9 @@ struct BlockItem {
   bool has_weights() const {
     return !exchange && (op.kind == OperatorKind::kLinear || op.kind == OperatorKind::kGroupedProduct);
   }
-  ProductSizes product() const;  // of one that has weights
+  // Of one that has weights:
+  ProductSizes product() const;
+  std::int64_t matrices() const;
   bool enters() const { return exchange && exchange->enters; }
 };
 

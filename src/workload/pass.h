@@ -29,6 +29,8 @@ struct Task {
   std::int64_t times = 1;      // run so many times in a row
   std::int64_t calls = 0;      // host calls beside it that launch nothing
   Bytes saved;                 // kept from this forward task until its backward
+  Bytes lets_go;               // of that, when this backward task is done
+  Bytes leaves;                // a gradient that stays
   std::optional<Bytes> extra;  // held on top of what is saved while it runs; absent: what its kind usually is
 
   bool operator==(const Task&) const = default;
@@ -43,7 +45,8 @@ inline bool is_gather(const Task& task) {
 }
 
 // Of a backward: what each time lets go (its forward's saved tensors), makes again and holds while it lasts,
-// and leaves behind (autograd's own gradients, where they live until the backward ends).
+// and leaves behind (autograd's own gradients, where they live until the backward ends; gradients that are
+// made by the only backward of a step).
 struct Repeat {
   std::int64_t count = 1;
   bool is_layer = false;
@@ -51,6 +54,7 @@ struct Repeat {
   Bytes releases;
   Bytes recomputes;
   Bytes leaves;
+  Bytes gradients;
 
   bool operator==(const Repeat&) const = default;
 };

@@ -67,6 +67,8 @@ void TaskWriter::add_operator(const BlockItem& item, PassKind pass, std::size_t 
                                                 : Direction::kBackward;
   if (pass == PassKind::kForward && !recompute)
     task.saved = shape_.recompute == Recompute::kSelective ? item.selective_saved : item.saved;
+  if (pass == PassKind::kWeight) task.leaves = weight_gradient(item);
+  if (pass == PassKind::kWeight || pass == PassKind::kBackward) task.lets_go = item.saved;
   if (item.extra) task.extra = (*item.extra)[pass == PassKind::kForward ? 0 : 1];
   tasks_.push_back(task);
 }
@@ -106,14 +108,17 @@ void TaskWriter::operator_backward(const std::vector<BlockItem>& items, std::siz
   }
 }
 
+Bytes TaskWriter::weight_gradient(const BlockItem& item) const {
+  const auto [m, k, n] = item.product();
+  return Bytes(k * n * static_cast<double>(item.matrices() * item.times) * bytes_of(shape_.grad_dtype));
+}
+
 // An accumulator in a wider format is always added to; .grad itself only from the second micro-batch on.
 void TaskWriter::accumulate(const BlockItem& item) {
   const bool wider = bytes_of(shape_.grad_dtype) > bytes_of(shape_.precision);
   if (fused_accumulation_ || !(wider || shape_.accumulates)) return;
   const ProductSizes product = item.product();
-  const std::int64_t matrices =
-      item.op.kind == OperatorKind::kGroupedProduct ? item.op.as<GroupedSizes>().experts : 1;
-  add_accumulate(static_cast<std::int64_t>(product.k) * matrices, static_cast<std::int64_t>(product.n),
+  add_accumulate(static_cast<std::int64_t>(product.k) * item.matrices(), static_cast<std::int64_t>(product.n),
                  bytes_of(shape_.grad_dtype), item.times);
 }
 

@@ -29,6 +29,7 @@ class TaskWriter {
                       bool may_overlap = false);
   void exchange_backward(const Exchange& exchange);
   void operator_backward(const std::vector<BlockItem>& items, std::size_t i);
+  Bytes weight_gradient(const BlockItem& item) const;
   void accumulate(const BlockItem& item);
   void add_accumulate(std::int64_t k, std::int64_t n, double bytes, std::int64_t times);
 

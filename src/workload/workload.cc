@@ -194,6 +194,8 @@ class ChunkWriter {
     backward.releases = saved_bytes(forward);
     if (stack_.gradients.autograd_copies && !shape_.units.scatters)
       backward.leaves = Bytes(static_cast<double>(elements) * bytes_of(shape_.precision));
+    if (stack_.states.lazy_gradients && !shape_.accumulates && !shape_.units.scatters)
+      backward.gradients = Bytes(static_cast<double>(elements) * bytes_of(shape_.grad_dtype));
     work_.forward.repeats.push_back(std::move(forward));
     backwards_.push_back(std::move(backward));
   }
