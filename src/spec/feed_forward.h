@@ -13,6 +13,11 @@ inline constexpr std::array<std::string_view, 4> kMlpNames = {"gelu", "swiglu", 
 
 constexpr bool is_gated(MlpKind kind) { return kind == MlpKind::kSwiglu || kind == MlpKind::kGeglu; }
 
+// In which format the router chooses, and weighs what experts make: both in half precision (OLMoE, Qwen MoE),
+// weights alone in fp32 (Mixtral), or both, from an input that is copied to fp32 (DeepSeek, GLM).
+enum class Router : unsigned char { kHalf, kFp32Weights, kFp32 };
+inline constexpr std::array<std::string_view, 3> kRouterNames = {"half", "fp32_weights", "fp32"};
+
 struct FeedForward {
   MlpKind mlp = MlpKind::kGelu;
   std::int64_t ffn = 0;      // of a dense one
@@ -20,7 +25,8 @@ struct FeedForward {
   std::int64_t top_k = 0;    // experts that a token passes
   std::int64_t expert_ffn = 0;
   std::int64_t shared_ffn = 0;  // of all shared experts together
-  bool shared_gate = false;     // each token weighs what they make (Qwen2-MoE)
+  Router router = Router::kFp32Weights;
+  bool shared_gate = false;  // each token weighs what they make (Qwen2-MoE)
 
   bool has_experts() const { return experts > 0; }
   // Columns of the first product of an MLP so wide: gated ones have two.

@@ -97,6 +97,9 @@ inline constexpr auto kFeedForwardFields = std::tuple{
           "required with experts", "1 to experts"),
     field("expert_ffn", &FeedForward::expert_ffn, WholeNumber{1, kMaxWidth}, "width of an expert",
           "required with experts"),
+    field("router", &FeedForward::router, OneOf{kRouterNames},
+          "format in which the router chooses and weighs: both in `half` precision (Qwen MoE), weights alone "
+          "in fp32 (Mixtral), or both in `fp32` (DeepSeek-V3); a stack may have its own way"),
     field("shared_ffn", &FeedForward::shared_ffn, WholeNumber{0, kMaxWidth},
           "width of what all tokens pass beside the experts, all shared experts together"),
     field("shared_gate", &FeedForward::shared_gate, Flag{},

@@ -70,11 +70,16 @@ enum class Condition : unsigned char {
   kNoQRank,
   kSharedGate,
   kLatent,
+  kRouterFp32,  // the router's product is of fp32, or not
+  kRouterHalf,
+  kWeightsFp32,  // rows of experts are weighed in fp32, or not
+  kWeightsHalf,
 };
-inline constexpr std::array<std::string_view, 16> kConditionNames = {
-    "always",    "bias",      "qkv_bias",          "dropout",        "no_dropout", "fused_qkv",
-    "split_qkv", "grouped",   "learned_positions", "partial_rotary", "gelu_erf",   "gelu_tanh",
-    "q_rank",    "no_q_rank", "shared_gate",       "latent"};
+inline constexpr std::array<std::string_view, 20> kConditionNames = {
+    "always",    "bias",        "qkv_bias",    "dropout",           "no_dropout",
+    "fused_qkv", "split_qkv",   "grouped",     "learned_positions", "partial_rotary",
+    "gelu_erf",  "gelu_tanh",   "q_rank",      "no_q_rank",         "shared_gate",
+    "latent",    "router_fp32", "router_half", "weights_fp32",      "weights_half"};
 
 // What autograd keeps of an operator until its backward.
 enum class SavedTensor : unsigned char { kInput, kOutput, kMask, kStats, kInputFp32, kOutputFp32 };
@@ -89,6 +94,7 @@ struct PartOperator {
   Condition when = Condition::kAlways;
   Rows rows = Rows::kTokens;
   bool each_expert = false;  // launched anew for every expert of the rank
+  bool fp32 = false;         // in fp32, whatever the precision of the run
   std::int64_t times = 1;
   std::array<std::int64_t, 3> launches = {1, 1, 1};  // forward, backward, backward to weights
   std::vector<SavedTensor> saves;
@@ -259,8 +265,10 @@ struct Stack {
     std::int64_t syncs_per_layer = 0;
     // Calls into the framework that launch nothing (views, hooks, bookkeeping), a block; each takes the host
     // as long as a launch.
-    std::array<std::int64_t, 2> calls_per_layer = {0, 0};  // forward, backward
-    std::int64_t calls_per_recompute = 0;                  // on top of the forward that is run again
+    std::array<std::int64_t, 2> calls_per_layer = {0, 0};   // forward, backward
+    std::array<std::int64_t, 2> calls_of_experts = {0, 0};  // on top, of a block with experts
+    std::array<std::int64_t, 2> calls_of_latent = {0, 0};   // and with latent attention
+    std::int64_t calls_per_recompute = 0;                   // on top of the forward that is run again
     // Likewise, of each tensor-parallel rank while pipeline messages cross nodes: its group waits for every one.
     std::int64_t calls_beside_messages = 0;
     std::int64_t calls_per_unit = 0;  // likewise around each gather or scatter of a block under ZeRO 2 and 3

@@ -124,8 +124,8 @@ Result<PartOperator> parse_operator(const Node& node, Where where) {
     op.launches = {1, 0, 0};
   } else {
     TRY(only_fields(node, "an operator",
-                    {"op", "impl", "width", "in", "out", "when", "rows", "each_expert", "times", "launches",
-                     "saves", "extra", "selective", "selective_saves", "masked"}));
+                    {"op", "impl", "width", "in", "out", "when", "rows", "each_expert", "fp32", "times",
+                     "launches", "saves", "extra", "selective", "selective_saves", "masked"}));
   }
   TRY(read_required(node, "op", op.kind, OneOf{kOperatorKindNames}));
   TRY(read_optional(node, "impl", op.impl, OneOf{kImplNames}));
@@ -134,6 +134,7 @@ Result<PartOperator> parse_operator(const Node& node, Where where) {
   TRY(read_optional(node, "when", op.when, OneOf{kConditionNames}));
   TRY(read_optional(node, "rows", op.rows, OneOf{kRowsNames}));
   TRY(read_optional(node, "each_expert", op.each_expert));
+  TRY(read_optional(node, "fp32", op.fp32));
   TRY(read_optional(node, "times", op.times, WholeNumber{1, kMaxTimes}));
   if (const Node* launches = node.find("launches")) {
     TRY_ASSIGN(op.launches, parse_launches(*launches, where));

@@ -51,7 +51,8 @@ TEST_CASE("a stack's parts are lists of operators") {
 
 TEST_CASE("parts of experts say what they have rows of, and what is launched for each expert") {
   const std::string experts =
-      "  router: [{op: linear, in: hidden, out: experts}, {op: route, impl: eager}]\n"
+      "  router: [{op: linear, in: hidden, out: experts, fp32: true, when: router_fp32}, "
+      "{op: route, impl: eager}]\n"
       "  dispatch: [{op: permute, impl: eager, width: hidden}]\n"
       "  experts: {swiglu: [{op: grouped_product, in: hidden, out: expert_gate_up, rows: routed, "
       "each_expert: true}, {op: swiglu, impl: halves, width: expert_ffn, rows: routed}]}\n"
@@ -64,6 +65,9 @@ TEST_CASE("parts of experts say what they have rows of, and what is launched for
   const Stack::Parts& parts = stack->parts;
   CHECK(parts.router[0].out == Width::kExperts);
   CHECK(parts.router[0].rows == Rows::kTokens);
+  CHECK(parts.router[0].fp32);
+  CHECK(parts.router[0].when == Condition::kRouterFp32);
+  CHECK_FALSE(parts.router[1].fp32);
   CHECK(parts.router[1].kind == OperatorKind::kRoute);
   CHECK(parts.dispatch[0].kind == OperatorKind::kPermute);
   const Part& swiglu = parts.experts[static_cast<std::size_t>(MlpKind::kSwiglu)];
@@ -107,7 +111,8 @@ TEST_CASE("a stack's choices are read, and keep their defaults where nothing is 
                "data_parallel: {overlap: true, bucket_elements: 40000000, zero_reduce_scatter: false, "
                "overlap_param_gather: true, prefetch: [none, after], reshard_after_forward: false, "
                "zero2_gather: forward, gradient_copies: 2}\n"
-               "host: {syncs_per_layer: 2, calls_per_layer: [7, 9], calls_per_recompute: 3, "
+               "host: {syncs_per_layer: 2, calls_per_layer: [7, 9], calls_of_experts: [5, 4], "
+               "calls_of_latent: [2, 1], calls_per_recompute: 3, "
                "calls_beside_messages: 12, calls_per_unit: 4, "
                "calls_per_pass: [5, 6], sync_after_pass: true, calls_per_batch: 8, copies_per_batch: 10, "
                "calls_per_step: 11}\n");
@@ -141,6 +146,8 @@ TEST_CASE("a stack's choices are read, and keep their defaults where nothing is 
   wanted.data_parallel.gradient_copies = 2;
   wanted.host.syncs_per_layer = 2;
   wanted.host.calls_per_layer = {7, 9};
+  wanted.host.calls_of_experts = {5, 4};
+  wanted.host.calls_of_latent = {2, 1};
   wanted.host.calls_per_recompute = 3;
   wanted.host.calls_beside_messages = 12;
   wanted.host.calls_per_unit = 4;

@@ -39,7 +39,8 @@ void BlockWriter::norm_of_parts(const Part& norm, std::int64_t parts, std::int64
 
 void BlockWriter::shared_mlp(const Part& mlp) {
   widths_.set_ffn(block_.feed_forward, block_.feed_forward.shared_ffn, shape_.tp);
-  input_kept_ = shape_.tp == 1 || shape_.sp_gather_again;  // what is gathered and stays is another tensor
+  // What is gathered and stays is another tensor; so is the fp32 copy that a router keeps.
+  input_kept_ = (shape_.tp == 1 || shape_.sp_gather_again) && block_.feed_forward.router != Router::kFp32;
   part(mlp, false);
   widths_.set_ffn(block_.feed_forward, block_.feed_forward.ffn, shape_.tp);
 }
@@ -106,6 +107,14 @@ bool BlockWriter::applies(Condition when) const {
       return block_.attention.is_latent();
     case Condition::kSharedGate:
       return block_.feed_forward.shared_gate;
+    case Condition::kRouterFp32:
+      return block_.feed_forward.router == Router::kFp32;
+    case Condition::kRouterHalf:
+      return block_.feed_forward.router != Router::kFp32;
+    case Condition::kWeightsFp32:
+      return block_.feed_forward.router != Router::kHalf;
+    case Condition::kWeightsHalf:
+      return block_.feed_forward.router == Router::kHalf;
   }
   return true;
 }
@@ -118,7 +127,7 @@ void BlockWriter::add(const PartOperator& entry, bool sequence_region) {
   BlockItem item;
   item.op.kind = entry.kind;
   item.op.impl = entry.impl;
-  item.op.dtype = shape_.precision;
+  item.op.dtype = entry.fp32 ? Dtype::kFp32 : shape_.precision;
   item.launches = entry.launches;
   if (entry.each_expert)
     for (std::int64_t& launches : item.launches) launches *= block_.feed_forward.experts;

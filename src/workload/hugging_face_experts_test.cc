@@ -74,6 +74,46 @@ TEST_CASE("A block of experts keeps rows at five places, and the router's logits
   CHECK(saved(model_with(kGrouped, kExperts)) == 12 * kU + rows + 4 * kTokens * 8 + 2 * kRows + kSums);
 }
 
+TEST_CASE("A router in fp32 keeps a copy of its input, and shared experts the input itself") {
+  FeedForward shared = kExperts;
+  shared.shared_ffn = 256;
+  const double half = saved(model_with(kGrouped, shared));
+  shared.router = Router::kFp32;
+  CHECK(saved(model_with(kGrouped, shared)) == half + 2 * kU);
+  for (const Operator& op : operators_of(model_with(kGrouped, shared), OperatorKind::kLinear))
+    CHECK((op.dtype == Dtype::kFp32) == (op.as<LinearSizes>().n == 8));
+}
+
+TEST_CASE("Rows are weighed in the format of the router's weights") {
+  const auto impl = [](Router router) {
+    FeedForward experts = kExperts;
+    experts.router = router;
+    const auto found = operators_of(model_with(kGrouped, experts), OperatorKind::kUnpermute);
+    REQUIRE(found.size() == 1);
+    return found[0].impl;
+  };
+  CHECK(impl(Router::kHalf) == Impl::kEager);
+  CHECK(impl(Router::kFp32Weights) == Impl::kFp32Scale);
+  CHECK(impl(Router::kFp32) == Impl::kFp32Scale);
+}
+
+TEST_CASE("Blocks of experts and of latent attention call more that launches nothing") {
+  const Stack s = stack("hf-eager");
+  const auto calls = [&](const Attention& attention, const FeedForward& feed_forward) {
+    const Model model = model_with(attention, feed_forward);
+    const ChunkWork work = build_chunk(model, s, shape_of(model, {}, s, kSeq, false), Chunk{1, false, false});
+    std::int64_t sum = 0;
+    for (const Repeat& repeat : work.forward.repeats)
+      for (const Task& task : repeat.tasks)
+        if (task.kind == Task::Kind::kOperator) sum += task.calls;
+    return sum;
+  };
+  const std::int64_t plain = calls(kGrouped, kDense);
+  CHECK(plain == s.host.calls_per_layer[0]);
+  CHECK(calls(kGrouped, kExperts) == plain + s.host.calls_of_experts[0]);
+  CHECK(calls(kLatent, kExperts) == plain + s.host.calls_of_experts[0] + s.host.calls_of_latent[0]);
+}
+
 TEST_CASE("Experts are two grouped products over the rows that tokens send") {
   const Model model = model_with(kGrouped, kExperts);
   const auto products = operators_of(model, OperatorKind::kGroupedProduct);

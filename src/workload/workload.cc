@@ -145,7 +145,8 @@ class ChunkWriter {
     TaskWriter forward(model_, stack_, shape_);
     forward.forward(items, 0, items.size(), false);
     Repeat f{count, true, forward.take(), {}, {}, {}};
-    add_calls(f.tasks, stack_.host.calls_per_layer[0] + shape_.calls_beside_messages, false);
+    const auto [forward_calls, backward_calls] = layer_calls(kinds[kind]);
+    add_calls(f.tasks, forward_calls, false);
     spread_syncs(f.tasks, stack_.host.syncs_per_layer, false);
     const bool divided = shape_.sp || shape_.partition_activations;
     if (full) set_saved(f.tasks, activation() / (divided ? static_cast<double>(shape_.tp) : 1.0));
@@ -164,18 +165,27 @@ class ChunkWriter {
     }
     backward.backward(items, selective);
     Repeat b{count, true, backward.take(), {}, {}, {}};
-    add_calls(b.tasks, stack_.host.calls_per_layer[1] + shape_.calls_beside_messages, false);
+    add_calls(b.tasks, backward_calls, false);
     if (full) {
-      add_calls(
-          b.tasks,
-          stack_.host.calls_per_layer[0] + stack_.host.calls_per_recompute + shape_.calls_beside_messages,
-          true);
+      add_calls(b.tasks, forward_calls + stack_.host.calls_per_recompute, true);
       spread_syncs(b.tasks, stack_.host.syncs_per_layer, true);
     }
     spread_syncs(b.tasks, stack_.host.syncs_per_layer, false);
     if (full) b.recomputes = saved_by(items);
     if (selective) b.recomputes = dropped_by_selective(items);
     add(std::move(f), std::move(b), elements, true);
+  }
+
+  // Forward and backward.
+  std::array<std::int64_t, 2> layer_calls(const Block& block) const {
+    const Stack::Host& host = stack_.host;
+    std::array<std::int64_t, 2> calls = host.calls_per_layer;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      calls[i] += shape_.calls_beside_messages;
+      if (block.feed_forward.has_experts()) calls[i] += host.calls_of_experts[i];
+      if (block.attention.is_latent()) calls[i] += host.calls_of_latent[i];
+    }
+    return calls;
   }
 
   // What is here of the layers that are offloaded, one at work and one on its way: two of a row, or one each of
