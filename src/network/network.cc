@@ -120,16 +120,12 @@ struct Fits {
   bool crosses = false;
 
   Fits(CollectiveKind kind, const PlacedGroup& placed, const Cluster& cluster)
-      : intra(first(find(cluster.collectives, kind, Tier::kIntra),
-                    find(cluster.gpu.collectives, kind, Tier::kIntra))),
-        inter(find(cluster.collectives, kind, Tier::kInter)),
-        crosses(placed.crosses_nodes()) {}
-  const FittedCollective* own() const { return crosses ? inter : intra; }
-
- private:
-  static const FittedCollective* first(const FittedCollective* of_cluster, const FittedCollective* of_gpu) {
-    return of_cluster != nullptr ? of_cluster : of_gpu;
+      : intra(find(cluster.collectives, kind, Tier::kIntra)), crosses(placed.crosses_nodes()) {
+    if (crosses) inter = find(cluster.collectives, kind, Tier::kInter);
+    // How kernels use a GPU's own links is the same on all its clusters.
+    if (intra == nullptr) intra = find(cluster.gpu.collectives, kind, Tier::kIntra);
   }
+  const FittedCollective* own() const { return crosses ? inter : intra; }
 };
 
 // Where it was not sampled a dispatch gets no more of a link than collectives do: what slows those on a poor
