@@ -37,6 +37,15 @@ constexpr FamilyFact kFamilyFacts[] = {
     {"qwen2moe", "shared_gate", "true"},
     {"gptoss", "biases", "true"},
     {"gptoss", "sinks", "true"},
+    {"deepseekv2", "router", "fp32"},
+    {"deepseekv3", "router", "fp32"},
+    {"glm4moe", "router", "fp32"},
+    {"mixtral", "router", "fp32_weights"},
+    {"gptoss", "router", "half"},
+    {"llama4", "router", "half"},
+    {"olmoe", "router", "half"},
+    {"qwen2moe", "router", "half"},
+    {"qwen3moe", "router", "half"},
 };
 
 // "qwen3_moe" and "qwen3moe" are one.
@@ -115,8 +124,10 @@ void put_feed_forward(SpecMap& map, const MeasuredRow& row) {
 void put_family(SpecMap& map, const MeasuredRow& row) {
   const auto family = row.notes.word("family");
   if (!family) return;
-  for (const FamilyFact& fact : kFamilyFacts)
-    if (same_family(*family, fact.family) && !map.has(fact.key)) map.put(fact.key, fact.value);
+  for (const FamilyFact& fact : kFamilyFacts) {
+    const bool fits = fact.key != "router" || map.has("experts");
+    if (same_family(*family, fact.family) && fits && !map.has(fact.key)) map.put(fact.key, fact.value);
+  }
 }
 
 void put_biases(SpecMap& map, const MeasuredRow& row, std::vector<std::string>& assumed) {

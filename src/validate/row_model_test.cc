@@ -109,6 +109,12 @@ TEST_CASE("what a family's experts have beside their columns") {
   CHECK(qwen2.qkv_bias);
   CHECK_FALSE(qwen2.biases);
   CHECK_FALSE(model(mixture({{"shared_expert_ffn", "2048"}})).blocks[0].block.feed_forward.shared_gate);
+  const auto router = [](const char* notes) {
+    return model(mixture({{"notes", notes}})).blocks[0].block.feed_forward.router;
+  };
+  CHECK(router("family=deepseekv3") == Router::kFp32);
+  CHECK(router("family=qwen3_moe") == Router::kHalf);
+  CHECK(router("family=mixtral") == Router::kFp32Weights);
   // A note comes before the family's custom.
   CHECK_FALSE(
       model(mixture({{"shared_expert_ffn", "2048"}, {"notes", "qkv_bias=0; family=qwen2_moe"}})).qkv_bias);

@@ -122,7 +122,6 @@ void put_experts(SpecMap& map, const MeasuredRow& row) {
   if (row.notes.starts("+ sync-free MoE")) map.put("expert_sync", "false");
   if (row.notes.says("experts_impl", "eager") || row.notes.starts("experts not grouped"))
     map.put("expert_products", "loop");
-  if (row.notes.says("experts_impl", "grouped_mm")) map.put("expert_products", "grouped");
 }
 
 // What a row says of its run that a plan has no key for, where the run is still the same training.
