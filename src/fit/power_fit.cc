@@ -24,12 +24,18 @@ bool has_settled(const Sample& sample) {
   return sample.loop_s.value_or(kSettledSeconds) >= kSettledSeconds;
 }
 
-// Those that have settled, or all where few have.
-std::vector<const Sample*> clocks_to_believe(std::vector<const Sample*> told) {
-  const auto settled = [](const Sample* sample) { return has_settled(*sample); };
-  if (static_cast<std::size_t>(std::count_if(told.begin(), told.end(), settled)) >= kFewest)
-    std::erase_if(told, [&](const Sample* sample) { return !settled(sample); });
-  return told;
+// Those of which something holds, or all where it holds of few.
+template <class Holds>
+void prefer(const Holds& holds, std::vector<const Sample*>& told) {
+  const auto held = [&](const Sample* sample) { return holds(*sample); };
+  if (static_cast<std::size_t>(std::count_if(told.begin(), told.end(), held)) >= kFewest)
+    std::erase_if(told, [&](const Sample* sample) { return !held(sample); });
+}
+
+// Products that every model runs. The others have an energy of their own (fit_energy), and how many of them
+// were sampled must not move the clock of a model without them.
+bool is_common(const Sample& sample) {
+  return !is_of_experts(sample.op.kind) && sample.op.kind != OperatorKind::kLatentAttention;
 }
 
 // A sample's loop at the reference clock.
@@ -135,7 +141,8 @@ std::optional<PowerFit> fit_power(const std::vector<Sample>& samples, const Gpu&
   std::vector<const Sample*> told;
   for (const Sample& sample : samples)
     if (says_all(sample)) told.push_back(&sample);
-  told = clocks_to_believe(std::move(told));
+  prefer(has_settled, told);
+  prefer(is_common, told);
   std::vector<double> shares;
   for (const Sample* sample : told) shares.push_back(clocked_share(sample->op));
   if (told.size() < kFewest || gpu.clock_max_mhz <= 0) return std::nullopt;

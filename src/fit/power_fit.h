@@ -3,8 +3,9 @@
 // A sample of a product says its time, its clock, the limit that was enforced, and which share of its loop it
 // took; the rest of the loop streamed through memory. Joules a byte, joules a FLOP and how the latter fall
 // with the clock are those whose governor predicts the clocks best: least mean |log(predicted / measured)|,
-// found by a simplex search (Nelder and Mead 1965). A GPU's static power hardly shows in busy loops: it is
-// taken as a seventh of its cap (assumed; 100 W of an H200's 700).
+// found by a simplex search (Nelder and Mead 1965), over products that every model runs (not those of experts)
+// where there are enough. A GPU's static power hardly shows in busy loops: it is taken as a seventh of its cap
+// (assumed; 100 W of an H200's 700).
 #pragma once
 
 #include <functional>
