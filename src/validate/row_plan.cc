@@ -120,13 +120,13 @@ void put_experts(SpecMap& map, const MeasuredRow& row) {
   if (row.ep_overlap == true) map.put("overlap_dispatch", "true");
   if (row.shared_overlap) map.put_flag("overlap_shared", *row.shared_overlap);
   if (row.notes.starts("+ sync-free MoE")) map.put("expert_sync", "false");
-  if (row.notes.says("experts_impl", "eager") || row.notes.starts("experts not grouped"))
-    map.put("expert_products", "loop");
 }
 
 // What a row says of its run that a plan has no key for, where the run is still the same training.
 void assume_plain(const MeasuredRow& row, std::vector<std::string>& assumed) {
   if (!row.attention) assumed.emplace_back("attention of the stack");
+  // Megatron's loop over the few experts of a rank: the same products, one after the other.
+  if (row.notes.starts("experts not grouped")) assumed.emplace_back("experts in one grouped product");
   if (!row.cuda_graph.empty() && row.cuda_graph != "none") assumed.emplace_back("cuda_graph=none");
   if (row.tp_overlap == true && row.tp > 1) assumed.emplace_back("tp_overlap=0");
   if (lists(row.dp_overlap, "optimizer_step")) assumed.emplace_back("no overlap of the optimizer's step");

@@ -77,6 +77,8 @@ TEST_CASE("what a plan has no key for is assumed away") {
   CHECK(assumes({{"cuda_graph", "full_iteration"}}, "cuda_graph=none"));
   CHECK_FALSE(assumes({{"cuda_graph", "none"}}, "cuda_graph=none"));
   CHECK(assumes({{"tp_overlap", "1"}}, "tp_overlap=0"));
+  CHECK(
+      assumes({{"notes", "experts not grouped (moe_grouped_gemm false)"}}, "experts in one grouped product"));
 }
 
 TEST_CASE("a dense row has no choices of experts") {
