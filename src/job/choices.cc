@@ -99,6 +99,7 @@ bool repeats_selectively(const Model& model, const Stack& stack, const Plan& pla
 Choices choices_of(const Model& model, const Stack& stack, const Plan& plan) {
   Choices c;
   c.attention = attention_of(stack, plan);
+  c.expert_products = plan.expert_products.value_or(ExpertProducts::kGrouped);
   c.dropout = asked_dropout(model, stack) > 0;
   c.sp = plan.sp && plan.tp > 1;
   c.sp_gather_again = plan.sp_gather_again.value_or(stack.tensor_parallel.sp_gather_again);

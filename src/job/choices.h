@@ -39,6 +39,7 @@ struct Sharding {
 
 struct Choices {
   AttentionKind attention = AttentionKind::kFlash;
+  ExpertProducts expert_products = ExpertProducts::kGrouped;
   bool dropout = false;  // is asked for, whether or not the stack has it
   bool sp = false;
   // As asked for: see Job for whether they have an effect.

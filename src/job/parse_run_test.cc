@@ -273,6 +273,10 @@ TEST_CASE("a stack has the parts of experts and of latent attention where a mode
       "    experts: {gelu: [{op: grouped_product, in: hidden, out: expert_ffn, rows: routed}]}\n"
       "    residual:");
   CHECK(error_of(run_of(specs + kRest)) == "foretrain: error: stack 'small' has no part router");
+  RunOptions loop;
+  loop.plan = "expert_products=loop";
+  CHECK(error_of(run_of(specs + kRest, loop)) ==
+        "foretrain: error: plan: stack 'small' has no part experts_loop.gelu");
   const std::string latent =
       replaced(kSpecs, "kv_heads: 8, ", "kv_rank: 512, nope_dim: 64, rope_dim: 32, v_dim: 64, ");
   CHECK(error_of(run_of(latent + kRest)) == "foretrain: error: stack 'small' has no part latent_down");

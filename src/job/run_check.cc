@@ -126,7 +126,9 @@ Result<void> check_stack(const Run& run) {
     const FeedForward& f = blocks.block.feed_forward;
     if (!f.has_experts() || f.shared_ffn > 0) TRY(need_variant(stack.parts.mlp, "mlp", kMlpNames, f.mlp));
     if (f.has_experts()) {
-      TRY(need_variant(stack.parts.experts, "experts", kMlpNames, f.mlp));
+      const bool loop = run.plan.expert_products == ExpertProducts::kLoop;
+      TRY(loop ? need_variant(stack.parts.experts_loop, "experts_loop", kMlpNames, f.mlp)
+               : need_variant(stack.parts.experts, "experts", kMlpNames, f.mlp));
       TRY(need(stack.parts.router, "router", ""));
     }
     if (blocks.block.attention.is_latent()) {

@@ -71,7 +71,7 @@ std::size_t ChunkMemo::ShapeKeyHash::operator()(const ShapeKey& key) const noexc
   mix(h, c.micro_batch);
   mix(h, key.tensor.domains);
   mix(h, c.recompute_layers * 4 + (c.sp_gather_again ? 2 : 0) + (c.offload ? 1 : 0));
-  mix(h, c.units.shards);
+  mix(h, c.units.shards * 2 + (c.expert_products == ExpertProducts::kLoop ? 1 : 0));
   return h;
 }
 

@@ -18,6 +18,10 @@ constexpr bool is_gated(MlpKind kind) { return kind == MlpKind::kSwiglu || kind 
 enum class Router : unsigned char { kHalf, kFp32Weights, kFp32 };
 inline constexpr std::array<std::string_view, 3> kRouterNames = {"half", "fp32_weights", "fp32"};
 
+// How a rank's experts are run: as one product of all their rows, or one after the other.
+enum class ExpertProducts : unsigned char { kGrouped, kLoop };
+inline constexpr std::array<std::string_view, 2> kExpertProductsNames = {"grouped", "loop"};
+
 struct FeedForward {
   MlpKind mlp = MlpKind::kGelu;
   std::int64_t ffn = 0;      // of a dense one

@@ -95,6 +95,7 @@ TEST_CASE("what a plan says in text, its reader takes, key by key") {
                                       "schedule=zbv",
                                       "precision=fp16",
                                       "attention=flash",
+                                      "expert_products=loop",
                                       "grad_dtype=bf16",
                                       "reduce_dtype=fp16",
                                       "offload=1",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "spec/dtype.h"
+#include "spec/feed_forward.h"
 #include "spec/schedule_kind.h"
 
 namespace foretrain {
@@ -40,6 +41,7 @@ struct Plan {
   ScheduleKind schedule = ScheduleKind::k1f1b;
   Dtype precision = Dtype::kBf16;
   std::optional<AttentionKind> attention;
+  std::optional<ExpertProducts> expert_products;
   std::optional<Dtype> grad_dtype;    // gradients are accumulated in it
   std::optional<Dtype> reduce_dtype;  // and reduced over data parallel ranks in it
   bool offload = false;               // what blocks keep for their backward waits in the host's memory

@@ -48,9 +48,10 @@ inline constexpr std::array<std::string_view, kWidthCount> kWidthNames = {
     "expert_gate_up", "one"};
 static_assert(kWidthNames.back() == "one");
 
-// What an operator has rows of: tokens, or the rows that tokens send to the experts of this rank.
-enum class Rows : unsigned char { kTokens, kRouted };
-inline constexpr std::array<std::string_view, 2> kRowsNames = {"tokens", "routed"};
+// What an operator has rows of: tokens, the rows that tokens send to the experts of this rank, or all its experts'
+// weights, `hidden` rows an expert.
+enum class Rows : unsigned char { kTokens, kRouted, kWeights };
+inline constexpr std::array<std::string_view, 3> kRowsNames = {"tokens", "routed", "weights"};
 
 // When an operator is there at all: by what the model is, or whether it drops out.
 enum class Condition : unsigned char {
@@ -157,6 +158,7 @@ struct Stack {
     Part dispatch;
     std::array<Part, 4> experts;
     Part combine;
+    std::array<Part, 4> experts_loop;  // one by one, in place of dispatch, experts and combine
     Part shared;
     std::array<Part, 2> residual;  // by Residual: after each half block, or once a block
     Part head;
@@ -267,6 +269,7 @@ struct Stack {
     // as long as a launch.
     std::array<std::int64_t, 2> calls_per_layer = {0, 0};   // forward, backward
     std::array<std::int64_t, 2> calls_of_experts = {0, 0};  // on top, of a block with experts
+    std::array<std::int64_t, 2> calls_per_expert = {0, 0};  // and for each of these in a loop
     std::array<std::int64_t, 2> calls_of_latent = {0, 0};   // and with latent attention
     std::int64_t calls_per_recompute = 0;                   // on top of the forward that is run again
     // Likewise, of each tensor-parallel rank while pipeline messages cross nodes: its group waits for every one.

@@ -131,6 +131,8 @@ inline constexpr auto kHostFields = std::tuple{
           "framework calls of a block that launch nothing; each takes the host as long as a launch"),
     field("calls_of_experts", &Stack::Host::calls_of_experts, WholeNumber{0, kMaxLaunches},
           "likewise, on top where the block has experts"),
+    field("calls_per_expert", &Stack::Host::calls_per_expert, WholeNumber{0, kMaxLaunches},
+          "likewise, on top for each expert of a loop over them"),
     field("calls_of_latent", &Stack::Host::calls_of_latent, WholeNumber{0, kMaxLaunches},
           "likewise, on top where its attention is latent"),
     field("calls_per_recompute", &Stack::Host::calls_per_recompute, WholeNumber{0, kMaxLaunches},

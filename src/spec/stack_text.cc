@@ -182,8 +182,8 @@ Result<void> read_parts(const Node& node, Stack& stack) {
   TRY_ASSIGN(const Node* parts,
              required_section(node, "parts",
                               {"embedding", "norm", "qkv", "rope", "attention", "projection", "mlp",
-                               "latent_down", "latent_up", "router", "dispatch", "experts", "combine",
-                               "shared", "residual", "head", "loss", "optimizer"}));
+                               "latent_down", "latent_up", "router", "dispatch", "experts", "experts_loop",
+                               "combine", "shared", "residual", "head", "loss", "optimizer"}));
   TRY(read_required_part(*parts, "embedding", stack.parts.embedding));
   TRY(read_variants(*parts, "norm", {kNormNames[0], kNormNames[1]}, stack.parts.norm));
   TRY(read_required_part(*parts, "qkv", stack.parts.qkv));
@@ -198,6 +198,8 @@ Result<void> read_parts(const Node& node, Stack& stack) {
   TRY(read_part(*parts, "dispatch", stack.parts.dispatch));
   TRY(read_variants(*parts, "experts", {kMlpNames[0], kMlpNames[1], kMlpNames[2], kMlpNames[3]},
                     stack.parts.experts));
+  TRY(read_variants(*parts, "experts_loop", {kMlpNames[0], kMlpNames[1], kMlpNames[2], kMlpNames[3]},
+                    stack.parts.experts_loop));
   TRY(read_part(*parts, "combine", stack.parts.combine));
   TRY(read_part(*parts, "shared", stack.parts.shared));
   TRY(read_variants(*parts, "residual", {kResidualNames[0], kResidualNames[1]}, stack.parts.residual));

@@ -57,6 +57,7 @@ TEST_CASE("parts of experts say what they have rows of, and what is launched for
       "  experts: {swiglu: [{op: grouped_product, in: hidden, out: expert_gate_up, rows: routed, "
       "each_expert: true}, {op: swiglu, impl: halves, width: expert_ffn, rows: routed}]}\n"
       "  combine: [{op: unpermute, impl: fused, width: hidden}]\n"
+      "  experts_loop: {gelu: [{op: add, width: expert_ffn, rows: weights, each_expert: true}]}\n"
       "  shared: [{op: linear, in: hidden, out: one, when: shared_gate}]\n"
       "  latent_down: [{op: linear, in: hidden, out: kv_down, when: no_q_rank}]\n"
       "  latent_up: [{op: linear, in: kv_rank, out: kv_up}, {op: copy, width: attended, when: latent}]\n";
@@ -79,6 +80,7 @@ TEST_CASE("parts of experts say what they have rows of, and what is launched for
   CHECK(swiglu[1].impl == Impl::kHalves);
   CHECK(parts.experts[static_cast<std::size_t>(MlpKind::kGelu)].empty());
   CHECK(parts.combine[0].impl == Impl::kFused);
+  CHECK(parts.experts_loop[static_cast<std::size_t>(MlpKind::kGelu)][0].rows == Rows::kWeights);
   CHECK(parts.shared[0].when == Condition::kSharedGate);
   CHECK(parts.latent_down[0].when == Condition::kNoQRank);
   CHECK(parts.latent_up[1].in == Width::kAttended);
@@ -112,6 +114,7 @@ TEST_CASE("a stack's choices are read, and keep their defaults where nothing is 
                "overlap_param_gather: true, prefetch: [none, after], reshard_after_forward: false, "
                "zero2_gather: forward, gradient_copies: 2}\n"
                "host: {syncs_per_layer: 2, calls_per_layer: [7, 9], calls_of_experts: [5, 4], "
+               "calls_per_expert: [6, 8], "
                "calls_of_latent: [2, 1], calls_per_recompute: 3, "
                "calls_beside_messages: 12, calls_per_unit: 4, "
                "calls_per_pass: [5, 6], sync_after_pass: true, calls_per_batch: 8, copies_per_batch: 10, "
@@ -147,6 +150,7 @@ TEST_CASE("a stack's choices are read, and keep their defaults where nothing is 
   wanted.host.syncs_per_layer = 2;
   wanted.host.calls_per_layer = {7, 9};
   wanted.host.calls_of_experts = {5, 4};
+  wanted.host.calls_per_expert = {6, 8};
   wanted.host.calls_of_latent = {2, 1};
   wanted.host.calls_per_recompute = 3;
   wanted.host.calls_beside_messages = 12;

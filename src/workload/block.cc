@@ -35,7 +35,8 @@ void write_attention(const Model& model, const Stack& stack, const PassShape& sh
 }
 
 // What tensor ranks divide of it lies between f and g, experts between exchanges of their own.
-void write_feed_forward(const Stack& stack, const FeedForward& f, bool enters, BlockWriter& out) {
+void write_feed_forward(const Stack& stack, const FeedForward& f, ExpertProducts products, bool enters,
+                        BlockWriter& out) {
   const Stack::Parts& parts = stack.parts;
   const Part& mlp = parts.mlp[static_cast<std::size_t>(f.mlp)];
   if (!f.has_experts()) {
@@ -45,9 +46,13 @@ void write_feed_forward(const Stack& stack, const FeedForward& f, bool enters, B
     return;
   }
   out.part(parts.router, true);
-  out.part(parts.dispatch, true);
-  out.part(parts.experts[static_cast<std::size_t>(f.mlp)], true);
-  out.part(parts.combine, true);
+  if (products == ExpertProducts::kLoop) {
+    out.part(parts.experts_loop[static_cast<std::size_t>(f.mlp)], true);
+  } else {
+    out.part(parts.dispatch, true);
+    out.part(parts.experts[static_cast<std::size_t>(f.mlp)], true);
+    out.part(parts.combine, true);
+  }
   if (f.shared_ffn == 0) return;
   out.enter();
   out.shared_mlp(mlp);
@@ -98,7 +103,7 @@ std::vector<BlockItem> block_items(const Model& model, const Stack& stack, const
   // The mlp has a norm of its own, so its input is gathered apart; backward a stack may add both halves'
   // gradients before one all-reduce.
   const bool enters = !parallel || shape.sp || stack.tensor_parallel.parallel_all_reduces[1] > 1;
-  write_feed_forward(stack, block.feed_forward, enters, out);
+  write_feed_forward(stack, block.feed_forward, shape.expert_products, enters, out);
   out.part(residual, true);
   return out.take();
 }

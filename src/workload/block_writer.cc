@@ -123,16 +123,20 @@ void BlockWriter::add(const PartOperator& entry, bool sequence_region) {
   const bool shared = sequence_region && shape_.sp;
   std::int64_t tokens = shared ? all_tokens() / shape_.tp : all_tokens();
   if (entry.rows == Rows::kRouted) tokens *= block_.feed_forward.top_k;
+  if (entry.rows == Rows::kWeights) tokens = block_.feed_forward.experts * model_.hidden;
 
   BlockItem item;
   item.op.kind = entry.kind;
   item.op.impl = entry.impl;
   item.op.dtype = entry.fp32 ? Dtype::kFp32 : shape_.precision;
   item.launches = entry.launches;
-  if (entry.each_expert)
+  item.times = entry.times;
+  // Each expert has its share of the rows; over weights each goes through all of them.
+  if (entry.each_expert && entry.rows == Rows::kWeights)
+    item.times *= block_.feed_forward.experts;
+  else if (entry.each_expert)
     for (std::int64_t& launches : item.launches) launches *= block_.feed_forward.experts;
   item.op.launches = static_cast<std::int32_t>(item.launches[0]);
-  item.times = entry.times;
   item.selective = entry.selective;
 
   const Amounts amounts = set_sizes(item.op, entry, tokens);

@@ -132,6 +132,29 @@ TEST_CASE("Experts are two grouped products over the rows that tokens send") {
   CHECK(routes[0].as<RouteSizes>() == RouteSizes{.tokens = kSeq, .experts = 8, .top_k = 2});
 }
 
+TEST_CASE("A loop over experts launches for each, and adds gradients as large as all weights") {
+  const Model model = model_with(kGrouped, kExperts);
+  Plan plan;
+  plan.expert_products = ExpertProducts::kLoop;
+  std::int64_t products = 0, added = 0;
+  for (const BlockItem& item : items_of(model, plan)) {
+    CHECK(item.op.kind != OperatorKind::kMaskRows);
+    if (item.op.kind == OperatorKind::kGroupedProduct) {
+      CHECK(item.op.impl == Impl::kEager);
+      CHECK(item.launches == std::array<std::int64_t, 3>{8, 8, 8});
+      CHECK(item.op.as<GroupedSizes>().m == 2 * kSeq);
+      ++products;
+    }
+    // Eight times 8 x 1024 rows of weights.
+    if (item.op.kind == OperatorKind::kAdd && item.times == 8) {
+      CHECK(item.op.as<TokenSizes>().tokens == 8 * kHidden);
+      added += item.times * item.op.as<TokenSizes>().width;
+    }
+  }
+  CHECK(products == 2);
+  CHECK(added == 8 * 3 * 512);
+}
+
 TEST_CASE("Shared experts are the MLP at their own width") {
   FeedForward shared = kExperts;
   shared.shared_ffn = 256;

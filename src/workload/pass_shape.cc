@@ -11,6 +11,7 @@ PassShape pass_shape(const Job& job) {
   shape.seq = job.seq;
   shape.recompute = choices.recompute;
   shape.attention = choices.attention;
+  shape.expert_products = choices.expert_products;
   shape.precision = choices.precision;
   shape.partition_activations = job.partitions_activations();
   shape.dropout = choices.dropout;

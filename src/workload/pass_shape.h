@@ -14,6 +14,7 @@ struct PassShape {
   std::int64_t seq = 0;
   Recompute recompute = Recompute::kNone;
   AttentionKind attention = AttentionKind::kFlash;
+  ExpertProducts expert_products = ExpertProducts::kGrouped;
   Dtype precision = Dtype::kBf16;
   bool partition_activations = false;
   bool dropout = false;

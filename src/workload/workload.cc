@@ -183,6 +183,8 @@ class ChunkWriter {
     for (std::size_t i = 0; i < calls.size(); ++i) {
       calls[i] += shape_.calls_beside_messages;
       if (block.feed_forward.has_experts()) calls[i] += host.calls_of_experts[i];
+      if (shape_.expert_products == ExpertProducts::kLoop)
+        calls[i] += host.calls_per_expert[i] * block.feed_forward.experts;
       if (block.attention.is_latent()) calls[i] += host.calls_of_latent[i];
     }
     return calls;
