@@ -113,20 +113,33 @@ void put_routing(SpecMap& map, const MeasuredRow& row) {
   if (padded) map.put("capacity_pad", "true");
 }
 
-void put_experts(SpecMap& map, const MeasuredRow& row) {
+bool has_loop(const Stack& stack) {
+  const auto& loops = stack.parts.experts_loop;
+  return std::any_of(loops.begin(), loops.end(), [](const Part& part) { return !part.empty(); });
+}
+
+void put_experts(SpecMap& map, const MeasuredRow& row, const Stack& stack,
+                 std::vector<std::string>& assumed) {
   if (row.experts.value_or(0) == 0) return;
   if (!row.dispatcher.empty() && row.dispatcher != "none") map.put("dispatcher", row.dispatcher);
   put_routing(map, row);
   if (row.ep_overlap == true) map.put("overlap_dispatch", "true");
   if (row.shared_overlap) map.put_flag("overlap_shared", *row.shared_overlap);
   if (row.notes.starts("+ sync-free MoE")) map.put("expert_sync", "false");
+  if (row.notes.says("experts_impl", "eager")) map.put("expert_products", "loop");
+  // Megatron's loop over the few experts of a rank: the same products, one after the other.
+  if (row.notes.starts("experts not grouped")) {
+    if (has_loop(stack)) {
+      map.put("expert_products", "loop");
+    } else {
+      assumed.emplace_back("experts in one grouped product");
+    }
+  }
 }
 
 // What a row says of its run that a plan has no key for, where the run is still the same training.
 void assume_plain(const MeasuredRow& row, std::vector<std::string>& assumed) {
   if (!row.attention) assumed.emplace_back("attention of the stack");
-  // Megatron's loop over the few experts of a rank: the same products, one after the other.
-  if (row.notes.starts("experts not grouped")) assumed.emplace_back("experts in one grouped product");
   if (!row.cuda_graph.empty() && row.cuda_graph != "none") assumed.emplace_back("cuda_graph=none");
   if (row.tp_overlap == true && row.tp > 1) assumed.emplace_back("tp_overlap=0");
   if (lists(row.dp_overlap, "optimizer_step")) assumed.emplace_back("no overlap of the optimizer's step");
@@ -150,7 +163,7 @@ Result<Plan> plan_of(const MeasuredRow& row, const Stack& stack, std::vector<std
   put_recomputation(map, row);
   put_gradients(map, row, stack);
   put_overlaps(map, row);
-  put_experts(map, row);
+  put_experts(map, row, stack, assumed);
   map.put_note("partition_activations", row, "partition_activations");
   TRY(put_stages(map, row, assumed));
   assume_plain(row, assumed);

@@ -77,11 +77,19 @@ TEST_CASE("what a plan has no key for is assumed away") {
   CHECK(assumes({{"cuda_graph", "full_iteration"}}, "cuda_graph=none"));
   CHECK_FALSE(assumes({{"cuda_graph", "none"}}, "cuda_graph=none"));
   CHECK(assumes({{"tp_overlap", "1"}}, "tp_overlap=0"));
-  CHECK(
-      assumes({{"notes", "experts not grouped (moe_grouped_gemm false)"}}, "experts in one grouped product"));
 }
 
 TEST_CASE("a dense row has no choices of experts") {
   const Cells words = {{"dispatcher", "none"}, {"routing", "forced"}, {"ep_overlap", "0"}, {"etp", "4"}};
   CHECK(plan(words) == plan({}));
+}
+
+TEST_CASE("experts one by one, where the stack has a loop over them") {
+  const Cells eager = {{"experts", "8"}, {"notes", "family=olmoe; experts_impl=eager"}};
+  CHECK(read(eager, "hf-eager").plan->expert_products == ExpertProducts::kLoop);
+  const Cells grouped = {{"experts", "8"}, {"notes", "experts_impl=grouped_mm"}};
+  CHECK(read(grouped, "hf-eager").plan->expert_products == read({}, "hf-eager").plan->expert_products);
+  const Cells apart = {{"experts", "8"}, {"notes", "experts not grouped (moe_grouped_gemm false)"}};
+  CHECK(read(apart, "hf-eager").plan->expert_products == ExpertProducts::kLoop);
+  CHECK(assumes(apart, "experts in one grouped product"));
 }

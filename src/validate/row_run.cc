@@ -21,8 +21,6 @@ std::optional<std::string> not_modelled(const MeasuredRow& row) {
   if (stated(row.peft)) return fmt::format("peft {}", row.peft);
   if (row.precision && !is_half(*row.precision)) return fmt::format("precision {}", name(*row.precision));
   if (row.cp.value_or(1) > 1) return "cp > 1";
-  // Hugging Face's loop over all experts, which spends its time on the host.
-  if (row.notes.says("experts_impl", "eager")) return "experts one by one";
   if (stated(row.offload)) return fmt::format("offload {}", row.offload);
   return std::nullopt;
 }
