@@ -45,13 +45,39 @@ UnitSharding units_of(const Mesh& mesh, const Stack& stack, const Plan& plan) {
   units.keeps_gathered = plan.zero == 3 && !data.reshard_after_forward;
   units.scatters = true;
   units.beside = overlaps_reduction(stack, plan);
-  units.shards = mesh.shards();
-  units.replicated = mesh.data_ranks() > units.shards;
+  for (const WeightClass weights : kWeightClasses) {
+    units.shards[weights] = mesh.shards(weights);
+    units.replicated[weights] = mesh.replicas(weights) > 1;
+  }
   units.reduce_dtype = reduce_dtype_of(stack, plan);
   return units;
 }
 
+// Beyond its capacity an expert takes nothing; padded to it, always as much.
+double rows_of(const Plan& plan) {
+  const double fullest = plan.ep == 1 ? 1.0 : plan.expert_imbalance.value_or(kUsualImbalance);
+  if (plan.capacity_factor == 0) return fullest;
+  return plan.capacity_pad ? plan.capacity_factor : std::min(fullest, plan.capacity_factor);
+}
+
+ExpertChoices experts_of(const Model& model, const Stack& stack, const Plan& plan) {
+  ExpertChoices c;
+  if (!has_experts(model)) return c;
+  c.dispatcher = plan.dispatcher.value_or(stack.experts.dispatcher);
+  c.dispatch_dtype = plan.dispatch_dtype.value_or(plan.precision);
+  c.rows = rows_of(plan);
+  c.syncs = !plan.capacity_pad && plan.expert_sync.value_or(stack.experts.syncs);
+  c.hidden = plan.overlap_dispatch;
+  c.beside = plan.overlap_shared.value_or(stack.experts.overlap_shared);
+  return c;
+}
+
 }  // namespace
+
+bool has_experts(const Model& model) {
+  return std::any_of(model.blocks.begin(), model.blocks.end(),
+                     [](const BlockRun& run) { return run.block.feed_forward.has_experts(); });
+}
 
 AttentionKind attention_of(const Stack& stack, const Plan& plan) {
   return plan.attention.value_or(stack.default_attention);
@@ -62,13 +88,19 @@ Sharding sharding_of(const Stack& stack, const Plan& plan) {
   const Stack::DataParallel& data = stack.data_parallel;
   Sharding sharding;
   sharding.zero = plan.zero;
-  if (plan.zero > 0) sharding.shards = mesh.shards();
-  const bool divides = sharding.shards > 1;
+  if (plan.zero > 0)
+    for (const WeightClass weights : kWeightClasses) sharding.shards[weights] = mesh.shards(weights);
+  const bool divides =
+      sharding.shards[WeightClass::kCommon] > 1 || sharding.shards[WeightClass::kExperts] > 1;
   sharding.reduces_to_shard = divides && data.zero_reduce_scatter;
   sharding.gathers_by_step =
       divides && (plan.zero == 1 || (plan.zero == 2 && data.zero2_gather == Zero2Gather::kStep));
   sharding.units = units_of(mesh, stack, plan);
   return sharding;
+}
+
+std::int64_t mtp_layers_of(const Model& model, const Stack& stack) {
+  return stack.parts.mtp.empty() ? 0 : model.mtp_layers;
 }
 
 double dropout_of(const Model& model, const Stack& stack) {
@@ -80,20 +112,27 @@ bool leaves_dropout_out(const Model& model, const Stack& stack) {
 }
 
 bool repeats_selectively(const Model& model, const Stack& stack, const Plan& plan) {
+  RecomputeModules beyond_attention = plan.recompute_modules;
+  if (beyond_attention.has(RecomputeModule::kCoreAttention)) beyond_attention.bits ^= 1;
+  if (!beyond_attention.empty()) return true;
   const auto repeats = [](const Part& part) {
     return std::any_of(part.begin(), part.end(), [](const PartOperator& op) { return op.selective; });
   };
+  const auto any = [&](const auto& variants) {
+    return std::any_of(variants.begin(), variants.end(), repeats);
+  };
   const Stack::Parts& parts = stack.parts;
+  const auto of_block = [&](const BlockRun& blocks) {
+    const auto mlp = static_cast<std::size_t>(blocks.block.feed_forward.mlp);
+    return repeats(parts.mlp[mlp]) ||
+           (blocks.block.feed_forward.has_experts() && repeats(parts.experts[mlp]));
+  };
   return repeats(parts.attention[static_cast<std::size_t>(attention_of(stack, plan))]) ||
          repeats(parts.norm[static_cast<std::size_t>(model.norm)]) || repeats(parts.qkv) ||
          repeats(parts.rope) || repeats(parts.latent_down) || repeats(parts.latent_up) ||
-         repeats(parts.projection) || repeats(parts.router) || repeats(parts.dispatch) ||
-         repeats(parts.combine) || repeats(parts.residual[static_cast<std::size_t>(model.residual)]) ||
-         std::any_of(model.blocks.begin(), model.blocks.end(), [&](const BlockRun& blocks) {
-           const auto mlp = static_cast<std::size_t>(blocks.block.feed_forward.mlp);
-           return repeats(parts.mlp[mlp]) ||
-                  (blocks.block.feed_forward.has_experts() && repeats(parts.experts[mlp]));
-         });
+         repeats(parts.projection) || repeats(parts.router) || any(parts.dispatch) || any(parts.combine) ||
+         repeats(parts.residual[static_cast<std::size_t>(model.residual)]) ||
+         std::any_of(model.blocks.begin(), model.blocks.end(), of_block);
 }
 
 Choices choices_of(const Model& model, const Stack& stack, const Plan& plan) {
@@ -106,6 +145,10 @@ Choices choices_of(const Model& model, const Stack& stack, const Plan& plan) {
   c.partition_activations = plan.partition_activations.value_or(false);
   c.recompute = plan.recompute;
   if (plan.recompute == Recompute::kFull) c.recompute_layers = plan.recompute_layers;
+  if (plan.recompute == Recompute::kSelective) {
+    c.modules = plan.recompute_modules;
+    if (c.modules.empty()) c.modules.add(RecomputeModule::kCoreAttention);
+  }
   c.offload = plan.offload;
   c.precision = plan.precision;
   c.grad_dtype =
@@ -117,6 +160,7 @@ Choices choices_of(const Model& model, const Stack& stack, const Plan& plan) {
   c.keeps_master = c.master_weights && narrow && !in_fp32;
   c.updates_fp32 = narrow && (c.master_weights || in_fp32);
   c.moment_width = moment_width_of(stack, plan);
+  c.experts = experts_of(model, stack, plan);
   c.sharding = sharding_of(stack, plan);
   c.overlap_grad_reduce = overlaps_reduction(stack, plan);
   c.overlap_param_gather = plan.overlap_param_gather.value_or(stack.data_parallel.overlap_param_gather);

@@ -18,9 +18,9 @@ struct UnitSharding {
   bool gathers_backward = false;
   bool keeps_gathered = false;  // weights that are sharded stay gathered from forward to backward
   bool scatters = false;
-  bool beside = false;      // scatters do not stop compute
-  std::int64_t shards = 1;  // ranks that share a copy
-  bool replicated = false;  // there are several copies, whose gradients are summed too
+  bool beside = false;                   // scatters do not stop compute
+  ByClass<std::int64_t> shards{{1, 1}};  // ranks that share a copy
+  ByClass<bool> replicated;              // there are several copies, whose gradients are summed too
   Dtype reduce_dtype = Dtype::kFp32;
 
   bool operator==(const UnitSharding&) const = default;
@@ -29,12 +29,24 @@ struct UnitSharding {
 // What ZeRO divides, and how the shares come together again.
 struct Sharding {
   int zero = 0;
-  std::int64_t shards = 1;        // ranks that share one copy of it; 1: nothing is divided
+  ByClass<std::int64_t> shards{{1, 1}};  // ranks that share one copy of it; 1: nothing is divided
   bool reduces_to_shard = false;  // ZeRO 1, after the backward: a rank gets the sums of its share alone
   bool gathers_by_step = false;   // updated weights are put together once a step
   UnitSharding units;             // nothing below ZeRO 2
 
   bool operator==(const Sharding&) const = default;
+};
+
+// What is done with experts, and with the tokens that they get. Where the model has none, as at first.
+struct ExpertChoices {
+  Dispatcher dispatcher = Dispatcher::kAllToAll;
+  Dtype dispatch_dtype = Dtype::kBf16;
+  double rows = 1;      // of the fullest rank's experts, over the mean
+  bool syncs = false;   // the host waits for the router's counts
+  bool hidden = false;  // tokens travel beside the work of another micro-batch
+  bool beside = false;  // and shared experts work meanwhile
+
+  bool operator==(const ExpertChoices&) const = default;
 };
 
 struct Choices {
@@ -47,6 +59,7 @@ struct Choices {
   bool partition_activations = false;
   Recompute recompute = Recompute::kNone;
   std::int64_t recompute_layers = 0;  // of recompute full; 0: all
+  RecomputeModules modules;           // of recompute selective; else empty
   bool offload = false;
 
   // Formats by role.
@@ -59,6 +72,7 @@ struct Choices {
   bool updates_fp32 = true;       // the update is of fp32 weights: that copy, or weights that are kept so
   std::int64_t moment_width = 4;  // of the optimizer's moments: see moment_bytes(), operators/optimizer.h
 
+  ExpertChoices experts;
   Sharding sharding;
   bool overlap_grad_reduce = false;
   bool overlap_param_gather = false;
@@ -68,11 +82,19 @@ struct Choices {
 // Of a plan whose dp is known.
 Choices choices_of(const Model& model, const Stack& stack, const Plan& plan);
 
+// Rows of the fullest of several expert-parallel ranks over the mean, where nobody says how tokens are routed:
+// published runs with natural routing are slower by a tenth or more than with forced, and about half of their
+// time is in experts.
+inline constexpr double kUsualImbalance = 1.2;
+
+bool has_experts(const Model& model);
+
 // Single choices, for who checks or lists plans that are not whole yet.
 AttentionKind attention_of(const Stack& stack, const Plan& plan);
 Sharding sharding_of(const Stack& stack, const Plan& plan);
-double dropout_of(const Model& model, const Stack& stack);        // 0 where the stack has none
-bool leaves_dropout_out(const Model& model, const Stack& stack);  // which the model asks for
+std::int64_t mtp_layers_of(const Model& model, const Stack& stack);  // 0 where the stack has none
+double dropout_of(const Model& model, const Stack& stack);           // 0 where the stack has none
+bool leaves_dropout_out(const Model& model, const Stack& stack);     // which the model asks for
 // Whether selective recomputation runs anything again; where not, it is the same as none.
 bool repeats_selectively(const Model& model, const Stack& stack, const Plan& plan);
 

@@ -116,10 +116,10 @@ TEST_CASE("sp is nothing without tensor parallelism") {
 
 TEST_CASE("ZeRO divides among its shards, and nothing among one rank") {
   const auto sharding = [](const char* plan) { return sharding_of(Stack{}, plan_of(plan)); };
-  CHECK(sharding("dp=8").shards == 1);
-  CHECK(sharding("dp=8,zero=1").shards == 8);
-  CHECK(sharding("dp=8,zero=1,shard=2").shards == 2);
-  CHECK(sharding("zero=3").shards == 1);
+  CHECK(sharding("dp=8").shards[WeightClass::kCommon] == 1);
+  CHECK(sharding("dp=8,zero=1").shards[WeightClass::kCommon] == 8);
+  CHECK(sharding("dp=8,zero=1,shard=2").shards[WeightClass::kCommon] == 2);
+  CHECK(sharding("zero=3").shards[WeightClass::kCommon] == 1);
   CHECK_FALSE(sharding("zero=3").units.scatters);
   CHECK(sharding("dp=8,zero=1").reduces_to_shard);
   CHECK_FALSE(sharding("zero=1").reduces_to_shard);
@@ -146,15 +146,15 @@ TEST_CASE("units are scattered from ZeRO 2 on, and dropped between the passes wh
   const UnitSharding three = units("dp=4,zero=3,shard=2,overlap_grad_reduce=true,reduce_dtype=bf16");
   CHECK(three.scatters);
   CHECK(three.beside);
-  CHECK(three.shards == 2);
-  CHECK(three.replicated);
+  CHECK(three.shards[WeightClass::kCommon] == 2);
+  CHECK(three.replicated[WeightClass::kCommon]);
   CHECK(three.reduce_dtype == Dtype::kBf16);
   CHECK(three.gathers_backward);
   CHECK_FALSE(three.keeps_gathered);
   stack.data_parallel.reshard_after_forward = false;
   CHECK_FALSE(units("dp=4,zero=3").gathers_backward);
   CHECK(units("dp=4,zero=3").keeps_gathered);
-  CHECK_FALSE(units("dp=4,zero=3").replicated);
+  CHECK_FALSE(units("dp=4,zero=3").replicated[WeightClass::kCommon]);
 }
 
 TEST_CASE("selective recomputation repeats something where a part in use says so") {

@@ -11,17 +11,23 @@ namespace foretrain {
 enum class GroupKind : unsigned char {
   kTensor,
   kContext,
-  kData,       // data times context: those that hold the same weights
-  kPipeline,   // neighbours exchange activations
-  kEmbedding,  // first and last stage
-  kModel,      // tensor times pipeline: those that hold one copy of the model
-  kExpert,     // those that exchange tokens among experts, taken out of tensor times context times data
-  kShard,      // of kData, neighbours that hold one copy of what ZeRO divides
-  kReplica,    // of kData, those that hold the same share of it
+  kData,          // data times context: those that hold the same weights
+  kPipeline,      // neighbours exchange activations
+  kEmbedding,     // first and last stage
+  kModel,         // tensor times pipeline: those that hold one copy of the model
+  kExpert,        // those that exchange tokens among experts, taken out of tensor times context times data
+  kExpertTensor,  // those that share each expert
+  kShard,         // of kData, neighbours that hold one copy of what ZeRO divides
+  kReplica,       // of kData, those that hold the same share of it
+  // Of experts' weights, as kData, kShard and kReplica are of all others.
+  kExpertData,
+  kExpertShard,
+  kExpertReplica,
 };
-inline constexpr int kGroupKindCount = 9;
+inline constexpr int kGroupKindCount = 13;
 inline constexpr std::array<std::string_view, kGroupKindCount> kGroupNames = {
-    "tensor", "context", "data", "pipeline", "embedding", "model", "expert", "shard", "replica"};
+    "tensor",        "context", "data",    "pipeline",    "embedding",    "model",         "expert",
+    "expert_tensor", "shard",   "replica", "expert_data", "expert_shard", "expert_replica"};
 constexpr std::string_view name(GroupKind group) { return kGroupNames[static_cast<int>(group)]; }
 
 // All groups of a kind at once. Each has the ranks

@@ -5,7 +5,8 @@
 namespace foretrain {
 
 Group Mesh::group(GroupKind kind) const {
-  CHECK_THAT(tp >= 1 && cp >= 1 && dp >= 1 && pp >= 1 && ep >= 1 && stage_ranks() % ep == 0);
+  CHECK_THAT(tp >= 1 && cp >= 1 && dp >= 1 && pp >= 1 && ep >= 1 && etp >= 1);
+  CHECK_THAT(stage_ranks() % expert_ranks() == 0);
   CHECK_THAT(shard >= 0 && data_ranks() % shards() == 0);
   switch (kind) {
     case GroupKind::kTensor:
@@ -21,19 +22,33 @@ Group Mesh::group(GroupKind kind) const {
     case GroupKind::kModel:
       return {.size = tp, .times = pp, .apart = stage_ranks()};
     case GroupKind::kExpert:
-      // Experts are tensor parallel as everything else is, where tp leaves room for ep groups beside it.
-      return {.size = ep, .stride = data_ranks() % ep == 0 ? tp : 1};
+      return {.size = ep, .stride = etp};
+    case GroupKind::kExpertTensor:
+      return {.size = etp};
     case GroupKind::kShard:
       return {.size = shards(), .stride = tp};
     case GroupKind::kReplica:
       return {.size = replicas(), .stride = tp * shards()};
+    case GroupKind::kExpertData:
+      return {.size = data_ranks(WeightClass::kExperts), .stride = expert_ranks()};
+    case GroupKind::kExpertShard:
+      return {.size = shards(WeightClass::kExperts), .stride = expert_ranks()};
+    case GroupKind::kExpertReplica:
+      return {.size = replicas(WeightClass::kExperts),
+              .stride = expert_ranks() * shards(WeightClass::kExperts)};
   }
   CHECK_THAT(false);
   return {};
 }
 
 Mesh mesh_of(const Plan& plan) {
-  Mesh mesh{.tp = plan.tp, .cp = plan.cp, .dp = plan.dp, .pp = plan.pp, .ep = plan.ep, .shard = plan.shard};
+  Mesh mesh{.tp = plan.tp,
+            .cp = plan.cp,
+            .dp = plan.dp,
+            .pp = plan.pp,
+            .ep = plan.ep,
+            .etp = plan.etp.value_or(plan.tp),
+            .shard = plan.shard};
   if (mesh.shard == mesh.data_ranks()) mesh.shard = 0;
   return mesh;
 }

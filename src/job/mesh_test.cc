@@ -48,9 +48,40 @@ TEST_CASE("ZeRO divides among all data ranks, or among neighbours of which there
   CHECK(some.group(GroupKind::kReplica) == Group{.size = 4, .stride = 8});
 }
 
-TEST_CASE("experts are spread over data ranks where ep divides them, else over all of a stage") {
-  CHECK(Mesh{.tp = 2, .dp = 8, .ep = 4}.group(GroupKind::kExpert) == Group{.size = 4, .stride = 2});
-  CHECK(Mesh{.tp = 8, .dp = 4, .ep = 16}.group(GroupKind::kExpert) == Group{.size = 16, .stride = 1});
+TEST_CASE("experts are laid out on their own: expert tensor ranks fastest, then experts, then their data") {
+  // 16 ranks of a stage; attention has tensor pairs, experts have none.
+  const Mesh mesh{.tp = 2, .dp = 8, .ep = 4};
+  CHECK(mesh.group(GroupKind::kExpert) == Group{.size = 4, .stride = 1});
+  CHECK(mesh.group(GroupKind::kExpertTensor).ranks() == 1);
+  CHECK(mesh.group(GroupKind::kExpertData) == Group{.size = 4, .stride = 4});
+  CHECK(mesh.data_ranks(WeightClass::kExperts) == 4);
+  CHECK(mesh.data_ranks(WeightClass::kCommon) == 8);
+  // With expert tensor pairs, ep ranks lie two apart.
+  const Mesh pairs{.tp = 2, .dp = 8, .ep = 4, .etp = 2};
+  CHECK(pairs.group(GroupKind::kExpert) == Group{.size = 4, .stride = 2});
+  CHECK(pairs.group(GroupKind::kExpertTensor) == Group{.size = 2, .stride = 1});
+  CHECK(pairs.group(GroupKind::kExpertData) == Group{.size = 2, .stride = 8});
+}
+
+TEST_CASE("experts' weights have as many replicas as others, where their data ranks divide so") {
+  // 32 data ranks in 4 replicas; experts on 8 ranks have 4 data ranks: each a replica.
+  const Mesh mesh{.dp = 32, .ep = 8, .shard = 8};
+  CHECK(mesh.replicas(WeightClass::kCommon) == 4);
+  CHECK(mesh.replicas(WeightClass::kExperts) == 4);
+  CHECK(mesh.shards(WeightClass::kExperts) == 1);
+  const Mesh all{.dp = 32, .ep = 8};
+  CHECK(all.shards(WeightClass::kExperts) == 4);
+  CHECK(all.group(GroupKind::kExpertShard) == Group{.size = 4, .stride = 8});
+  CHECK(all.group(GroupKind::kExpertReplica).ranks() == 1);
+}
+
+TEST_CASE("without ep and with expert tensor ranks as all others, experts' groups are everybody's") {
+  const Mesh mesh{.tp = 4, .cp = 2, .dp = 8, .pp = 2, .etp = 4, .shard = 4};
+  for (const auto& [experts, others] : {std::pair{GroupKind::kExpertData, GroupKind::kData},
+                                        {GroupKind::kExpertShard, GroupKind::kShard},
+                                        {GroupKind::kExpertReplica, GroupKind::kReplica},
+                                        {GroupKind::kExpertTensor, GroupKind::kTensor}})
+    CHECK(mesh.group(experts) == mesh.group(others));
 }
 
 TEST_CASE("one GPU is in no group of several") {
@@ -64,7 +95,7 @@ TEST_CASE("a plan that states all its data ranks as shards has the mesh of one t
   plan.cp = 2;
   plan.dp = 4;
   const Mesh open = mesh_of(plan);
-  CHECK(open == Mesh{.tp = 2, .cp = 2, .dp = 4});
+  CHECK(open == Mesh{.tp = 2, .cp = 2, .dp = 4, .etp = 2});
   plan.shard = 8;
   CHECK(mesh_of(plan) == open);
   plan.shard = 4;
@@ -76,11 +107,12 @@ std::vector<Ranks> by_coordinates(GroupKind kind, const Mesh& m) {
   const auto rank = [&](std::int64_t t, std::int64_t c, std::int64_t d, std::int64_t p) {
     return t + m.tp * (c + m.cp * (d + m.dp * p));
   };
-  const bool beside_tensor = m.cp * m.dp % m.ep == 0;
   std::map<std::vector<std::int64_t>, Ranks> groups;
   for (std::int64_t x = 0; x < m.tp * m.cp * m.dp * m.pp; ++x) {
     const std::int64_t t = x % m.tp, c = x / m.tp % m.cp, d = x / (m.tp * m.cp) % m.dp,
                        p = x / (m.tp * m.cp * m.dp);
+    const std::int64_t expert_ranks = m.ep * m.etp,
+                       expert_data = x / expert_ranks % (m.tp * m.cp * m.dp / expert_ranks);
     const std::int64_t data = c + m.cp * d, shards = m.shard > 0 ? m.shard : m.cp * m.dp;
     switch (kind) {
       case GroupKind::kTensor:
@@ -96,7 +128,19 @@ std::vector<Ranks> by_coordinates(GroupKind kind, const Mesh& m) {
         groups[{c, d}].push_back(x);
         break;
       case GroupKind::kExpert:
-        groups[beside_tensor ? Ranks{t, data / m.ep, p} : Ranks{x / m.ep}].push_back(x);
+        groups[{x % m.etp, x / (m.etp * m.ep)}].push_back(x);
+        break;
+      case GroupKind::kExpertTensor:
+        groups[{x / m.etp}].push_back(x);
+        break;
+      case GroupKind::kExpertData:
+        groups[{x % expert_ranks, p}].push_back(x);
+        break;
+      case GroupKind::kExpertShard:
+        groups[{x % expert_ranks, expert_data / m.shards(WeightClass::kExperts), p}].push_back(x);
+        break;
+      case GroupKind::kExpertReplica:
+        groups[{x % expert_ranks, expert_data % m.shards(WeightClass::kExperts), p}].push_back(x);
         break;
       case GroupKind::kShard:
         groups[{t, data / shards, p}].push_back(x);
@@ -151,6 +195,7 @@ TEST_CASE("the groups of a kind hold every rank once, as the coordinates say") {
     const auto size = rc::gen::inRange<std::int64_t>(1, 9);
     Mesh mesh{.tp = *size, .cp = *rc::gen::inRange<std::int64_t>(1, 4), .dp = *size, .pp = *size};
     mesh.ep = any_divisor(mesh.stage_ranks());
+    mesh.etp = any_divisor(mesh.stage_ranks() / mesh.ep);
     mesh.shard = *rc::gen::arbitrary<bool>() ? any_divisor(mesh.data_ranks()) : 0;
     for (int kind = 0; kind < kGroupKindCount; ++kind) {
       const auto group = static_cast<GroupKind>(kind);

@@ -43,9 +43,67 @@ Result<void> check_choices(Run& run) {
   const Plan& plan = run.plan;
   if (plan.recompute_layers > 0 && plan.recompute != Recompute::kFull)
     return fail("recompute_layers needs recompute=full");
+  if (!plan.recompute_modules.empty() && plan.recompute != Recompute::kSelective)
+    return fail("recompute_modules needs recompute=selective");
   const std::string muon = "muon: the products of its iteration are not timed";
   const bool said = std::find(run.assumed.begin(), run.assumed.end(), muon) != run.assumed.end();
   if (plan.optimizer == OptimizerKind::kMuon && !said) run.assumed.push_back(muon);
+  return {};
+}
+
+// Of one block with experts: why they cannot be divided so.
+std::optional<std::string> expert_refusal(const FeedForward& f, const Mesh& mesh) {
+  if (f.experts % mesh.ep != 0) return fmt::format("ep {} does not divide experts {}", mesh.ep, f.experts);
+  if (f.expert_ffn % mesh.etp != 0)
+    return fmt::format("etp {} does not divide expert_ffn {}", mesh.etp, f.expert_ffn);
+  return std::nullopt;
+}
+
+// What the plan says of experts, where the model has none.
+std::optional<std::string_view> said_of_experts(const Plan& plan) {
+  if (plan.ep > 1) return "ep";
+  if (plan.etp) return "etp";
+  if (plan.dispatcher) return "dispatcher";
+  if (plan.dispatch_dtype) return "dispatch_dtype";
+  if (plan.capacity_factor > 0) return "capacity_factor";
+  if (plan.expert_imbalance) return "expert_imbalance";
+  if (plan.expert_sync) return "expert_sync";
+  if (plan.expert_products) return "expert_products";
+  if (plan.overlap_dispatch) return "overlap_dispatch";
+  if (plan.overlap_shared) return "overlap_shared";
+  return std::nullopt;
+}
+
+Result<void> check_experts(Run& run) {
+  const Plan& plan = run.plan;
+  const Mesh mesh = mesh_of(plan);
+  if (!has_experts(run.model)) {
+    if (const auto key = said_of_experts(plan))
+      return fail(fmt::format("{} needs experts, and model {} has none", *key, quoted(run.model.name)));
+    return {};
+  }
+  if (mesh.stage_ranks() % mesh.expert_ranks() != 0)
+    return fail(fmt::format("ep*etp = {}*{} does not divide the {} ranks of a stage, tp*cp*dp", mesh.ep,
+                            mesh.etp, mesh.stage_ranks()));
+  for (const BlockRun& blocks : run.model.blocks)
+    if (const FeedForward& f = blocks.block.feed_forward; f.has_experts())
+      if (const auto reason = expert_refusal(f, mesh)) return fail(*reason);
+  if (plan.capacity_pad && plan.capacity_factor == 0) return fail("capacity_pad needs capacity_factor");
+  if (plan.dispatch_dtype && *plan.dispatch_dtype != plan.precision && *plan.dispatch_dtype != Dtype::kFp8)
+    return fail(
+        fmt::format("dispatch_dtype {} is neither the precision nor fp8", name(*plan.dispatch_dtype)));
+  const Dispatcher dispatcher = choices_of(run.model, run.stack, plan).experts.dispatcher;
+  const bool copies_once = dispatcher == Dispatcher::kDeepEp || dispatcher == Dispatcher::kHybridEp;
+  if (plan.dispatch_dtype == Dtype::kFp8 && !copies_once)
+    return fail("dispatch_dtype fp8 needs dispatcher deepep or hybridep");
+  if (plan.expert_products == ExpertProducts::kLoop && mesh.expert_ranks() > 1)
+    return fail("expert_products loop needs ep 1 and etp 1");
+  if (plan.overlap_dispatch && (plan.ep == 1 || run.micro_batches() < 2))
+    return fail("overlap_dispatch needs ep > 1 and two micro-batches");
+  const std::string routing =
+      fmt::format("expert_imbalance={}: how tokens are routed is not known", kUsualImbalance);
+  const bool said = std::find(run.assumed.begin(), run.assumed.end(), routing) != run.assumed.end();
+  if (plan.ep > 1 && !plan.expert_imbalance && !plan.capacity_pad && !said) run.assumed.push_back(routing);
   return {};
 }
 
@@ -130,6 +188,10 @@ Result<void> check_stack(const Run& run) {
       TRY(loop ? need_variant(stack.parts.experts_loop, "experts_loop", kMlpNames, f.mlp)
                : need_variant(stack.parts.experts, "experts", kMlpNames, f.mlp));
       TRY(need(stack.parts.router, "router", ""));
+      const Dispatcher dispatcher = choices_of(model, stack, run.plan).experts.dispatcher;
+      if (!has_dispatcher(stack, dispatcher))
+        return fail(fmt::format("stack {} has no parts for dispatcher {}", quoted(stack.name),
+                                kDispatcherNames[static_cast<std::size_t>(dispatcher)]));
     }
     if (blocks.block.attention.is_latent()) {
       TRY(need(stack.parts.latent_down, "latent_down", ""));
@@ -185,6 +247,11 @@ void add_assumptions(Run& run) {
     const auto attention = static_cast<std::size_t>(attention_of(stack, run.plan));
     assume(fmt::format("recompute=selective repeats nothing with {} attention", kAttentionNames[attention]));
   }
+  const bool sinks = std::any_of(run.model.blocks.begin(), run.model.blocks.end(),
+                                 [](const BlockRun& blocks) { return blocks.block.attention.sinks; });
+  if (sinks) assume("sinks of attention: not timed");
+  if (mtp_layers_of(run.model, stack) < run.model.mtp_layers)
+    assume(fmt::format("multi-token prediction left out: stack {} has none", stack.name));
   if (leaves_dropout_out(run.model, stack))
     assume(fmt::format("dropout left out: stack {} has none", stack.name));
 }
@@ -205,25 +272,8 @@ std::optional<std::string> tensor_refusal(const Block& block, std::int64_t tp) {
   return std::nullopt;
 }
 
-std::optional<std::string> not_modelled(const Model& model) {
-  const auto any = [&](auto is) {
-    return std::any_of(model.blocks.begin(), model.blocks.end(),
-                       [&](const BlockRun& run) { return is(run.block.attention, run.block.feed_forward); });
-  };
-  using A = Attention;
-  using F = FeedForward;
-  std::vector<std::string_view> reasons;
-  if (any([](const A& a, const F&) { return a.window > 0; })) reasons.push_back("windows of attention");
-  if (any([](const A& a, const F&) { return a.sinks; })) reasons.push_back("sinks of attention");
-  if (model.post_norms) reasons.push_back("norms after attention and feed-forward");
-  if (model.mtp_layers > 0) reasons.push_back("multi-token prediction");
-  if (reasons.empty()) return std::nullopt;
-  return fmt::format("{}", fmt::join(reasons, ", "));
-}
-
 std::optional<std::string> not_modelled(const Plan& plan) {
   if (plan.cp > 1) return "cp > 1";
-  if (plan.ep > 1) return "ep > 1";
   if (!is_half(plan.precision)) return fmt::format("precision {}", name(plan.precision));
   const auto summable = [](Dtype dtype) { return is_half(dtype) || dtype == Dtype::kFp32; };
   if (plan.grad_dtype && !summable(*plan.grad_dtype))
@@ -237,12 +287,11 @@ Result<void> check_run(Run& run) {
   const Plan& plan = run.plan;
   CHECK_THAT(run.gpus > 0 && run.seq > 0 && run.global_batch > 0);
   CHECK_THAT(plan.tp > 0 && plan.pp > 0 && plan.cp > 0 && plan.dp >= 0 && plan.micro_batch > 0);
-  if (const auto reason = not_modelled(run.model))
-    return fail(fmt::format("model {}: not modelled yet: {}", quoted(run.model.name), *reason));
   if (const auto reason = not_modelled(plan)) return fail("not modelled yet: " + *reason);
   TRY(check_cluster(run));
   TRY(check_degrees(run));
   TRY(check_choices(run));
+  TRY(check_experts(run));
   TRY(check_tensor_parallel(run));
   TRY(check_stages(run));
   TRY(check_stack(run));

@@ -12,9 +12,6 @@ namespace foretrain {
 // What a plan asks for that the program does not model yet, in few words ("cp > 1", "precision fp8").
 std::optional<std::string> not_modelled(const Plan& plan);
 
-// Likewise what a model is made of ("experts", "windows of attention").
-std::optional<std::string> not_modelled(const Model& model);
-
 // Why so many tensor ranks cannot share a block, in words that name the width; none: they can.
 std::optional<std::string> tensor_refusal(const Block& block, std::int64_t tp);
 

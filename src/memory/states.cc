@@ -10,12 +10,11 @@ namespace {
 // X, X X' and its polynomial while Newton-Schulz iterates on a matrix in bf16 (Jordan et al. 2024).
 constexpr double kIterates = 3;
 
-}  // namespace
-
-StateBytes state_bytes(const ParameterShare& share, const Stack& stack, const Job& job) {
+// What the weights of one class take, all but what an update needs besides.
+StateBytes class_bytes(const WeightShare& share, WeightClass weights, const Stack& stack, const Job& job) {
   const Choices& c = job.choices;
   const int zero = c.sharding.zero;
-  const std::int64_t shards = c.sharding.shards;
+  const std::int64_t shards = c.sharding.shards[weights];
   const double n = static_cast<double>(share.elements);
   const auto divided_from = [&](int level, double bytes) {
     return Bytes(zero >= level ? bytes / static_cast<double>(shards) : bytes);
@@ -36,22 +35,39 @@ StateBytes state_bytes(const ParameterShare& share, const Stack& stack, const Jo
   }
   states.gradients = divided_from(2, n * bytes_of(c.grad_dtype));
   states.optimizer = divided_from(1, n * (c.keeps_master ? 4 : 0) + moments);
-  if (stack.data_parallel.bucket_buffers && zero == 0 && job.mesh.data_ranks() > 1)
+  if (stack.data_parallel.bucket_buffers && zero == 0 && job.mesh.data_ranks(weights) > 1)
     states.buffers = Bytes(n * bytes_of(c.precision));
 
   const bool casts = c.keeps_master && bytes_of(c.grad_dtype) < 4 &&
                      std::any_of(stack.parts.optimizer.begin(), stack.parts.optimizer.end(),
                                  [](const PartOperator& op) { return op.kind == OperatorKind::kCastGrads; });
   if (casts) states.step_copy = divided_from(1, n * 4);
-  if (c.optimizer == OptimizerKind::kMuon && share.matrix_elements > 0)
-    states.step_copy += Bytes(kIterates * bytes_of(Dtype::kBf16) * static_cast<double>(share.largest_matrix));
-
   if (zero == 1 && shards > 1 && stack.data_parallel.gather_copies > 0) {
-    const Bytes weights(n * bytes_of(c.precision));
-    states.gather_copies = weights * static_cast<double>(stack.data_parallel.gather_copies);
-    states.gather_block = weights;
-    if (stack.data_parallel.gather_copies > 1) states.gather_pieces = weights / static_cast<double>(shards);
+    const Bytes whole(n * bytes_of(c.precision));
+    states.gather_copies = whole * static_cast<double>(stack.data_parallel.gather_copies);
+    states.gather_block = whole;
+    if (stack.data_parallel.gather_copies > 1) states.gather_pieces = whole / static_cast<double>(shards);
   }
+  return states;
+}
+
+}  // namespace
+
+StateBytes state_bytes(const ParameterShare& share, const Stack& stack, const Job& job) {
+  StateBytes states = class_bytes(share.of(WeightClass::kCommon), WeightClass::kCommon, stack, job);
+  if (share.experts.elements > 0) {
+    const StateBytes experts = class_bytes(share.experts, WeightClass::kExperts, stack, job);
+    states.weights += experts.weights;
+    states.gradients += experts.gradients;
+    states.optimizer += experts.optimizer;
+    states.buffers += experts.buffers;
+    states.step_copy += experts.step_copy;
+    states.gather_copies += experts.gather_copies;
+    states.gather_block = std::max(states.gather_block, experts.gather_block);
+    states.gather_pieces = std::max(states.gather_pieces, experts.gather_pieces);
+  }
+  if (job.choices.optimizer == OptimizerKind::kMuon && share.matrix_elements > 0)
+    states.step_copy += Bytes(kIterates * bytes_of(Dtype::kBf16) * static_cast<double>(share.largest_matrix));
   return states;
 }
 

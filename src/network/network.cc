@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "base/check.h"
 #include "network/max_min.h"
@@ -205,6 +206,8 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const PlacedGro
     follow_samples(*fits.own(),
                    is_routed(kind) ? copied_bytes(bytes, routing, static_cast<double>(placed.ranks)) : bytes,
                    placed, cluster, cost);
+  if (is_routed(kind) && cluster.gpu.sms > exchange_sms(kind))
+    cost.held_share = static_cast<double>(exchange_sms(kind)) / static_cast<double>(cluster.gpu.sms);
   return cost;
 }
 
@@ -224,12 +227,37 @@ CollectiveCost in_place_cost(CollectiveKind kind, Bytes bytes, const PlacedGroup
   return cost;
 }
 
+namespace {
+
+std::optional<GroupKind> same_group(const Mesh& mesh, GroupKind kind) {
+  if (mesh.ep > 1 || mesh.etp != mesh.tp) return std::nullopt;
+  switch (kind) {
+    case GroupKind::kExpertTensor:
+      return GroupKind::kTensor;
+    case GroupKind::kExpertData:
+      return GroupKind::kData;
+    case GroupKind::kExpertShard:
+      return GroupKind::kShard;
+    case GroupKind::kExpertReplica:
+      return GroupKind::kReplica;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
 Network::Network(const Cluster& cluster, const Mesh& mesh)
     : cluster_(cluster),
       stage_ranks_(mesh.stage_ranks()),
       domain_(std::max(cluster.nvlink_domain, cluster.gpus_per_node)) {
   CHECK_THAT(cluster.nics >= 1);
   for (std::size_t i = 0; i < groups_.size(); ++i) {
+    // Where experts lie on the ranks that everything else does, so do their groups.
+    if (const auto same = same_group(mesh, static_cast<GroupKind>(i))) {
+      groups_[i] = groups_[static_cast<std::size_t>(*same)];
+      continue;
+    }
     groups_[i].placed = place(mesh.group(static_cast<GroupKind>(i)), mesh.gpus(), cluster);
     groups_[i].rates = link_rates(groups_[i].placed, cluster);
   }

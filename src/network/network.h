@@ -25,6 +25,7 @@ struct CollectiveCost {
   Origin origin = Origin::kAnalytic;
   double watts = 0.0;          // board power while it runs
   double clocked_share = 0.0;  // of seconds: links do not follow the SM clock
+  double held_share = 0.0;     // of the SMs, by a dispatch or combine; 0: as NCCL's kernels do
   bool crosses_nodes = false;  // uses the NICs, otherwise NVLink alone
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;

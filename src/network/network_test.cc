@@ -155,13 +155,13 @@ TEST_CASE("in an all-to-all every rank sends its own share out, all through thei
 
 TEST_CASE("experts exchange tokens over the nodes that hold them") {
   const Cluster cluster = cluster_of(8, 8);
-  // ep = 4 of dp = 16 with tp = 2: ranks 0, 2, 4, 6 of a node. 3 peers, 1.25 rounds; 3/4 of 40 MB by NVLink.
-  const Network inside(cluster, Mesh{.tp = 2, .dp = 16, .ep = 4});
+  // ep = 4 of dp = 16 with tp = etp = 2: ranks 0, 2, 4, 6 of a node. 3 peers, 1.25 rounds; 3/4 of 40 MB by NVLink.
+  const Network inside(cluster, Mesh{.tp = 2, .dp = 16, .ep = 4, .etp = 2});
   CHECK(us(inside, CollectiveKind::kAllToAll, GroupKind::kExpert, 40) ==
         doctest::Approx(8.4 + 1.25 * 3.4 + 300));
   // ep = 8: 0, 2, ..., 14, four a node, with half a node's NICs: 4 ranks send half of 40 MB, 80 MB at 40
   // GB/s.
-  const Network across(cluster, Mesh{.tp = 2, .dp = 16, .ep = 8});
+  const Network across(cluster, Mesh{.tp = 2, .dp = 16, .ep = 8, .etp = 2});
   CHECK(us(across, CollectiveKind::kAllToAll, GroupKind::kExpert, 40) ==
         doctest::Approx(8.4 + 1.25 * 3.4 + 1.375 * 14 + 2000));
 }

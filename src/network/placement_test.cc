@@ -126,20 +126,21 @@ TEST_CASE("shard groups are neighbours, replicas lie a group apart") {
   CHECK(place(GroupKind::kReplica, Mesh{.dp = 32}, nodes_of(8)) == PlacedGroup{});
 }
 
-TEST_CASE("experts spread over data and context, tensor groups beside each other: stride tp") {
+TEST_CASE("experts spread over the ranks of a stage, those that share one beside each other: stride etp") {
   // Stage of 2 * 2 * 8 = 32 ranks: 0, 2, 4, 6 hold the experts of one copy, all in a node of 8.
-  CHECK(place(GroupKind::kExpert, Mesh{.tp = 2, .cp = 2, .dp = 8, .pp = 2, .ep = 4}, nodes_of(8)) ==
+  CHECK(place(GroupKind::kExpert, Mesh{.tp = 2, .cp = 2, .dp = 8, .pp = 2, .ep = 4, .etp = 2}, nodes_of(8)) ==
         PlacedGroup{.ranks = 4, .ranks_per_domain = 4, .fewest_per_domain = 4});
   // ep = 16, all of data times context: 0, 2, ..., 30, four a node, with the odd ranks beside them.
-  CHECK(place(GroupKind::kExpert, Mesh{.tp = 2, .cp = 2, .dp = 8, .pp = 2, .ep = 16}, nodes_of(8)) ==
-        PlacedGroup{.ranks = 16, .domains = 4, .ranks_per_domain = 4, .fewest_per_domain = 4, .sharers = 2});
+  CHECK(
+      place(GroupKind::kExpert, Mesh{.tp = 2, .cp = 2, .dp = 8, .pp = 2, .ep = 16, .etp = 2}, nodes_of(8)) ==
+      PlacedGroup{.ranks = 16, .domains = 4, .ranks_per_domain = 4, .fewest_per_domain = 4, .sharers = 2});
   // tp = 8 fills a node: a rank in each of four nodes, eight groups share their NICs.
-  CHECK(place(GroupKind::kExpert, Mesh{.tp = 8, .dp = 8, .ep = 4}, nodes_of(8)) ==
+  CHECK(place(GroupKind::kExpert, Mesh{.tp = 8, .dp = 8, .ep = 4, .etp = 8}, nodes_of(8)) ==
         PlacedGroup{.ranks = 4, .domains = 4, .sharers = 8});
 }
 
-TEST_CASE("more expert ranks than data and context have: experts take the tensor ranks too, stride 1") {
-  // cp * dp = 4 is no multiple of 16, so the 16 ranks lie side by side in two nodes.
+TEST_CASE("experts that no ranks share lie side by side, stride 1") {
+  // 16 ranks side by side in two nodes.
   CHECK(place(GroupKind::kExpert, Mesh{.tp = 8, .dp = 4, .ep = 16}, nodes_of(8)) ==
         PlacedGroup{.ranks = 16, .domains = 2, .ranks_per_domain = 8, .fewest_per_domain = 8});
   // In a rack of 72 they stay inside, though 72 is no multiple of 16: 64..79 does not.

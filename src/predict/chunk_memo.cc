@@ -47,7 +47,11 @@ ShapeKey shape_key(const Setting& setting, const Job& job, const Network& networ
   if (key.passes.units.scatters) {
     key.shard = network.placed(GroupKind::kShard);
     key.replica = network.placed(GroupKind::kReplica);
+    key.expert_shard = network.placed(GroupKind::kExpertShard);
+    key.expert_replica = network.placed(GroupKind::kExpertReplica);
   }
+  if (job.mesh.ep > 1) key.expert = network.placed(GroupKind::kExpert);
+  if (job.mesh.etp > 1) key.expert_tensor = network.placed(GroupKind::kExpertTensor);
   key.drained = job.mesh.pp > 1 && setting.stack.pipeline.blocking;
   key.ends_together = job.pipeline.ends_together();
   key.split = splits_backward(job.pipeline.schedule);
@@ -71,7 +75,11 @@ std::size_t ChunkMemo::ShapeKeyHash::operator()(const ShapeKey& key) const noexc
   mix(h, c.micro_batch);
   mix(h, key.tensor.domains);
   mix(h, c.recompute_layers * 4 + (c.sp_gather_again ? 2 : 0) + (c.offload ? 1 : 0));
-  mix(h, c.units.shards * 2 + (c.expert_products == ExpertProducts::kLoop ? 1 : 0));
+  mix(h, c.units.shards[WeightClass::kCommon]);
+  mix(h, c.ep * 4096 + c.etp);
+  mix(h, c.modules.bits << 8 | (c.expert_products == ExpertProducts::kLoop ? 128 : 0) |
+             static_cast<int>(c.experts.dispatcher) << 3 | (c.experts.hidden ? 4 : 0) |
+             (c.experts.beside ? 2 : 0) | (c.experts.syncs ? 1 : 0));
   return h;
 }
 
@@ -111,7 +119,8 @@ ChunkCost& ChunkMemo::bytes(const Chunk& chunk) {
   auto cost = std::make_unique<ChunkCost>();  // remembered when it is whole: what follows may throw
   cost->chunk = chunk;
   cost->bytes = pass_bytes(build_chunk(setting_.model, setting_.stack, key.passes, chunk));
-  cost->share = parameter_share(setting_.model, setting_.stack, key.passes.tp, chunk, key.ends_together);
+  cost->share =
+      parameter_share(setting_.model, setting_.stack, key.passes.weight_ranks(), chunk, key.ends_together);
   *known = std::move(cost);
   ++chunk_count_;
   return **known;

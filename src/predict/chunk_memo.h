@@ -24,6 +24,10 @@ struct ShapeKey {
   PlacedGroup tensor;
   PlacedGroup shard;  // where units gather and scatter inside passes
   PlacedGroup replica;
+  PlacedGroup expert;  // where tokens travel
+  PlacedGroup expert_tensor;
+  PlacedGroup expert_shard;
+  PlacedGroup expert_replica;
   bool drained = true;        // the host's lead is gone when a pass starts
   bool ends_together = true;  // one rank holds both ends of the model
   bool split = false;         // the schedule runs halves of the backward

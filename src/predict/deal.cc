@@ -43,6 +43,8 @@ void deal_out(const Setting& setting, const Job& job, std::span<const Chunk> lay
       part.share.tensors += share.tensors;
       part.share.embedding_elements += share.embedding_elements;
       part.share.matrix_elements += share.matrix_elements;
+      part.share.experts.elements += share.experts.elements;
+      part.share.experts.matrix_elements += share.experts.matrix_elements;
       part.share.largest_matrix = std::max(part.share.largest_matrix, share.largest_matrix);
       part.share.largest_tensor = std::max(part.share.largest_tensor, share.largest_tensor);
     }

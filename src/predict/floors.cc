@@ -43,7 +43,7 @@ Bytes layers_floor(const Setting& setting, const Job& job, ShapeKey key, ChunkMe
     if (some)
       less = std::max(less, static_cast<double>(choices.recompute_layers * job.pipeline.chunks_per_stage) *
                                 (layer.kept - held(count, Recompute::kFull)));
-    const ParameterShare share = parameter_share(setting.model, setting.stack, job.mesh.tp,
+    const ParameterShare share = parameter_share(setting.model, setting.stack, job.mesh.weight_ranks(),
                                                  Chunk::of_kind(count, all.layers[count]), true);
     const StateBytes states = state_bytes(share, setting.stack, job);
     layer.state = (states.total() - states.gradients).value / layer.count;
@@ -68,7 +68,7 @@ Bytes layers_floor(const Setting& setting, const Job& job, ShapeKey key, ChunkMe
 }  // namespace
 
 PlanFloor plan_floor(const Setting& setting, const Job& job, const Network& network, ChunkMemo& memo) {
-  const std::int64_t tp = job.mesh.tp, pp = job.mesh.pp;
+  const std::int64_t pp = job.mesh.pp;
   ShapeKey key = shape_key(setting, job, network);
   // Which stages have layers that are not run again hangs on the split: at least, none is.
   if (key.passes.recompute_layers > 0) {
@@ -104,8 +104,9 @@ PlanFloor plan_floor(const Setting& setting, const Job& job, const Network& netw
       layer * (static_cast<double>((copies * layers + pp - 1) / pp) / static_cast<double>(copies));
   // Likewise of parameters, a tied head counted once.
   whole.first = whole.last = true;
-  ParameterShare share = parameter_share(setting.model, setting.stack, tp, whole, true);
+  ParameterShare share = parameter_share(setting.model, setting.stack, job.mesh.weight_ranks(), whole, true);
   share.elements /= pp;
+  share.experts.elements /= pp;
   const StateBytes states = state_bytes(share, setting.stack, job);
   return {std::max(fullest, all / static_cast<double>(pp)) *
               (static_cast<double>(job.micro_batches) * kBelowRounding),

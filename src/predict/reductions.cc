@@ -8,7 +8,7 @@
 namespace foretrain {
 
 NetworkTime add_buckets(const Setting& setting, const Job& job, const ChunkCost& cost, double stretch,
-                        const Network& network, Bytes grad_bytes, std::vector<Bucket>& buckets) {
+                        const Network& network, std::vector<Bucket>& buckets) {
   const Choices& choices = job.choices;
   const Sharding& sharding = choices.sharding;
   const bool in_passes = sharding.units.scatters;  // reduced unit by unit already
@@ -28,21 +28,28 @@ NetworkTime add_buckets(const Setting& setting, const Job& job, const ChunkCost&
   count =
       std::clamp<std::int64_t>(count, 1, std::max<std::int64_t>(1, static_cast<std::int64_t>(ready.size())));
   if (in_passes) count = 1;
-  const Bytes share = grad_bytes / static_cast<double>(count);
   NetworkTime bucket;
   const auto add = [&](const Collective& collective) { bucket += NetworkTime(network.cost(collective)); };
-  if (sharding.reduces_to_shard && !in_passes) {  // to shards, which copies of the model then sum
-    add({CollectiveKind::kReduceScatter, GroupKind::kShard, share, true});
-    add({CollectiveKind::kAllReduce, GroupKind::kReplica, share / static_cast<double>(sharding.shards),
-         true});
-  } else if (!in_passes) {
-    add({CollectiveKind::kAllReduce, GroupKind::kData, share, true});
+  for (const WeightClass weights : kWeightClasses) {
+    const std::int64_t elements_of_class = cost.share.of(weights).elements;
+    if (in_passes || (weights == WeightClass::kExperts && elements_of_class == 0)) continue;
+    const WeightGroups groups = groups_of(weights);
+    const Bytes share = Bytes(static_cast<double>(elements_of_class) * bytes_of(choices.reduce_dtype)) /
+                        static_cast<double>(count);
+    if (sharding.reduces_to_shard) {  // to shards, which copies of the model then sum
+      add({CollectiveKind::kReduceScatter, groups.shard, share, true});
+      add({CollectiveKind::kAllReduce, groups.replica, share / static_cast<double>(sharding.shards[weights]),
+           true});
+    } else {
+      add({CollectiveKind::kAllReduce, groups.data, share, true});
+    }
   }
   // Dualpipe's two copies of a chunk, on mirrored ranks, are summed too: shard by shard, in pairs like first
   // and last rank's.
   if (runs_both_ways(job.pipeline.schedule))
     add({CollectiveKind::kAllReduce, GroupKind::kEmbedding,
-         share / static_cast<double>(job.mesh.data_ranks())});
+         Bytes(elements * bytes_of(choices.reduce_dtype)) / static_cast<double>(count) /
+             static_cast<double>(job.mesh.data_ranks())});
   const Seconds seconds = bucket.seconds;
   if (count == 1) {
     buckets.push_back({Seconds(0), seconds});
@@ -66,8 +73,13 @@ NetworkTime parameter_gather(const Setting& setting, const Timed& e, const Netwo
                              std::size_t rank) {
   const Choices& choices = e.job.choices;
   const double elements = static_cast<double>(e.stages[rank].share.elements);
-  const NetworkTime gather(network.cost(
-      {CollectiveKind::kAllGather, GroupKind::kShard, Bytes(elements * bytes_of(choices.precision)), true}));
+  NetworkTime gather;
+  for (const WeightClass weights : kWeightClasses)
+    if (const std::int64_t n = e.stages[rank].share.of(weights).elements;
+        n > 0 || weights == WeightClass::kCommon)
+      gather +=
+          NetworkTime(network.cost({CollectiveKind::kAllGather, groups_of(weights).shard,
+                                    Bytes(static_cast<double>(n) * bytes_of(choices.precision)), true}));
   const Seconds whole = gather.seconds;
   if (!choices.overlap_param_gather || setting.stack.data_parallel.bucket_elements == 0) return gather;
   Seconds forward;

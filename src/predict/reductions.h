@@ -11,7 +11,7 @@ namespace foretrain {
 // Adds to `buckets` those of a chunk, whose rank's clock stretches it, when its last backward has them ready.
 // What all of them take, were nothing beside them.
 NetworkTime add_buckets(const Setting& setting, const Job& job, const ChunkCost& cost, double stretch,
-                        const Network& network, Bytes grad_bytes, std::vector<Bucket>& buckets);
+                        const Network& network, std::vector<Bucket>& buckets);
 
 // Of ZeRO 1 and 2: the updated weights, once a step. Beside the next forward, bucket by bucket, the first of
 // n is waited for, and what (n-1)/n of the forward does not hide of the others; the two slow each other down.

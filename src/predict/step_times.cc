@@ -22,7 +22,11 @@ void add_optimizers(const Network& network, ChunkMemo& memo, Timed& e) {
       e.paces[r].optimizer = e.paces[r - 1].optimizer;
       continue;
     }
-    const std::int64_t owned = (share.elements + sharding.shards - 1) / sharding.shards;
+    std::int64_t owned = 0;
+    for (const WeightClass weights : kWeightClasses) {
+      const std::int64_t shards = sharding.shards[weights];
+      owned += (share.of(weights).elements + shards - 1) / shards;
+    }
     const std::int64_t gradients = sharding.zero >= 2 ? owned : share.elements;  // that it keeps
     e.paces[r].optimizer = &memo.optimizer({gradients, owned, share.tensors, format}, network);
   }
@@ -30,8 +34,10 @@ void add_optimizers(const Network& network, ChunkMemo& memo, Timed& e) {
 
 void add_reductions(const Setting& setting, const Network& network, Timed& e) {
   const Choices& choices = e.job.choices;
-  const bool reduces = (e.job.mesh.data_ranks() > 1 && !choices.sharding.units.scatters) ||
-                       runs_both_ways(e.job.pipeline.schedule);
+  const Mesh& mesh = e.job.mesh;
+  const bool replicated = mesh.data_ranks() > 1 || mesh.data_ranks(WeightClass::kExperts) > 1;
+  const bool reduces =
+      (replicated && !choices.sharding.units.scatters) || runs_both_ways(e.job.pipeline.schedule);
   e.buckets.clear();
   e.ranges.assign(e.chunks.size(), BucketRange{});
   e.traffic.assign(e.chunks.size(), ChunkTraffic{});
@@ -47,10 +53,7 @@ void add_reductions(const Setting& setting, const Network& network, Timed& e) {
       }
     if (range.count > 0) continue;
     range.first = e.buckets.size();
-    if (reduces)
-      e.traffic[n].reduction = add_buckets(
-          setting, e.job, cost, stretch, network,
-          Bytes(static_cast<double>(cost.share.elements) * bytes_of(choices.reduce_dtype)), e.buckets);
+    if (reduces) e.traffic[n].reduction = add_buckets(setting, e.job, cost, stretch, network, e.buckets);
     range.count = e.buckets.size() - range.first;
   }
 }

@@ -17,6 +17,7 @@ class FlagWriter {
 
   MegatronFlags write() {
     add_parallel_sizes();
+    if (has_experts(run_.model)) add_experts();
     add_layers_per_stage();
     add_batch();
     add_precision();
@@ -42,6 +43,33 @@ class FlagWriter {
     } else if (plan_.pp > 1 && schedule != ScheduleKind::k1f1b) {
       out_.beyond.push_back(fmt::format("schedule {}", name(schedule)));
     }
+  }
+
+  void add_experts() {
+    const ExpertChoices& choices = job_.choices.experts;
+    add("expert-model-parallel-size", job_.mesh.ep);
+    add("expert-tensor-parallel-size", job_.mesh.etp);
+    switch (choices.dispatcher) {
+      case Dispatcher::kAllGather:
+        add("moe-token-dispatcher-type allgather");
+        break;
+      case Dispatcher::kAllToAll:
+        add("moe-token-dispatcher-type alltoall");
+        break;
+      case Dispatcher::kDeepEp:
+        add("moe-token-dispatcher-type flex");
+        add("moe-flex-dispatcher-backend deepep");
+        break;
+      case Dispatcher::kHybridEp:
+        add("moe-token-dispatcher-type flex");
+        add("moe-flex-dispatcher-backend hybridep");
+        break;
+    }
+    add("moe-grouped-gemm");
+    if (plan_.capacity_factor > 0) add(fmt::format("moe-expert-capacity-factor {}", plan_.capacity_factor));
+    if (plan_.capacity_pad) add("moe-pad-expert-input-to-capacity");
+    if (choices.beside) add("moe-shared-expert-overlap");
+    if (choices.hidden) add("overlap-moe-expert-parallel-comm");
   }
 
   void add_virtual_stages() {
@@ -77,13 +105,26 @@ class FlagWriter {
   }
 
   void add_recompute() {
-    if (plan_.recompute == Recompute::kSelective) add("recompute-activations");
+    if (plan_.recompute == Recompute::kSelective) add_modules();
     if (plan_.recompute != Recompute::kFull) return;
     add("recompute-granularity full");
     // The first so many layers of each chunk, or all of them one by one.
     add(plan_.recompute_layers > 0 ? "recompute-method block" : "recompute-method uniform");
     add("recompute-num-layers", std::max<std::int64_t>(1, plan_.recompute_layers));
     if (job_.choices.partition_activations) add("distribute-saved-activations");
+  }
+
+  void add_modules() {
+    const RecomputeModules& modules = plan_.recompute_modules;
+    if (modules.empty()) {
+      add("recompute-activations");
+      return;
+    }
+    std::string words;
+    for (std::size_t i = 0; i < kRecomputeModuleNames.size(); ++i)
+      if (modules.has(static_cast<RecomputeModule>(i))) words += fmt::format(" {}", kRecomputeModuleNames[i]);
+    add("recompute-granularity selective");
+    add("recompute-modules" + words);
   }
 
   void add_sharding() {

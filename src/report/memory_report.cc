@@ -133,7 +133,7 @@ std::string changes(const Plan& from, const Plan& to) {
 std::string would_fit_text(const Run& run, const Prediction& p) {
   if (p.fits) return "";
   if (p.would_fit.empty())
-    return "\nno change of up to three of tp, sp, pp, zero, micro_batch and recompute makes it fit\n";
+    return "\nno change of up to three of tp, sp, pp, ep, zero, micro_batch and recompute makes it fit\n";
   std::string out = "\nwhat would fit (the nearest plans, the fastest of equals first)\n";
   std::vector<std::array<std::string, 4>> rows = {{"change", "step", "needs", ""}};
   for (const FittingPlan& plan : p.would_fit)

@@ -24,10 +24,24 @@ Plan settled(const Run& run) {
   plan.overlap_grad_reduce = choices.overlap_grad_reduce;
   plan.overlap_param_gather = choices.overlap_param_gather;
   plan.partition_activations = choices.partition_activations;
+  if (has_experts(run.model)) {
+    plan.etp = job.mesh.etp;
+    plan.dispatcher = choices.experts.dispatcher;
+    plan.dispatch_dtype = choices.experts.dispatch_dtype;
+    plan.expert_sync = choices.experts.syncs;
+    plan.overlap_shared = choices.experts.beside;
+  }
   return plan;
 }
 
 void put_value(JsonWriter& w, std::int64_t value, const WholeNumber&) { w.value(value); }
+void put_value(JsonWriter& w, double value, const RealNumber&) { w.value(value); }
+void put_value(JsonWriter& w, RecomputeModules modules, const SomeOf& kind) {
+  w.begin_array();
+  for (std::size_t i = 0; i < kind.names.size(); ++i)
+    if (modules.has(static_cast<RecomputeModule>(i))) w.value(kind.names[i]);
+  w.end_array();
+}
 void put_value(JsonWriter& w, bool value, const Flag&) { w.value(value); }
 template <class E>
 requires std::is_enum_v<E>

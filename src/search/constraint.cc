@@ -7,6 +7,7 @@
 #include "base/did_you_mean.h"
 #include "base/field_mark.h"
 #include "base/text.h"
+#include "job/choices.h"
 #include "job/pipeline.h"
 #include "spec/plan_fields.h"
 #include "spec/plan_text.h"
@@ -125,12 +126,33 @@ Constraint& Constraints::of(std::string_view key) {
   return constraints_.back();
 }
 
+namespace {
+
+// What no plan of the model can have: a search of nothing would be no answer.
+Result<void> check_experts(const Model& model, std::string_view key, Value value) {
+  const std::string_view of_experts[] = {
+      plan_field<&Plan::ep>.key, plan_field<&Plan::etp>.key, plan_field<&Plan::dispatcher>.key,
+      plan_field<&Plan::overlap_dispatch>.key, plan_field<&Plan::overlap_shared>.key};
+  if (std::find(std::begin(of_experts), std::end(of_experts), key) == std::end(of_experts)) return {};
+  const bool plain = key == plan_field<&Plan::ep>.key ? value == 1 : value <= 0;
+  if (!has_experts(model) && !plain)
+    return fail(fmt::format("{} needs experts, and model {} has none", key, quoted(model.name)));
+  for (const BlockRun& run : model.blocks)
+    if (const std::int64_t experts = run.block.feed_forward.experts;
+        key == plan_field<&Plan::ep>.key && experts % value != 0)
+      return fail(fmt::format("{} {} does not divide experts {}", key, value, experts));
+  return {};
+}
+
+}  // namespace
+
 Result<void> Constraints::add_set(std::string_view text, Problem& problem) {
   TRY_ASSIGN(const auto pairs, pairs_of(text));
   for (const auto& [key, word] : pairs) {
     Constraint& constraint = of(key);
     TRY_ASSIGN(const Value value, value_of(key, word, &problem));
     TRY(check_number(key, word));
+    TRY(check_experts(problem.model, key, value));
     constraint.set.push_back(value);
     constraint.set_words.push_back(word);
   }

@@ -60,6 +60,48 @@ void pp_values(const Problem& problem, const Candidate& c, Values& out) {
   std::erase_if(out, [&](Value pp) { return pp > problem.model.layers() + kStagesBesidesLayers; });
 }
 
+// Of the ranks of a stage, laid out on their own: divisors of every block's experts.
+void ep_values(const Problem& problem, const Candidate& c, Values& out) {
+  int64_t experts = 0;
+  for (const BlockRun& run : problem.model.blocks)
+    experts = std::gcd(experts, run.block.feed_forward.experts);
+  if (experts == 0) {
+    out.push_back(1);
+    return;
+  }
+  divisors(std::gcd(experts, mesh_of(c.plan).stage_ranks()), out);
+}
+
+// As many as tensor ranks, or one; others only where they are asked for.
+void etp_values(const Problem& problem, const Candidate& c, Values& out) {
+  const int64_t left = mesh_of(c.plan).stage_ranks() / c.plan.ep;
+  const bool experts = has_experts(problem.model);
+  const auto divides = [&](int64_t etp) {
+    return left % etp == 0 &&
+           std::all_of(problem.model.blocks.begin(), problem.model.blocks.end(),
+                       [&](const BlockRun& run) { return run.block.feed_forward.expert_ffn % etp == 0; });
+  };
+  if (!experts || divides(c.plan.tp)) out.push_back(kUnset);
+  if (experts && c.plan.tp > 1) out.push_back(1);
+}
+
+void dispatcher_values(const Problem& problem, const Candidate& c, Values& out) {
+  out.push_back(kUnset);
+  if (!has_experts(problem.model) || c.plan.ep == 1) return;
+  for (Value k = 0; k < kDispatcherCount; ++k)
+    if (has_dispatcher(problem.stack, static_cast<Dispatcher>(k))) out.push_back(k);
+}
+
+void hidden_values(const Problem& problem, const Candidate& c, Values& out) {
+  out.push_back(0);
+  if (c.plan.ep > 1 && micro_batches(problem, c) > 1) out.push_back(1);
+}
+
+void beside_values(const Problem& problem, const Candidate& c, Values& out) {
+  out.push_back(kUnset);
+  if (has_experts(problem.model) && c.plan.ep > 1) out.insert(out.end(), {0, 1});
+}
+
 void dp_values(const Problem&, const Candidate& c, Values& out) {
   out.push_back(c.gpus / (c.plan.tp * c.plan.pp * c.plan.cp));
 }
@@ -308,12 +350,17 @@ const std::array kDimensions = {
     number<&Plan::tp>(tp_values),
     number<&Plan::pp>(pp_values),
     number<&Plan::dp>(dp_values),
+    number<&Plan::ep>(ep_values),
+    open<&Plan::etp>(etp_values),
     number<&Plan::micro_batch>(micro_batch_values),
     number<&Plan::schedule>(schedule_values),
     number<&Plan::vpp>(vpp_values),
     number<&Plan::sp>(sp_values),
     number<&Plan::zero>(zero_values),
     number<&Plan::shard>(shard_values),
+    open<&Plan::dispatcher>(dispatcher_values, Scope::kAllowed),
+    number<&Plan::overlap_dispatch>(hidden_values, Scope::kAllowed),
+    open<&Plan::overlap_shared>(beside_values, Scope::kAllowed),
     open<&Plan::attention>(attention_values, Scope::kAllowed),
     number<&Plan::precision>(precision_values, Scope::kAllowed),
     open<&Plan::grad_dtype>(dtype_values<&Plan::grad_dtype>, Scope::kAllowed),

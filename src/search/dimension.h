@@ -2,9 +2,10 @@
 // legal after the choices of the dimensions before it, and how a value goes into a plan. A new dimension is a
 // new row. Values are whole numbers; those with words (schedule, recompute) count them.
 //
-//   gpus  tp  pp  dp  micro_batch  schedule  vpp  sp  zero  shard  attention  precision  grad_dtype
-//   reduce_dtype  optimizer  master_weights  sp_gather_again  recompute  recompute_layers
-//   partition_activations                                          outer: they make a family
+//   gpus  tp  pp  dp  ep  etp  micro_batch  schedule  vpp  sp  zero  shard  dispatcher  overlap_dispatch
+//   overlap_shared  attention  precision  grad_dtype  reduce_dtype  optimizer  master_weights
+//   sp_gather_again  recompute  recompute_layers  partition_activations
+//                                                                  outer: they make a family
 //   layers_per_stage  overlap_grad_reduce  overlap_param_gather    inner: each family has their product
 //
 // A family's plans share the shapes of their passes, or nearly; bounds drop families whole. dp follows from

@@ -82,9 +82,18 @@ std::vector<Plan> more_pp(const Plan& plan) {
   return plans;
 }
 
+std::vector<Plan> more_ep(const Plan& plan) {
+  std::vector<Plan> plans;
+  for (std::int64_t times = 2; times <= 4 * kMostTimes; times *= 2) {
+    plans.push_back(plan);
+    plans.back().ep *= times;
+  }
+  return plans;
+}
+
 // Changed in this order: sp is a choice only once tp is more than 1.
-constexpr std::array<Others, 6> kOthers = {more_recompute, more_zero, smaller_batches,
-                                           more_tp,        more_sp,   more_pp};
+constexpr std::array<Others, 7> kOthers = {more_recompute, more_zero, smaller_batches, more_tp,
+                                           more_sp,        more_pp,   more_ep};
 
 class Search {
  public:
@@ -103,7 +112,8 @@ class Search {
  private:
   void change(const Plan& plan, std::size_t first, int left) {
     if (left == 0) return consider(plan);
-    for (std::size_t i = first; i < kOthers.size(); ++i)
+    const std::size_t end = kOthers.size() - (has_experts(run_.model) ? 0 : 1);
+    for (std::size_t i = first; i < end; ++i)
       for (const Plan& other : kOthers[i](plan)) change(other, i + 1, left - 1);
   }
 

@@ -13,7 +13,7 @@
 
 namespace foretrain {
 
-inline constexpr std::size_t kMostDimensions = 24;
+inline constexpr std::size_t kMostDimensions = 32;
 
 class Space {
  public:

@@ -33,12 +33,10 @@ struct SlowDown {
   double collective = kCollectiveBeside;
 };
 
-// Beside a dispatch or combine that holds `held` of a GPU's `sms`. A GPU whose SMs nobody stated is slowed down
-// as by any other collective.
-constexpr SlowDown beside_exchange(std::int64_t sms, std::int64_t held) {
-  if (sms <= held) return {};
-  const double slower = static_cast<double>(sms) / static_cast<double>(sms - held);
-  return {slower, slower};
+// Beside a dispatch or combine that holds this share of a GPU's SMs; 0: not stated, or another collective.
+constexpr SlowDown beside_exchange(double held_share) {
+  if (held_share <= 0) return {};
+  return {1 / (1 - held_share), 1 / (1 - held_share)};
 }
 
 // `work` of compute starts beside `queue` of collectives (both as if alone).

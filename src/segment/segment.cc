@@ -16,16 +16,16 @@ class Streams {
       : costs_(costs),
         network_(network),
         launch_cost_(launch_cost),
-        replicas_apart_(!network.placed(GroupKind::kShard).crosses_nodes()),
+        replicas_apart_{{apart(network, WeightClass::kCommon), apart(network, WeightClass::kExperts)}},
         host_(Seconds(0) - lead) {}
 
   void run(const Pass& pass) {
     for (std::size_t i = 0; i < pass.repeats.size(); ++i) {
       const bool sends = i + 1 < pass.repeats.size() && !is_host_work(pass.repeats[i]);
-      run(pass.repeats[i], sends ? gather_of(pass.repeats[i + 1]) : nullptr);
+      run(pass.repeats[i], sends ? gathers_of(pass.repeats[i + 1]) : std::span<const Task>());
     }
     const Seconds done = std::max(compute_, comm_);
-    add_wait(done - compute_, Cause::kTensorParallel);
+    add_wait(done - compute_, comm_cause_);
     compute_ = done;
     wait_for_data(std::max(data_, replica_));
     const Seconds end = compute_;
@@ -37,6 +37,10 @@ class Streams {
   Segment take() { return std::move(out_); }
 
  private:
+  static bool apart(const Network& network, WeightClass weights) {
+    return !network.placed(groups_of(weights).shard).crosses_nodes();
+  }
+
   // A task with its cost looked up: equal layers look up once.
   struct Priced {
     const Task* task;
@@ -47,6 +51,7 @@ class Streams {
     std::int64_t launches;
     double clocked_share = 0;  // of gpu
     double fixed_joules = 0, clocked_joules = 0;
+    double held_share = 0;  // of the SMs, by an exchange of tokens
   };
 
   // What the host does before or after the units: none of them is at work, so none sends for the next.
@@ -55,28 +60,30 @@ class Streams {
                        [](const Task& task) { return task.kind == Task::Kind::kHost; });
   }
 
-  static const Task* gather_of(const Repeat& repeat) {
-    return !repeat.tasks.empty() && is_gather(repeat.tasks.front()) ? &repeat.tasks.front() : nullptr;
+  // One for each class of weights, in front.
+  static std::span<const Task> gathers_of(const Repeat& repeat) {
+    const auto end = std::find_if_not(repeat.tasks.begin(), repeat.tasks.end(), is_gather);
+    return {repeat.tasks.begin(), end};
   }
 
-  // `following` is the gather of the unit after the last of these.
-  void run(const Repeat& repeat, const Task* following) {
-    std::vector<Priced> priced;
+  // `following` are the gathers of the unit after the last of these.
+  void run(const Repeat& repeat, std::span<const Task> following) {
+    std::vector<Priced> priced, next_unit;
     priced.reserve(repeat.tasks.size());
     for (const Task& task : repeat.tasks) priced.push_back(price(task));
+    for (const Task& task : following) next_unit.push_back(price(task));
 
     State before = state();
-    const bool gathers = gather_of(repeat) != nullptr;
-    const Priced next_unit = following ? price(*following) : Priced{};
-    const Priced* const own = gathers ? &priced.front() : nullptr;
-    const std::span<const Priced> work = std::span(priced).subspan(gathers ? 1 : 0);
+    const std::size_t gathers = gathers_of(repeat).size();
+    const std::span<const Priced> own = std::span(priced).first(gathers);
+    const std::span<const Priced> work = std::span(priced).subspan(gathers);
     Advance last;
     for (std::int64_t i = 0; i < repeat.count; ++i) {
-      run_unit(work, own, i + 1 < repeat.count ? own : following ? &next_unit : nullptr);
+      run_unit(work, own, i + 1 < repeat.count ? own : std::span<const Priced>(next_unit));
       if (repeat.is_layer) out_.ready_before_end.push_back(std::max(compute_, comm_));
       const Advance now = advance_since(before);
       // The last unit is followed by another than the rest.
-      const std::int64_t left = repeat.count - 1 - i - (gathers || following ? 1 : 0);
+      const std::int64_t left = repeat.count - 1 - i - (gathers > 0 || !following.empty() ? 1 : 0);
       if (i > 0 && left > 0 && settled(now, last)) {
         add_periods(before, left, repeat.is_layer);
         i += left;
@@ -86,9 +93,10 @@ class Streams {
     }
   }
 
-  // `gather` is its own, `upcoming` that of the unit after it; null where there is none.
-  void run_unit(std::span<const Priced> work, const Priced* gather, const Priced* upcoming) {
-    begin_unit(gather, upcoming);
+  // `gathers` are its own, `upcoming` those of the unit after it.
+  void run_unit(std::span<const Priced> work, std::span<const Priced> gathers,
+                std::span<const Priced> upcoming) {
+    begin_unit(gathers, upcoming);
     for (const Priced& item : work) {
       if (on_data_stream(*item.task)) end_work(upcoming);
       step(item);
@@ -128,7 +136,9 @@ class Streams {
               cost.origin,
               task.times,
               0,
-              cost.seconds.value * times * cost.watts};
+              cost.seconds.value * times * cost.watts,
+              0,
+              cost.held_share};
     }
     return {&task, Seconds(0), calls, 0, Origin::kAnalytic, 0};
   }
@@ -151,14 +161,14 @@ class Streams {
     if (task.kind == Task::Kind::kCollective) {
       collective(item);
     } else {
-      if (const Seconds needed = needed_by(task); needed > compute_) {
-        add_wait(needed - compute_, Cause::kTensorParallel);
+      if (const Seconds needed = needed_by(task); needed > compute_ && !task.beside) {
+        add_wait(needed - compute_, comm_cause_);
         compute_ = needed;
       }
       // n kernels of equal length: the first waits for its own launch, the last for all launches.
       const double n = static_cast<double>(std::max<std::int64_t>(item.launches, 1));
       const Seconds start = std::max(issue + item.host / n, compute_);
-      const Cause other = comm_ > start ? Cause::kTensorParallel : Cause::kDataParallel;
+      const Cause other = comm_ > start ? comm_cause_ : Cause::kDataParallel;
       const Seconds gpu = run_beside_collectives(item.gpu, start);
       const Seconds end = std::max(start + gpu, host_ + gpu / n);
       add_wait(end - compute_ - gpu, Cause::kLaunch);
@@ -185,16 +195,26 @@ class Streams {
   }
 
   void collective(const Priced& item) {
-    const Seconds start = std::max({host_, compute_, comm_});
+    // One that belongs to another micro-batch does not wait for the work here.
+    const Seconds start = item.task->beside ? std::max(host_, comm_) : std::max({host_, compute_, comm_});
     out_.uncertain_collectives += item.gpu * item.spread;
-    if (item.task->blocking) {
+    comm_cause_ = cause_of(item.task->collective.group);
+    comm_slow_ = beside_exchange(item.held_share);
+    if (item.task->beside) {
+      comm_ = start + item.gpu;
+    } else if (item.task->blocking) {
       const Seconds ready = std::max(compute_, comm_);
       add_wait(start - ready, Cause::kLaunch);
-      add_wait(ready - compute_ + item.gpu, Cause::kTensorParallel);
+      add_wait(ready - compute_ + item.gpu, comm_cause_);
       compute_ = comm_ = start + item.gpu;
     } else {
       needed_by(*item.task) = comm_ = start + item.gpu;
     }
+  }
+
+  static Cause cause_of(GroupKind group) {
+    return group == GroupKind::kExpert || group == GroupKind::kExpertTensor ? Cause::kExpertParallel
+                                                                            : Cause::kTensorParallel;
   }
 
   // When the collectives are over that the work of a task's direction is for: a gather for W runs beside B, a
@@ -204,23 +224,23 @@ class Streams {
   }
 
   // The work of a unit begins: its weights must be there, and the next unit's may be sent for.
-  void begin_unit(const Priced* own, const Priced* upcoming) {
-    if (own != nullptr) {
-      if (!sent_for_) send_for(*own);
+  void begin_unit(std::span<const Priced> own, std::span<const Priced> upcoming) {
+    if (!own.empty()) {
+      if (!sent_for_) send_for(own);
       wait_for_data(gather_end_);
       sent_for_ = false;
     }
-    if (upcoming != nullptr && upcoming->task->prefetch == Prefetch::kBefore) send_for(*upcoming);
+    if (!upcoming.empty() && upcoming.front().task->prefetch == Prefetch::kBefore) send_for(upcoming);
   }
 
   // Its work has been issued, its gradients not yet reduced.
-  void end_work(const Priced* upcoming) {
-    if (upcoming != nullptr && upcoming->task->prefetch == Prefetch::kAfter && !sent_for_)
-      send_for(*upcoming);
+  void end_work(std::span<const Priced> upcoming) {
+    if (!upcoming.empty() && upcoming.front().task->prefetch == Prefetch::kAfter && !sent_for_)
+      send_for(upcoming);
   }
 
-  void send_for(const Priced& gather) {
-    issue(gather);
+  void send_for(std::span<const Priced> gathers) {
+    for (const Priced& gather : gathers) issue(gather);
     gather_end_ = data_;
     sent_for_ = true;
   }
@@ -228,7 +248,9 @@ class Streams {
   // Behind what the data stream has, after the work so far.
   void issue(const Priced& collective) {
     host_ += collective.host;
-    const bool apart = replicas_apart_ && collective.task->collective.group == GroupKind::kReplica;
+    const bool apart = std::any_of(kWeightClasses.begin(), kWeightClasses.end(), [&](WeightClass weights) {
+      return replicas_apart_[weights] && collective.task->collective.group == groups_of(weights).replica;
+    });
     Seconds& stream = apart ? replica_ : data_;
     stream = std::max({stream, data_, compute_, comm_, host_}) + collective.gpu;
     out_.clocked.fixed_joules += collective.fixed_joules;
@@ -247,9 +269,10 @@ class Streams {
   }
 
   Seconds run_beside_collectives(Seconds gpu, Seconds start) {
-    const Beside run = beside(gpu, std::max({data_, replica_, comm_}) - start);
+    const SlowDown slow = comm_ > start ? comm_slow_ : SlowDown{};
+    const Beside run = beside(gpu, std::max({data_, replica_, comm_}) - start, slow);
     for (Seconds* end : {&gather_end_, &data_, &replica_, &comm_, &needed_by_input_, &needed_by_weight_})
-      *end += collective_delay(*end - start, run.both);
+      *end += collective_delay(*end - start, run.both, slow);
     return run.compute;
   }
 
@@ -344,11 +367,13 @@ class Streams {
   const CostSource& costs_;
   const Network& network_;
   Seconds launch_cost_;
-  bool replicas_apart_;  // shards stay inside a domain: the NICs are left to replicas
+  ByClass<bool> replicas_apart_;  // shards stay inside a domain: the NICs are left to replicas
   Segment out_;
   Seconds host_;
   Seconds compute_;
-  Seconds comm_;  // when the tensor-parallel stream is empty
+  Seconds comm_;                               // when the stream of exchanges between operators is empty
+  Cause comm_cause_ = Cause::kTensorParallel;  // what is on it
+  SlowDown comm_slow_;
   Seconds needed_by_input_, needed_by_weight_;
   Seconds data_;        // when the data-parallel stream is empty
   Seconds replica_;     // when replicas have summed their shards, where they use other links

@@ -39,8 +39,16 @@ inline constexpr std::int64_t kQueueDepth = 1024;
 // rmsnorm: 331 us of 17).
 inline constexpr double kAutogradLaunches = 8.7;
 
-enum class Cause : unsigned char { kForward, kBackward, kRecompute, kTensorParallel, kDataParallel, kLaunch };
-inline constexpr int kCauseCount = 6;
+enum class Cause : unsigned char {
+  kForward,
+  kBackward,
+  kRecompute,
+  kTensorParallel,
+  kExpertParallel,
+  kDataParallel,
+  kLaunch,
+};
+inline constexpr int kCauseCount = 7;
 
 // Of a segment's seconds, what follows the clock, and what the GPU's power goes into (cost/governor.h).
 struct ClockedPart {

@@ -105,6 +105,16 @@ TEST_CASE("what a plan says in text, its reader takes, key by key") {
                                       "overlap_grad_reduce=0",
                                       "overlap_param_gather=1",
                                       "partition_activations=0",
+                                      "etp=2",
+                                      "dispatcher=deepep",
+                                      "dispatch_dtype=fp8",
+                                      "capacity_factor=1.5",
+                                      "capacity_pad=1",
+                                      "expert_imbalance=1.25",
+                                      "expert_sync=0",
+                                      "overlap_dispatch=1",
+                                      "overlap_shared=1",
+                                      "recompute_modules=moe_act+layernorm",
                                       "layers_per_stage=3-4"}) {
     CHECK(to_text(parse_plan(text).value()) == text);
     ++keys;

@@ -16,6 +16,36 @@ namespace foretrain {
 
 enum class Recompute : unsigned char { kNone, kSelective, kFull };
 inline constexpr std::array<std::string_view, 3> kRecomputeNames = {"none", "selective", "full"};
+// What selective recomputation runs again, as Megatron names it.
+enum class RecomputeModule : unsigned char {
+  kCoreAttention,
+  kMoeActivation,
+  kLatentUp,
+  kLayernorm,
+  kMlp,
+  kMoe,
+  kSharedExperts,
+};
+inline constexpr std::array<std::string_view, 7> kRecomputeModuleNames = {
+    "core_attn", "moe_act", "mla_up_proj", "layernorm", "mlp", "moe", "shared_experts"};
+struct RecomputeModules {
+  std::uint8_t bits = 0;
+
+  constexpr bool has(RecomputeModule module) const { return (bits >> static_cast<int>(module) & 1) != 0; }
+  constexpr void add(RecomputeModule module) {
+    bits = static_cast<std::uint8_t>(bits | 1 << static_cast<int>(module));
+  }
+  constexpr bool empty() const { return bits == 0; }
+  bool operator==(const RecomputeModules&) const = default;
+};
+
+// How tokens reach the ranks that hold their experts: every token to every rank; a copy for each expert
+// (NCCL); one copy for each rank that holds any of them, by DeepEP's kernels or by HybridEP's.
+enum class Dispatcher : unsigned char { kAllGather, kAllToAll, kDeepEp, kHybridEp };
+inline constexpr int kDispatcherCount = 4;
+inline constexpr std::array<std::string_view, kDispatcherCount> kDispatcherNames = {"allgather", "alltoall",
+                                                                                    "deepep", "hybridep"};
+
 enum class AttentionKind : unsigned char { kFlash, kUnfused };
 inline constexpr std::array<std::string_view, 2> kAttentionNames = {"flash", "unfused"};
 
@@ -32,12 +62,14 @@ struct Plan {
   std::int64_t vpp = 1;
   std::int64_t cp = 1;
   std::int64_t ep = 1;
-  std::int64_t dp = 0;  // 0: derived, gpus / (tp * pp * cp)
+  std::optional<std::int64_t> etp;  // tensor-parallel ranks of an expert; absent: tp
+  std::int64_t dp = 0;              // 0: derived, gpus / (tp * pp * cp)
   int zero = 0;
   std::int64_t shard = 0;  // data-parallel ranks that share one copy of what ZeRO divides; 0: all
   std::int64_t micro_batch = 1;
   Recompute recompute = Recompute::kNone;
-  std::int64_t recompute_layers = 0;  // of recompute=full: the first so many layers of each chunk; 0: all
+  std::int64_t recompute_layers = 0;   // of recompute=full: the first so many layers of each chunk; 0: all
+  RecomputeModules recompute_modules;  // of recompute=selective; empty: core_attn
   ScheduleKind schedule = ScheduleKind::k1f1b;
   Dtype precision = Dtype::kBf16;
   std::optional<AttentionKind> attention;
@@ -50,8 +82,16 @@ struct Plan {
   // The backward gathers the saved shard of a column-parallel input again.
   std::optional<bool> sp_gather_again;
   std::optional<bool> overlap_grad_reduce;
-  std::optional<bool> overlap_param_gather;    // of ZeRO 1 and 2, with the next step's first forward
-  std::optional<bool> partition_activations;   // checkpoints split over tp, gathered again in the backward
+  std::optional<bool> overlap_param_gather;   // of ZeRO 1 and 2, with the next step's first forward
+  std::optional<bool> partition_activations;  // checkpoints split over tp, gathered again in the backward
+  std::optional<Dispatcher> dispatcher;
+  std::optional<Dtype> dispatch_dtype;     // tokens travel to their experts in it; absent: in the precision
+  double capacity_factor = 0;              // most rows of an expert, over the mean; 0: whatever comes
+  bool capacity_pad = false;               // and always so many
+  std::optional<double> expert_imbalance;  // rows of the fullest rank over the mean
+  std::optional<bool> expert_sync;         // the host waits for the router's counts
+  bool overlap_dispatch = false;           // tokens travel beside the work of another micro-batch
+  std::optional<bool> overlap_shared;      // shared experts work while tokens travel
   std::vector<std::int64_t> layers_per_stage;  // empty: the stack's rule; by stage, or by chunk
 
   bool operator==(const Plan&) const = default;

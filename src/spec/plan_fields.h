@@ -14,6 +14,11 @@ struct LayerList {
   std::size_t most_stages = 0;
 };
 
+// Some of these words: a list in YAML, joined by + on the command line.
+struct SomeOf {
+  std::span<const std::string_view> names;
+};
+
 inline constexpr std::string_view kStacksOwn = "the stack's";
 
 inline constexpr auto kPlanFields = std::tuple{
@@ -25,8 +30,12 @@ inline constexpr auto kPlanFields = std::tuple{
           "needs pp > 1"),
     field("cp", &Plan::cp, WholeNumber{1, kMaxDegree}, "context-parallel ranks", {},
           "**more than 1 not yet**"),
-    field("ep", &Plan::ep, WholeNumber{1, kMaxDegree}, "expert-parallel ranks", {},
-          "**more than 1 not yet**"),
+    field(
+        "ep", &Plan::ep, WholeNumber{1, kMaxDegree},
+        "expert-parallel ranks: of a stage's tp cp dp ranks, neighbours (etp apart) that divide the experts",
+        {}, "needs a model with experts, whose number it divides; ep etp divides tp cp dp"),
+    field("etp", &Plan::etp, WholeNumber{1, kMaxDegree}, "tensor-parallel ranks of each expert, neighbours",
+          "tp", "divides expert_ffn"),
     field("dp", &Plan::dp, WholeNumber{1, kMaxDegree}, "data-parallel ranks", "gpus / (tp pp cp)",
           "equal to that"),
     field("zero", &Plan::zero, WholeNumber{0, 3},
@@ -41,6 +50,11 @@ inline constexpr auto kPlanFields = std::tuple{
           "what is run again in the backward instead of being kept"),
     field("recompute_layers", &Plan::recompute_layers, WholeNumber{0, 10'000},
           "of `recompute=full`: the first so many layers of each chunk; 0: all"),
+    field(
+        "recompute_modules", &Plan::recompute_modules, SomeOf{kRecomputeModuleNames},
+        "of `recompute=selective`: which modules are run again, joined by `+`; `recompute=moe_act+layernorm` "
+        "says both at once",
+        "`core_attn`"),
     field("schedule", &Plan::schedule, OneOf{kScheduleNames}, "the order of passes on each stage", {},
           "see below"),
     field("precision", &Plan::precision, OneOf{kDtypeNames}, "of weights and activations", {},
@@ -75,6 +89,30 @@ inline constexpr auto kPlanFields = std::tuple{
           kStacksOwn),
     field("partition_activations", &Plan::partition_activations, Flag{},
           "under full recomputation, checkpoints are divided over tp and gathered again", "false"),
+    field(
+        "dispatcher", &Plan::dispatcher, OneOf{kDispatcherNames},
+        "how tokens reach the ranks of their experts. `allgather`: all to all ranks; `alltoall`: a copy for "
+        "each expert, by NCCL; `deepep`, `hybridep`: one copy for each rank, or node, that holds any of them",
+        kStacksOwn),
+    field("dispatch_dtype", &Plan::dispatch_dtype, OneOf{kDtypeNames},
+          "tokens travel to their experts in it (`fp8`), and back in the precision", "the precision",
+          "of `deepep` and `hybridep`"),
+    field("capacity_factor", &Plan::capacity_factor, RealNumber{0.0, 1'000.0},
+          "most rows that an expert takes, over the mean; what is more is dropped. 0: all are taken"),
+    field("capacity_pad", &Plan::capacity_pad, Flag{},
+          "every expert works on so many rows, filled up; the host need not wait for counts", {},
+          "needs capacity_factor"),
+    field("expert_imbalance", &Plan::expert_imbalance, RealNumber{1.0, 1'000.0},
+          "rows of the fullest expert-parallel rank over the mean; 1: balanced. Time and memory follow the "
+          "fullest rank",
+          "1.2 with ep > 1"),
+    field("expert_sync", &Plan::expert_sync, Flag{},
+          "the host waits, in every forward of a layer with experts, for how many rows each gets",
+          kStacksOwn),
+    field("overlap_dispatch", &Plan::overlap_dispatch, Flag{},
+          "tokens travel beside the work of another micro-batch", {}, "needs ep > 1 and two micro-batches"),
+    field("overlap_shared", &Plan::overlap_shared, Flag{}, "shared experts work while tokens travel",
+          kStacksOwn),
     field("layers_per_stage", &Plan::layers_per_stage, LayerList{10'000, 20'000},
           "layers of each stage; or of each chunk, in the model's order", "the stack's rule, over all chunks",
           "pp entries, or one for each chunk, that sum to the layers"),

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/text.h"
 #include "spec/plan_fields.h"
 #include "spec/read_fields.h"
@@ -30,7 +33,53 @@ static Result<void> read_value(const Node& node, std::vector<std::int64_t>& out,
   return {};
 }
 
+static Result<void> read_value(const Node& node, RecomputeModules& out, const SomeOf& kind) {
+  std::vector<Node> words = node.items;
+  if (!node.is_list()) {
+    TRY_ASSIGN(const std::string text, node.text());
+    for (const std::string_view part : split(text, '+')) {
+      Node& word = words.emplace_back();
+      word.kind = Node::Kind::kScalar;
+      word.scalar = trim(part);
+      word.at = node.at;
+    }
+  }
+  RecomputeModules modules;
+  for (const Node& word : words) {
+    RecomputeModule module{};
+    TRY(read_value(word, module, OneOf{kind.names}));
+    modules.add(module);
+  }
+  out = modules;
+  return {};
+}
+
 namespace {
+
+// `recompute` may name modules in place of its three words.
+Node with_modules(const Node& plan) {
+  const auto modules_of = [](const Node& value) {
+    if (value.is_list()) return true;
+    if (value.kind != Node::Kind::kScalar) return false;
+    const std::string_view first = trim(split(value.scalar, '+').front());
+    return std::find(kRecomputeModuleNames.begin(), kRecomputeModuleNames.end(), first) !=
+           kRecomputeModuleNames.end();
+  };
+  Node map = plan;
+  const std::string key(plan_field<&Plan::recompute>.key), modules(plan_field<&Plan::recompute_modules>.key);
+  if (map.find(modules) != nullptr) return map;
+  for (std::size_t i = 0; i < map.entries.size(); ++i) {
+    if (map.entries[i].key != key || !modules_of(map.entries[i].value)) continue;
+    Node selective;
+    selective.kind = Node::Kind::kScalar;
+    selective.scalar = kRecomputeNames[static_cast<std::size_t>(Recompute::kSelective)];
+    selective.at = map.entries[i].value.at;
+    map.entries.emplace_back(modules, std::exchange(map.entries[i].value, std::move(selective)));
+    map.key_at.push_back(map.key_at[i]);
+    break;
+  }
+  return map;
+}
 
 // "tp=4,pp=2" as the map that a file would hold, without positions.
 Result<Node> plan_map(std::string_view text) {
@@ -39,6 +88,12 @@ Result<Node> plan_map(std::string_view text) {
   if (trim(text).empty()) return map;
   for (const std::string_view part : split(text, ',')) {
     const std::size_t equals = part.find('=');
+    // recompute=moe_act,layernorm goes on.
+    if (equals == std::string_view::npos && !map.entries.empty() &&
+        map.entries.back().key == plan_field<&Plan::recompute>.key) {
+      map.entries.back().value.scalar += fmt::format("+{}", trim(part));
+      continue;
+    }
     if (equals == std::string_view::npos)
       return fail(fmt::format("expected key=value, found {}", quoted(trim(part))));
     const std::string key(trim(part.substr(0, equals)));
@@ -53,6 +108,13 @@ Result<Node> plan_map(std::string_view text) {
 }
 
 std::string value_text(std::int64_t value, const WholeNumber&) { return fmt::format("{}", value); }
+std::string value_text(double value, const RealNumber&) { return fmt::format("{}", value); }
+std::string value_text(RecomputeModules value, const SomeOf& kind) {
+  std::vector<std::string_view> words;
+  for (std::size_t i = 0; i < kind.names.size(); ++i)
+    if (value.has(static_cast<RecomputeModule>(i))) words.push_back(kind.names[i]);
+  return fmt::format("{}", fmt::join(words, "+"));
+}
 std::string value_text(bool value, const Flag&) { return value ? "1" : "0"; }
 template <class E>
 requires std::is_enum_v<E> std::string value_text(E value, const OneOf& kind) {
@@ -71,7 +133,7 @@ std::string value_text(const std::optional<T>& value, const Kind& kind) {
 Result<Plan> parse_plan(const Node& node, Plan start) {
   TRY(only_fields(node, "a plan", keys_of(kPlanFields)));
   Plan plan = std::move(start);
-  TRY(read_fields(node, kPlanFields, plan));
+  TRY(read_fields(with_modules(node), kPlanFields, plan));
   return plan;
 }
 

@@ -40,13 +40,14 @@ enum class Width : unsigned char {
   kExpertFfn,
   kExpertGateUp,
   kOne,
+  kJoined,  // two of the residual stream's, beside each other
 };
-inline constexpr int kWidthCount = 20;
+inline constexpr int kWidthCount = 21;
 inline constexpr std::array<std::string_view, kWidthCount> kWidthNames = {
     "hidden",         "q",      "kv",      "qk",      "qkv",   "ffn",    "gate_up", "vocab",   "scores",
     "attended",       "q_rank", "kv_rank", "kv_down", "kv_up", "q_rope", "k_rope",  "experts", "expert_ffn",
-    "expert_gate_up", "one"};
-static_assert(kWidthNames.back() == "one");
+    "expert_gate_up", "one",    "joined"};
+static_assert(kWidthNames.back() == "joined");
 
 // What an operator has rows of: tokens, the rows that tokens send to the experts of this rank, or all its experts'
 // weights, `hidden` rows an expert.
@@ -75,12 +76,13 @@ enum class Condition : unsigned char {
   kRouterHalf,
   kWeightsFp32,  // rows of experts are weighed in fp32, or not
   kWeightsHalf,
+  kExchanged,  // experts lie on several ranks
 };
-inline constexpr std::array<std::string_view, 20> kConditionNames = {
-    "always",    "bias",        "qkv_bias",    "dropout",           "no_dropout",
-    "fused_qkv", "split_qkv",   "grouped",     "learned_positions", "partial_rotary",
-    "gelu_erf",  "gelu_tanh",   "q_rank",      "no_q_rank",         "shared_gate",
-    "latent",    "router_fp32", "router_half", "weights_fp32",      "weights_half"};
+inline constexpr std::array<std::string_view, 21> kConditionNames = {
+    "always",       "bias",         "qkv_bias",          "dropout",        "no_dropout",  "fused_qkv",
+    "split_qkv",    "grouped",      "learned_positions", "partial_rotary", "gelu_erf",    "gelu_tanh",
+    "q_rank",       "no_q_rank",    "shared_gate",       "latent",         "router_fp32", "router_half",
+    "weights_fp32", "weights_half", "exchanged"};
 
 // What autograd keeps of an operator until its backward.
 enum class SavedTensor : unsigned char { kInput, kOutput, kMask, kStats, kInputFp32, kOutputFp32 };
@@ -154,13 +156,18 @@ struct Stack {
     Part latent_up;
     // Experts: from the input to weights and order; rows to their places; the experts, by MlpKind; rows back.
     // What joins shared experts, whose MLP is as any other.
+    // Around the exchange of tokens, which lies between dispatch and arrive, and between depart and combine;
+    // each by Dispatcher.
     Part router;
-    Part dispatch;
+    std::array<Part, kDispatcherCount> dispatch;
+    std::array<Part, kDispatcherCount> arrive;
     std::array<Part, 4> experts;
-    Part combine;
-    std::array<Part, 4> experts_loop;  // one by one, in place of dispatch, experts and combine
+    std::array<Part, kDispatcherCount> depart;
+    std::array<Part, kDispatcherCount> combine;
+    std::array<Part, 4> experts_loop;  // one by one, in place of all from dispatch to combine
     Part shared;
     std::array<Part, 2> residual;  // by Residual: after each half block, or once a block
+    Part mtp;  // what joins the residual stream and a later token's embedding, in multi-token prediction
     Part head;
     Part loss;
     Part optimizer;
@@ -253,6 +260,15 @@ struct Stack {
   };
   DataParallel data_parallel;
 
+  struct Experts {
+    Dispatcher dispatcher = Dispatcher::kAllToAll;
+    bool syncs = true;  // the host waits for the router's counts, in every forward of a layer with experts
+    bool overlap_shared = false;  // shared experts work while tokens travel
+
+    bool operator==(const Experts&) const = default;
+  };
+  Experts experts;
+
   // What the framework's own log says of memory, for runs that do not name a counter: which, and whose.
   struct MemoryLog {
     MemoryCounter counter = MemoryCounter::kReserved;
@@ -289,6 +305,9 @@ struct Stack {
 
   bool operator==(const Stack&) const = default;
 };
+
+// Whether the stack says what it launches around that exchange of tokens.
+bool has_dispatcher(const Stack& stack, Dispatcher dispatcher);
 
 // Whether any operator of the stack drops out, where a model asks for it.
 bool has_dropout(const Stack& stack);

@@ -117,6 +117,14 @@ inline constexpr auto kDataParallelFields = std::tuple{
           "gradients of blocks that wait to be reduced at once, in the format for it"),
 };
 
+inline constexpr auto kExpertFields = std::tuple{
+    field("dispatcher", &Stack::Experts::dispatcher, OneOf{kDispatcherNames}, "where the plan is silent"),
+    field("syncs", &Stack::Experts::syncs, Flag{},
+          "the host waits, in every forward of a layer with experts, for how many rows each gets"),
+    field("overlap_shared", &Stack::Experts::overlap_shared, Flag{},
+          "shared experts work while tokens travel"),
+};
+
 inline constexpr auto kMemoryLogFields = std::tuple{
     field("counter", &Stack::MemoryLog::counter, OneOf{kMemoryCounterNames},
           "which counter the framework's log shows, for measured rows that do not say"),
@@ -161,6 +169,7 @@ inline constexpr auto kStackSections = std::tuple{
     StackSection{"tensor_parallel", &Stack::tensor_parallel, kTensorParallelFields},
     StackSection{"pipeline", &Stack::pipeline, kPipelineFields},
     StackSection{"data_parallel", &Stack::data_parallel, kDataParallelFields},
+    StackSection{"experts", &Stack::experts, kExpertFields},
     StackSection{"memory_log", &Stack::memory_log, kMemoryLogFields},
     StackSection{"host", &Stack::host, kHostFields},
 };

@@ -178,12 +178,19 @@ Result<void> read_variants(const Node& parts, std::string_view key,
   return {};
 }
 
+Result<void> read_exchange(const Node& parts, std::string_view key, std::span<Part> out) {
+  return read_variants(
+      parts, key, {kDispatcherNames[0], kDispatcherNames[1], kDispatcherNames[2], kDispatcherNames[3]}, out);
+}
+
 Result<void> read_parts(const Node& node, Stack& stack) {
-  TRY_ASSIGN(const Node* parts,
-             required_section(node, "parts",
-                              {"embedding", "norm", "qkv", "rope", "attention", "projection", "mlp",
-                               "latent_down", "latent_up", "router", "dispatch", "experts", "experts_loop",
-                               "combine", "shared", "residual", "head", "loss", "optimizer"}));
+  TRY_ASSIGN(
+      const Node* parts,
+      required_section(node, "parts",
+                       {"embedding", "norm",         "qkv",       "rope",     "attention", "projection",
+                        "mlp",       "latent_down",  "latent_up", "router",   "dispatch",  "arrive",
+                        "experts",   "experts_loop", "depart",    "combine",  "shared",    "residual",
+                        "mtp",       "head",         "loss",      "optimizer"}));
   TRY(read_required_part(*parts, "embedding", stack.parts.embedding));
   TRY(read_variants(*parts, "norm", {kNormNames[0], kNormNames[1]}, stack.parts.norm));
   TRY(read_required_part(*parts, "qkv", stack.parts.qkv));
@@ -195,14 +202,17 @@ Result<void> read_parts(const Node& node, Stack& stack) {
   TRY(read_part(*parts, "latent_down", stack.parts.latent_down));
   TRY(read_part(*parts, "latent_up", stack.parts.latent_up));
   TRY(read_part(*parts, "router", stack.parts.router));
-  TRY(read_part(*parts, "dispatch", stack.parts.dispatch));
+  TRY(read_exchange(*parts, "dispatch", stack.parts.dispatch));
+  TRY(read_exchange(*parts, "arrive", stack.parts.arrive));
   TRY(read_variants(*parts, "experts", {kMlpNames[0], kMlpNames[1], kMlpNames[2], kMlpNames[3]},
                     stack.parts.experts));
   TRY(read_variants(*parts, "experts_loop", {kMlpNames[0], kMlpNames[1], kMlpNames[2], kMlpNames[3]},
                     stack.parts.experts_loop));
-  TRY(read_part(*parts, "combine", stack.parts.combine));
+  TRY(read_exchange(*parts, "depart", stack.parts.depart));
+  TRY(read_exchange(*parts, "combine", stack.parts.combine));
   TRY(read_part(*parts, "shared", stack.parts.shared));
   TRY(read_variants(*parts, "residual", {kResidualNames[0], kResidualNames[1]}, stack.parts.residual));
+  TRY(read_part(*parts, "mtp", stack.parts.mtp));
   TRY(read_required_part(*parts, "head", stack.parts.head));
   TRY(read_required_part(*parts, "loss", stack.parts.loss));
   return read_required_part(*parts, "optimizer", stack.parts.optimizer, Where::kOptimizer);

@@ -53,10 +53,11 @@ TEST_CASE("parts of experts say what they have rows of, and what is launched for
   const std::string experts =
       "  router: [{op: linear, in: hidden, out: experts, fp32: true, when: router_fp32}, "
       "{op: route, impl: eager}]\n"
-      "  dispatch: [{op: permute, impl: eager, width: hidden}]\n"
+      "  dispatch: {alltoall: [{op: permute, impl: eager, width: hidden}]}\n"
       "  experts: {swiglu: [{op: grouped_product, in: hidden, out: expert_gate_up, rows: routed, "
       "each_expert: true}, {op: swiglu, impl: halves, width: expert_ffn, rows: routed}]}\n"
-      "  combine: [{op: unpermute, impl: fused, width: hidden}]\n"
+      "  depart: {deepep: [{op: copy, width: hidden, rows: routed, when: exchanged}]}\n"
+      "  combine: {alltoall: [{op: unpermute, impl: fused, width: hidden}]}\n"
       "  experts_loop: {gelu: [{op: add, width: expert_ffn, rows: weights, each_expert: true}]}\n"
       "  shared: [{op: linear, in: hidden, out: one, when: shared_gate}]\n"
       "  latent_down: [{op: linear, in: hidden, out: kv_down, when: no_q_rank}]\n"
@@ -70,7 +71,12 @@ TEST_CASE("parts of experts say what they have rows of, and what is launched for
   CHECK(parts.router[0].when == Condition::kRouterFp32);
   CHECK_FALSE(parts.router[1].fp32);
   CHECK(parts.router[1].kind == OperatorKind::kRoute);
-  CHECK(parts.dispatch[0].kind == OperatorKind::kPermute);
+  constexpr auto kAllToAll = static_cast<std::size_t>(Dispatcher::kAllToAll);
+  constexpr auto kDeepEp = static_cast<std::size_t>(Dispatcher::kDeepEp);
+  CHECK(parts.dispatch[kAllToAll][0].kind == OperatorKind::kPermute);
+  CHECK(parts.depart[kDeepEp][0].when == Condition::kExchanged);
+  CHECK(has_dispatcher(*stack, Dispatcher::kDeepEp));
+  CHECK_FALSE(has_dispatcher(*stack, Dispatcher::kHybridEp));
   const Part& swiglu = parts.experts[static_cast<std::size_t>(MlpKind::kSwiglu)];
   REQUIRE(swiglu.size() == 2);
   CHECK(swiglu[0].rows == Rows::kRouted);
@@ -79,7 +85,7 @@ TEST_CASE("parts of experts say what they have rows of, and what is launched for
   CHECK_FALSE(swiglu[1].each_expert);
   CHECK(swiglu[1].impl == Impl::kHalves);
   CHECK(parts.experts[static_cast<std::size_t>(MlpKind::kGelu)].empty());
-  CHECK(parts.combine[0].impl == Impl::kFused);
+  CHECK(parts.combine[kAllToAll][0].impl == Impl::kFused);
   CHECK(parts.experts_loop[static_cast<std::size_t>(MlpKind::kGelu)][0].rows == Rows::kWeights);
   CHECK(parts.shared[0].when == Condition::kSharedGate);
   CHECK(parts.latent_down[0].when == Condition::kNoQRank);

@@ -130,7 +130,6 @@ Result<std::variant<RowRun, Skip>> RowRunner::run_of(const MeasuredRow& row) {
   if (missing) return Skip{*missing};
   auto model = model_of(row, run.assumed);
   if (!model) return Skip{refused(model.error())};
-  if (const auto reason = not_modelled(*model)) return Skip{*reason};
   auto plan = plan_of(row, run.stack, run.assumed);
   if (!plan) return Skip{refused(plan.error())};
   if (const auto reason = not_modelled(*plan)) return Skip{*reason};

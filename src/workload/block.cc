@@ -18,6 +18,7 @@ void write_attention(const Model& model, const Stack& stack, const PassShape& sh
     out.part(parts.latent_down, true);
     out.enter(attention.kv_rank + attention.rope_dim +
               (attention.q_rank > 0 ? attention.q_rank : model.hidden));
+    const BlockWriter::Module module(out, RecomputeModule::kLatentUp);
     out.part(parts.latent_up, false);
   } else {
     out.enter();
@@ -34,30 +35,62 @@ void write_attention(const Model& model, const Stack& stack, const PassShape& sh
   out.part(parts.projection, false);
 }
 
-// What tensor ranks divide of it lies between f and g, experts between exchanges of their own.
-void write_feed_forward(const Stack& stack, const FeedForward& f, ExpertProducts products, bool enters,
-                        BlockWriter& out) {
+// Experts lie between exchanges of tokens of their own; what all tokens pass beside them is an MLP of tensor
+// ranks, which may work while tokens travel.
+void write_experts(const Stack& stack, const PassShape& shape, const FeedForward& f, BlockWriter& out) {
+  using enum RecomputeModule;
+  using Half = BlockWriter::Half;
   const Stack::Parts& parts = stack.parts;
-  const Part& mlp = parts.mlp[static_cast<std::size_t>(f.mlp)];
-  if (!f.has_experts()) {
-    if (enters) out.enter();
-    out.part(mlp, false);
+  const auto by = static_cast<std::size_t>(shape.experts.dispatcher), kind = static_cast<std::size_t>(f.mlp);
+  const BlockWriter::Module moe(out, kMoe);
+  const bool shared = f.shared_ffn > 0, beside = shared && shape.experts.beside && shape.ep > 1;
+  const auto shared_up = [&] {
+    out.enter();
+    out.shared_mlp(parts.mlp[kind], Half::kUp);
+  };
+  const auto shared_down = [&] {
+    out.shared_mlp(parts.mlp[kind], Half::kDown);
     out.leave();
+  };
+  out.part(parts.router, true);
+  if (shape.expert_products == ExpertProducts::kLoop) {
+    out.part(parts.experts_loop[kind], true);
+  } else {
+    out.wait_for_counts();
+    out.part(parts.dispatch[by], true);
+    out.send_tokens(true, beside);
+    if (beside) shared_up();
+    out.arrived();
+    out.part(parts.arrive[by], true);
+    out.experts(parts.experts[kind]);
+    out.part(parts.depart[by], true);
+    out.send_tokens(false, beside);
+    if (beside) shared_down();
+    out.arrived();
+    out.part(parts.combine[by], true);
+  }
+  if (!shared) return;
+  if (!beside) {
+    const BlockWriter::Module module(out, kSharedExperts);
+    shared_up();
+    shared_down();
+  }
+  out.part(parts.shared, true);
+}
+
+// What tensor ranks divide of it lies between f and g.
+void write_feed_forward(const Stack& stack, const PassShape& shape, const FeedForward& f, bool enters,
+                        BlockWriter& out) {
+  if (f.has_experts()) {
+    write_experts(stack, shape, f, out);
     return;
   }
-  out.part(parts.router, true);
-  if (products == ExpertProducts::kLoop) {
-    out.part(parts.experts_loop[static_cast<std::size_t>(f.mlp)], true);
-  } else {
-    out.part(parts.dispatch, true);
-    out.part(parts.experts[static_cast<std::size_t>(f.mlp)], true);
-    out.part(parts.combine, true);
+  if (enters) out.enter();
+  {
+    const BlockWriter::Module module(out, RecomputeModule::kMlp);
+    out.part(stack.parts.mlp[static_cast<std::size_t>(f.mlp)], false);
   }
-  if (f.shared_ffn == 0) return;
-  out.enter();
-  out.shared_mlp(mlp);
   out.leave();
-  out.part(parts.shared, true);
 }
 
 }  // namespace
@@ -90,21 +123,44 @@ std::vector<BlockItem> block_items(const Model& model, const Stack& stack, const
   const Part& residual = stack.parts.residual[static_cast<std::size_t>(model.residual)];
   const bool parallel = model.residual == Residual::kParallel;
 
-  out.part(norm, true);
+  {
+    const BlockWriter::Module module(out, RecomputeModule::kLayernorm);
+    out.part(norm, true);
+  }
   write_attention(model, stack, shape, block.attention, out);
   // Parallel halves add their partial sums before one g, where the stack does so.
   if (!parallel || stack.tensor_parallel.parallel_all_reduces[0] > 1) out.leave();
+  if (model.post_norms) out.part(norm, true);
   if (!parallel) out.part(residual, true);
   // Parallel halves have norms of one input.
-  if (parallel)
-    out.part_on_kept_input(norm, true);
-  else
-    out.part(norm, true);
+  {
+    const BlockWriter::Module module(out, RecomputeModule::kLayernorm);
+    if (parallel)
+      out.part_on_kept_input(norm, true);
+    else
+      out.part(norm, true);
+  }
   // The mlp has a norm of its own, so its input is gathered apart; backward a stack may add both halves'
   // gradients before one all-reduce.
   const bool enters = !parallel || shape.sp || stack.tensor_parallel.parallel_all_reduces[1] > 1;
-  write_feed_forward(stack, block.feed_forward, shape.expert_products, enters, out);
+  write_feed_forward(stack, shape, block.feed_forward, enters, out);
+  if (model.post_norms) out.part(norm, true);
   out.part(residual, true);
+  return out.take();
+}
+
+std::vector<BlockItem> mtp_items(const Model& model, const Stack& stack, const PassShape& shape) {
+  BlockWriter out(model, stack, shape, model.blocks.back().block);
+  const Part& norm = norm_of(model, stack);
+  out.part(stack.parts.embedding, false);
+  out.leave();
+  out.part(norm, true);  // of the embedding, and of what the layers before made
+  out.part(norm, true);
+  out.part(stack.parts.mtp, true);
+  out.part(norm, true);
+  out.enter();
+  out.part(stack.parts.head, false);
+  out.part(stack.parts.loss, false);
   return out.take();
 }
 

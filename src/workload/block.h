@@ -21,6 +21,11 @@ struct Exchange {
   std::optional<CollectiveKind> forward;
   std::optional<CollectiveKind> backward;
   Bytes bytes;
+  // Of tokens that a router sends: among so many experts, to so many each.
+  std::int32_t experts = 0;
+  std::int32_t top_k = 0;
+  Bytes row;            // of one token
+  bool hidden = false;  // nothing of this micro-batch runs meanwhile, but another's work does
   // What comes out is the input of the product that follows. Backward it runs beside that product's W; what
   // was gathered can be dropped after the forward, and gathered again for W.
   bool enters = false;
@@ -39,12 +44,16 @@ struct BlockItem {
   Bytes saved;
   std::optional<std::array<Bytes, 2>> extra;  // held on top while it runs, forward and backward
   Bytes selective_saved;                      // under selective recomputation
+  Bytes saved_input;                          // of what is saved, what came in
   bool selective = false;
   bool has_backward = true;
+  bool waits = false;   // in place of an operator: the host waits for the GPU, forward
+  bool beside = false;  // runs while the exchange before it does
 
   // A product with weights, whose backward to them is a pass of its own.
   bool has_weights() const {
-    return !exchange && (op.kind == OperatorKind::kLinear || op.kind == OperatorKind::kGroupedProduct);
+    return !exchange && !waits &&
+           (op.kind == OperatorKind::kLinear || op.kind == OperatorKind::kGroupedProduct);
   }
   // Of one that has weights:
   ProductSizes product() const;
@@ -55,6 +64,8 @@ struct BlockItem {
 std::vector<BlockItem> embedding_items(const Model& model, const Stack& stack, const PassShape& shape);
 std::vector<BlockItem> block_items(const Model& model, const Stack& stack, const PassShape& shape,
                                    const Block& block);
+// What multi-token prediction adds to a layer: embedding, joined, before it, head and loss after it.
+std::vector<BlockItem> mtp_items(const Model& model, const Stack& stack, const PassShape& shape);
 std::vector<BlockItem> head_items(const Model& model, const Stack& stack, const PassShape& shape);
 
 }  // namespace foretrain

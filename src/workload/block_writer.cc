@@ -1,6 +1,7 @@
 #include "workload/block_writer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "operators/attention.h"
 #include "operators/embedding.h"
@@ -15,7 +16,7 @@ BlockWriter::BlockWriter(const Model& model, const Stack& stack, const PassShape
     : model_(model),
       shape_(shape),
       block_(block),
-      widths_(widths_of(model, stack, block, shape.tp, shape.seq)) {}
+      widths_(widths_of(model, stack, block, shape.weight_ranks(), shape.seq)) {}
 
 void BlockWriter::part(const Part& part, bool sequence_region) {
   for (const PartOperator& entry : part) {
@@ -37,30 +38,155 @@ void BlockWriter::norm_of_parts(const Part& norm, std::int64_t parts, std::int64
   norm_parts_ = 0;
 }
 
-void BlockWriter::shared_mlp(const Part& mlp) {
+void BlockWriter::shared_mlp(const Part& mlp, Half half) {
+  const auto last = std::find_if(mlp.rbegin(), mlp.rend(),
+                                 [](const PartOperator& op) { return op.kind == OperatorKind::kLinear; });
+  const auto middle = last == mlp.rend() ? mlp.end() : last.base() - 1;
+  const Part operators = half == Half::kUp ? Part(mlp.begin(), middle) : Part(middle, mlp.end());
   widths_.set_ffn(block_.feed_forward, block_.feed_forward.shared_ffn, shape_.tp);
   // What is gathered and stays is another tensor; so is the fp32 copy that a router keeps.
-  input_kept_ = (shape_.tp == 1 || shape_.sp_gather_again) && block_.feed_forward.router != Router::kFp32;
-  part(mlp, false);
+  if (half == Half::kUp)
+    input_kept_ = (shape_.tp == 1 || shape_.sp_gather_again) && block_.feed_forward.router != Router::kFp32;
+  part(operators, false);
   widths_.set_ffn(block_.feed_forward, block_.feed_forward.ffn, shape_.tp);
+}
+
+void BlockWriter::experts(const Part& experts) {
+  const auto is_product = [](const PartOperator& op) { return op.kind == OperatorKind::kGroupedProduct; };
+  for (auto op = experts.begin(); op != experts.end();) {
+    const auto end = is_product(*op) ? op + 1 : std::find_if(op, experts.end(), is_product);
+    // What follows the last product is no activation.
+    const bool activation = !is_product(*op) && end != experts.end();
+    std::optional<Module> module;
+    if (activation) module.emplace(*this, RecomputeModule::kMoeActivation);
+    part(Part(op, end), true);
+    op = end;
+  }
+}
+
+BlockWriter::Module::Module(BlockWriter& writer, RecomputeModule module)
+    : writer_(writer),
+      begin_(writer.items_.size()),
+      outermost_(!writer.again_ && writer.shape_.modules.has(module)) {
+  if (outermost_) writer_.again_ = true;
+}
+
+// All of it is run again from what came in, so that neither what it made nor what it kept on the way stays.
+BlockWriter::Module::~Module() {
+  if (!outermost_) return;
+  writer_.again_ = false;
+  bool first = true;
+  for (std::size_t i = begin_; i < writer_.items_.size(); ++i) {
+    BlockItem& item = writer_.items_[i];
+    item.selective = true;
+    if (item.exchange || item.waits) continue;
+    item.selective_saved = first ? item.saved_input : Bytes(0);
+    first = false;
+  }
+  writer_.made_again_ = !first;
+}
+
+std::int64_t BlockWriter::routed_rows(std::int64_t tokens) const {
+  const double rows =
+      static_cast<double>(tokens * block_.feed_forward.top_k * shape_.etp) * shape_.experts.rows;
+  return std::max<std::int64_t>(1, std::llround(rows));
+}
+
+void BlockWriter::add_routed(CollectiveKind forward, CollectiveKind backward, double rows,
+                             const std::array<double, 2>& row) {
+  Exchange exchange{.group = GroupKind::kExpert,
+                    .forward = forward,
+                    .bytes = Bytes(rows * row[0]),
+                    .experts = static_cast<std::int32_t>(block_.feed_forward.experts),
+                    .top_k = static_cast<std::int32_t>(block_.feed_forward.top_k),
+                    .row = Bytes(row[0]),
+                    .hidden = shape_.experts.hidden};
+  if (row[0] != row[1]) {  // in two formats: one exchange each way
+    add_exchange(exchange);
+    exchange.forward.reset();
+    exchange.bytes = Bytes(rows * row[1]);
+    exchange.row = Bytes(row[1]);
+  }
+  exchange.backward = backward;
+  add_exchange(exchange);
+}
+
+void BlockWriter::send_tokens(bool to_experts, bool work_beside) {
+  using enum CollectiveKind;
+  const ExpertChoices& choices = shape_.experts;
+  const auto width = static_cast<double>(model_.hidden), tokens = static_cast<double>(shared_tokens());
+  const double row = width * bytes_of(shape_.precision);
+  const double rows = tokens * static_cast<double>(block_.feed_forward.top_k) * choices.rows;
+  const bool gathers = choices.dispatcher == Dispatcher::kAllGather;
+  const double everybody = tokens * static_cast<double>(shape_.ep);
+  const auto gather = [&](GroupKind group, double all_rows) {
+    add_exchange({.group = group,
+                  .forward = to_experts ? kAllGather : kReduceScatter,
+                  .backward = to_experts ? kReduceScatter : kAllGather,
+                  .bytes = Bytes(all_rows * row),
+                  .hidden = choices.hidden});
+  };
+  // Ranks that share each expert need all rows of one another.
+  const auto join_experts = [&] {
+    if (shape_.etp > 1)
+      gather(GroupKind::kExpertTensor, (gathers ? everybody : rows) * static_cast<double>(shape_.etp));
+  };
+  // To experts in the narrower format, with an fp32 scale every 128 values; back as the passes are.
+  const double narrow = bytes_of(choices.dispatch_dtype) < bytes_of(shape_.precision)
+                            ? width * (bytes_of(choices.dispatch_dtype) + 4.0 / 128)
+                            : row;
+  const auto copy_once = [&](CollectiveKind dispatch, CollectiveKind combine) {
+    if (to_experts)
+      add_routed(dispatch, combine, rows, {narrow, row});
+    else
+      add_routed(combine, dispatch, rows, {row, narrow});
+  };
+  if (!to_experts) join_experts();
+  if (shape_.ep > 1) switch (choices.dispatcher) {
+      case Dispatcher::kAllGather:
+        gather(GroupKind::kExpert, everybody);
+        break;
+      case Dispatcher::kAllToAll:
+        add_routed(kAllToAll, kAllToAll, rows, {row, row});
+        break;
+      case Dispatcher::kDeepEp:
+        copy_once(kDispatch, kCombine);
+        break;
+      case Dispatcher::kHybridEp:
+        copy_once(kHybridDispatch, kHybridCombine);
+        break;
+    }
+  if (to_experts) join_experts();
+  beside_ = work_beside && shape_.ep > 1;
+}
+
+void BlockWriter::wait_for_counts() {
+  if (!shape_.experts.syncs) return;
+  BlockItem item;
+  item.waits = true;
+  item.has_backward = false;
+  items_.push_back(item);
 }
 
 void BlockWriter::enter(std::int64_t width) {
   if (shape_.tp == 1) return;
   if (width == 0) width = model_.hidden;
   using enum CollectiveKind;
-  const auto forward = shape_.sp ? std::optional(kAllGather) : std::nullopt;
-  add_exchange(
-      {GroupKind::kTensor, forward, shape_.sp ? kReduceScatter : kAllReduce, activation(width), true});
+  add_exchange({.group = GroupKind::kTensor,
+                .forward = shape_.sp ? std::optional(kAllGather) : std::nullopt,
+                .backward = shape_.sp ? kReduceScatter : kAllReduce,
+                .bytes = activation(width),
+                .enters = true});
   entered_ = true;
 }
 
 void BlockWriter::leave() {
   if (shape_.tp == 1) return;
   using enum CollectiveKind;
-  const auto backward = shape_.sp ? std::optional(kAllGather) : std::nullopt;
-  add_exchange({GroupKind::kTensor, shape_.sp ? kReduceScatter : kAllReduce, backward,
-                activation(model_.hidden), false});
+  add_exchange({.group = GroupKind::kTensor,
+                .forward = shape_.sp ? kReduceScatter : kAllReduce,
+                .backward = shape_.sp ? std::optional(kAllGather) : std::nullopt,
+                .bytes = activation(model_.hidden)});
 }
 
 void BlockWriter::add_exchange(const Exchange& exchange) {
@@ -105,6 +231,8 @@ bool BlockWriter::applies(Condition when) const {
       return block_.attention.q_rank == 0;
     case Condition::kLatent:
       return block_.attention.is_latent();
+    case Condition::kExchanged:
+      return shape_.ep > 1;
     case Condition::kSharedGate:
       return block_.feed_forward.shared_gate;
     case Condition::kRouterFp32:
@@ -122,8 +250,8 @@ bool BlockWriter::applies(Condition when) const {
 void BlockWriter::add(const PartOperator& entry, bool sequence_region) {
   const bool shared = sequence_region && shape_.sp;
   std::int64_t tokens = shared ? all_tokens() / shape_.tp : all_tokens();
-  if (entry.rows == Rows::kRouted) tokens *= block_.feed_forward.top_k;
-  if (entry.rows == Rows::kWeights) tokens = block_.feed_forward.experts * model_.hidden;
+  if (entry.rows == Rows::kRouted) tokens = routed_rows(tokens);
+  if (entry.rows == Rows::kWeights) tokens = experts_here() * model_.hidden;
 
   BlockItem item;
   item.op.kind = entry.kind;
@@ -133,18 +261,24 @@ void BlockWriter::add(const PartOperator& entry, bool sequence_region) {
   item.times = entry.times;
   // Each expert has its share of the rows; over weights each goes through all of them.
   if (entry.each_expert && entry.rows == Rows::kWeights)
-    item.times *= block_.feed_forward.experts;
+    item.times *= experts_here();
   else if (entry.each_expert)
-    for (std::int64_t& launches : item.launches) launches *= block_.feed_forward.experts;
+    for (std::int64_t& launches : item.launches) launches *= experts_here();
   item.op.launches = static_cast<std::int32_t>(item.launches[0]);
-  item.selective = entry.selective;
+  item.selective = entry.selective && shape_.modules.has(RecomputeModule::kCoreAttention);
+  item.beside = beside_;
 
   const Amounts amounts = set_sizes(item.op, entry, tokens);
   item.saved = saved_bytes(entry.saves, amounts, entry.times);
-  if (entry.selective_saves)
+  item.saved_input = saved_input(entry, amounts);
+  if (!shape_.modules.has(RecomputeModule::kCoreAttention))
+    item.selective_saved = item.saved;
+  else if (entry.selective_saves)
     item.selective_saved = saved_bytes(*entry.selective_saves, amounts, entry.times);
   else if (!entry.selective)
     item.selective_saved = item.saved;
+  if (made_again_) item.selective_saved -= item.saved_input;
+  made_again_ = false;
   if (entry.extra)
     item.extra = {Bytes((*entry.extra)[0] * amounts.outputs), Bytes((*entry.extra)[1] * amounts.outputs)};
   item.has_backward = entry.launches[1] > 0 || entry.launches[2] > 0;
@@ -164,10 +298,8 @@ BlockWriter::Amounts BlockWriter::set_sizes(Operator& op, const PartOperator& en
       entered_ = false;
       break;
     case OperatorKind::kGroupedProduct:
-      op.set(GroupedSizes{.experts = block_.feed_forward.experts,
-                          .m = tokens,
-                          .k = widths_[entry.in],
-                          .n = widths_[entry.out]});
+      op.set(GroupedSizes{
+          .experts = experts_here(), .m = tokens, .k = widths_[entry.in], .n = widths_[entry.out]});
       break;
     case OperatorKind::kPermute:
     case OperatorKind::kUnpermute:
@@ -223,10 +355,18 @@ void BlockWriter::set_batched_product(Operator& op, bool makes_scores, std::int6
 }
 
 void BlockWriter::set_attention(Operator& op, bool masked, std::int64_t tokens, Amounts& amounts) const {
-  op.set(AttentionSizes{.batch = shape_.micro_batch,
+  // A window makes as many pairs of queries and keys as shorter sequences would, of as many tokens.
+  std::int64_t parts = 1;
+  if (const std::int64_t window = block_.attention.window; !masked && window > 0 && window < shape_.seq) {
+    const auto w = static_cast<double>(window), seq = static_cast<double>(shape_.seq);
+    const double keys =
+        w - w * (w - 1) / (2 * seq);  // of a query, in the mean; of n tokens in a row (n + 1) / 2
+    parts = std::max<std::int64_t>(1, std::llround(seq / std::max(2 * keys - 1, 1.0)));
+  }
+  op.set(AttentionSizes{.batch = shape_.micro_batch * parts,
                         .heads = heads(),
                         .kv_heads = masked ? heads() : kv_heads(),
-                        .seq = shape_.seq,
+                        .seq = (shape_.seq + parts - 1) / parts,
                         .head_dim = block_.attention.head_dim,
                         .causal = masked ? 0 : 1});
   amounts.inputs = static_cast<double>(tokens * (masked ? 3 * widths_[Width::kQ] : widths_[Width::kQkv]));
@@ -286,6 +426,15 @@ Bytes BlockWriter::saved_bytes(const std::vector<SavedTensor>& saves, const Amou
   double saved = 0;
   for (const SavedTensor tensor : saves) saved += saved_bytes(tensor, amounts);
   return Bytes(saved * static_cast<double>(times));
+}
+
+// In the format of the passes, whatever copy of it is kept.
+Bytes BlockWriter::saved_input(const PartOperator& entry, const Amounts& amounts) const {
+  const bool kept = std::any_of(entry.saves.begin(), entry.saves.end(), [](SavedTensor tensor) {
+    return tensor == SavedTensor::kInput || tensor == SavedTensor::kInputFp32;
+  });
+  return kept ? Bytes(saved_bytes(SavedTensor::kInput, amounts) * static_cast<double>(entry.times))
+              : Bytes(0);
 }
 
 double BlockWriter::saved_bytes(SavedTensor tensor, const Amounts& amounts) const {

@@ -1,7 +1,9 @@
 // Writes the items of a block: a stack's parts, each operator with its sizes on one rank and what it keeps.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,8 +24,34 @@ class BlockWriter {
   // The norm's operators over parts of a width: so many a token, so wide each.
   void norm_of_parts(const Part& norm, std::int64_t parts, std::int64_t width);
 
-  // The MLP's operators at the width of shared experts, on the input that the router has kept.
-  void shared_mlp(const Part& mlp);
+  // The MLP's operators at the width of shared experts, on the input that the router has kept: up to its last
+  // product, and that product with what follows.
+  enum class Half { kUp, kDown };
+  void shared_mlp(const Part& mlp, Half half);
+
+  // Experts' operators: products, and what lies between them.
+  void experts(const Part& experts);
+
+  // What comes next is run again by itself, where the plan says so of this module, until it ends.
+  class Module {
+   public:
+    Module(BlockWriter& writer, RecomputeModule module);
+    ~Module();
+    Module(const Module&) = delete;
+    Module& operator=(const Module&) = delete;
+
+   private:
+    BlockWriter& writer_;
+    std::size_t begin_;
+    bool outermost_;
+  };
+
+  // Tokens travel to the ranks of their experts, or what these made of them comes back. Where something works
+  // meanwhile, it is what is written next, until arrived().
+  void send_tokens(bool to_experts, bool work_beside);
+  void arrived() { beside_ = false; }
+  // The host waits for the router's counts.
+  void wait_for_counts();
 
   // Megatron's two points around what tensor ranks divide, f and g (see workload.h). What enters is as wide
   // as the residual stream, or as stated.
@@ -41,6 +69,13 @@ class BlockWriter {
   };
 
   void add_exchange(const Exchange& exchange);
+  // So many rows, in bytes each forward and backward.
+  void add_routed(CollectiveKind forward, CollectiveKind backward, double rows,
+                  const std::array<double, 2>& row);
+  std::int64_t shared_tokens() const { return shape_.sp ? all_tokens() / shape_.tp : all_tokens(); }
+  std::int64_t experts_here() const { return block_.feed_forward.experts / shape_.ep; }
+  // Rows that this rank's experts work on.
+  std::int64_t routed_rows(std::int64_t tokens) const;
   Bytes activation(std::int64_t width) const;  // of all tokens
   bool applies(Condition when) const;
   std::int64_t all_tokens() const { return shape_.micro_batch * shape_.seq; }
@@ -56,6 +91,7 @@ class BlockWriter {
   void set_pointwise(Operator& op, Width in, std::int64_t tokens, Amounts& amounts) const;
   Bytes saved_bytes(const std::vector<SavedTensor>& saves, const Amounts& amounts, std::int64_t times) const;
   double saved_bytes(SavedTensor tensor, const Amounts& amounts) const;
+  Bytes saved_input(const PartOperator& entry, const Amounts& amounts) const;
   void add_rejoin(const PartOperator& rope, std::int64_t tokens);
 
   const Model& model_;
@@ -67,6 +103,9 @@ class BlockWriter {
   bool input_kept_ = false;      // what the next operator takes in is kept by another part
   std::int64_t norm_parts_ = 0;  // above 0: a norm is of so many parts a token
   std::int64_t norm_width_ = 0;  // so wide
+  bool again_ = false;           // inside a module that is run again
+  bool made_again_ = false;      // what comes next reads what such a module made
+  bool beside_ = false;          // an exchange is on its way
 };
 
 }  // namespace foretrain

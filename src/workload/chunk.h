@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "spec/model.h"
+#include "spec/stack.h"
 
 namespace foretrain {
 
@@ -34,6 +35,10 @@ struct Chunk {
   std::int64_t all_layers() const { return std::accumulate(layers.begin(), layers.end(), std::int64_t{0}); }
   bool operator==(const Chunk&) const = default;
 };
+
+// Layers of a kind in a chunk: the last also has those of multi-token prediction, which are like the model's
+// last layer.
+std::int64_t layers_of(const Model& model, const Stack& stack, const Chunk& chunk, std::size_t kind);
 
 // Every layer, without the ends.
 Chunk all_layers_of(const Model& model);

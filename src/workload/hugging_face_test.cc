@@ -105,7 +105,7 @@ TEST_CASE("Norms of queries and keys keep six bytes an element and have rows of 
   CHECK(norms[1] == TokenSizes{.tokens = 16 * kSeq, .width = 64});
   CHECK(norms[2] == TokenSizes{.tokens = 4 * kSeq, .width = 64});
   const Stack stack = Catalog().stack("hf-eager").value();
-  const auto share = [&] { return parameter_share(model, stack, 1, Chunk{4, true, true}, true).elements; };
+  const auto share = [&] { return parameter_share(model, stack, {1}, Chunk{4, true, true}, true).elements; };
   CHECK(share() == parameters(model));
 }
 
@@ -191,7 +191,7 @@ TEST_CASE("The gradients of a tied table's two uses are added where one rank hol
 TEST_CASE("Tensors that an optimizer updates are counted as the stack stores them") {
   const auto tensors = [](const Model& model, const char* name) {
     const Stack stack = Catalog().stack(name).value();
-    return parameter_share(model, stack, 1, Chunk{1, false, false}, true).tensors;
+    return parameter_share(model, stack, {1}, Chunk{1, false, false}, true).tensors;
   };
   CHECK(tensors(llama(), "hf-eager") == 7 + 2);       // q, k, v, o, gate, up, down and two norms
   CHECK(tensors(llama(), "megatron") == 4 + 2);       // one for q, k and v, one for gate and up

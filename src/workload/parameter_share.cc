@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "job/choices.h"
 #include "workload/widths.h"
 
 namespace foretrain {
@@ -18,10 +19,10 @@ std::int64_t matrices(const Part& part, const Model& model) {
 }
 
 // Likewise of the experts: one for all of them, or one each.
-std::int64_t expert_tensors(const Part& part, const FeedForward& f) {
+std::int64_t expert_tensors(const Part& part, std::int64_t experts) {
   std::int64_t count = 0;
   for (const PartOperator& op : part)
-    if (op.kind == OperatorKind::kGroupedProduct) count += op.times * (op.each_expert ? f.experts : 1);
+    if (op.kind == OperatorKind::kGroupedProduct) count += op.times * (op.each_expert ? experts : 1);
   return count;
 }
 
@@ -87,14 +88,22 @@ void add_mlp(const Model& model, const Stack& stack, const FeedForward& f, std::
   if (model.biases) out.others += up + h, out.tensors += tensors;
 }
 
-void add_experts(const Model& model, const Stack& stack, const FeedForward& f, std::int64_t tp,
+// The experts alone, which lie on ranks of their own.
+void add_experts(const Model& model, const Stack& stack, const FeedForward& f, const WeightRanks& ranks,
                  Weights& out) {
-  const std::int64_t h = model.hidden, up = f.up_width(f.expert_ffn);
-  out.add(f.experts * h * up);
-  out.add(f.experts * f.expert_ffn * h);
-  const std::int64_t tensors = expert_tensors(stack.parts.experts[static_cast<std::size_t>(f.mlp)], f);
+  const std::int64_t h = model.hidden, up = f.up_width(f.expert_ffn) / ranks.etp;
+  const std::int64_t experts = f.experts / ranks.ep;
+  out.add(experts * h * up);
+  out.add(experts * (f.expert_ffn / ranks.etp) * h);
+  const std::int64_t tensors = expert_tensors(stack.parts.experts[static_cast<std::size_t>(f.mlp)], experts);
   out.tensors += tensors;
-  if (model.biases) out.others += f.experts * (up + h), out.tensors += tensors;
+  if (model.biases) out.others += experts * (up + h), out.tensors += tensors;
+}
+
+// What stands beside them on every rank: router and shared experts.
+void add_beside_experts(const Model& model, const Stack& stack, const FeedForward& f, std::int64_t tp,
+                        Weights& out) {
+  const std::int64_t h = model.hidden;
   out.add(h * f.experts);
   out.tensors += 1;
   if (model.biases) out.others += f.experts, ++out.tensors;
@@ -103,17 +112,24 @@ void add_experts(const Model& model, const Stack& stack, const FeedForward& f, s
 }
 
 // Layers of one kind.
-void add_layers(const Model& model, const Stack& stack, std::int64_t tp, const Block& b, std::int64_t count,
-                ParameterShare& share) {
+void add_layers(const Model& model, const Stack& stack, const WeightRanks& ranks, const Block& b,
+                std::int64_t count, ParameterShare& share) {
+  const std::int64_t tp = ranks.tp;
   const std::int64_t norms = model.post_norms ? 4 : 2;
-  Weights layer;
-  layer.others = norms * norm_parameters(model);
-  layer.tensors = norms * norm_tensors(model);
+  const FeedForward& f = b.feed_forward;
+  Weights experts;
+  if (f.has_experts()) add_experts(model, stack, f, ranks, experts);
+  share.experts.elements += count * (experts.matrices + experts.others);
+  share.experts.matrix_elements += count * experts.matrices;
+
+  Weights layer = experts;
+  layer.others += norms * norm_parameters(model);
+  layer.tensors += norms * norm_tensors(model);
   add_attention(model, stack, b.attention, tp, layer);
-  if (b.feed_forward.has_experts())
-    add_experts(model, stack, b.feed_forward, tp, layer);
+  if (f.has_experts())
+    add_beside_experts(model, stack, f, tp, layer);
   else
-    add_mlp(model, stack, b.feed_forward, b.feed_forward.ffn, tp, layer);
+    add_mlp(model, stack, f, f.ffn, tp, layer);
   share.elements += count * (layer.matrices + layer.others);
   share.matrix_elements += count * layer.matrices;
   share.tensors += count * layer.tensors;
@@ -123,13 +139,15 @@ void add_layers(const Model& model, const Stack& stack, std::int64_t tp, const B
 
 }  // namespace
 
-ParameterShare parameter_share(const Model& model, const Stack& stack, std::int64_t tp, const Chunk& chunk,
-                               bool ends_together) {
+ParameterShare parameter_share(const Model& model, const Stack& stack, const WeightRanks& ranks,
+                               const Chunk& chunk, bool ends_together) {
+  const std::int64_t tp = ranks.tp;
   const std::int64_t h = model.hidden, norm = norm_parameters(model), norms = norm_tensors(model);
   ParameterShare share;
   const BlockKinds kinds(model);
   for (std::size_t k = 0; k < kinds.size(); ++k)
-    if (chunk.layers[k] > 0) add_layers(model, stack, tp, kinds[k], chunk.layers[k], share);
+    if (const std::int64_t layers = layers_of(model, stack, chunk, k); layers > 0)
+      add_layers(model, stack, ranks, kinds[k], layers, share);
   const std::int64_t table = padded_vocab(model, stack, tp) / tp * h;
   if (chunk.first || chunk.last) share.largest_tensor = std::max(share.largest_tensor, table);
   if (chunk.first) {
@@ -141,7 +159,15 @@ ParameterShare parameter_share(const Model& model, const Stack& stack, std::int6
     share.tensors += norms;
     if (!model.tied || !ends_together) share.elements += table, ++share.tensors;
   }
-  if (model.tied && !ends_together && (chunk.first || chunk.last)) share.embedding_elements = table;
+  const std::int64_t mtp = mtp_layers_of(model, stack);
+  if (chunk.last && mtp > 0) {
+    share.elements += mtp * (2 * h * h + 3 * norm);
+    share.matrix_elements += mtp * 2 * h * h;
+    share.tensors += mtp * (1 + 3 * norms);
+    if (!ends_together && !model.tied) share.elements += table, ++share.tensors;  // the embedding once more
+  }
+  if ((model.tied || mtp > 0) && !ends_together && (chunk.first || chunk.last))
+    share.embedding_elements = table;
   return share;
 }
 

@@ -3,8 +3,10 @@
 namespace foretrain {
 
 bool on_data_stream(const Task& task) {
+  using enum GroupKind;
+  const GroupKind group = task.collective.group;
   return task.kind == Task::Kind::kCollective &&
-         (task.collective.group == GroupKind::kShard || task.collective.group == GroupKind::kReplica);
+         (group == kShard || group == kReplica || group == kExpertShard || group == kExpertReplica);
 }
 
 Pass only(const Pass& pass, Direction direction) {

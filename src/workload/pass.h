@@ -23,6 +23,8 @@ struct Task {
   Direction direction = Direction::kForward;
   bool recompute = false;  // a forward that runs again inside a backward
   bool blocking = true;    // compute waits for the collective; the host, after its calls, for the GPU
+  // A collective: nothing of its pass waits for it. An operator: it does not wait for the collective before it.
+  bool beside = false;
   Prefetch prefetch = Prefetch::kNone;  // of a unit's gather: when it may start
   Operator op;
   Collective collective;

@@ -6,6 +6,9 @@ PassShape pass_shape(const Job& job) {
   const Choices& choices = job.choices;
   PassShape shape;
   shape.tp = job.mesh.tp;
+  shape.ep = job.mesh.ep;
+  shape.etp = job.mesh.etp;
+  shape.experts = choices.experts;
   shape.sp = choices.sp;
   shape.micro_batch = job.micro_batch;
   shape.seq = job.seq;
@@ -18,6 +21,7 @@ PassShape pass_shape(const Job& job) {
   shape.accumulates = job.micro_batches > 1;
   shape.sp_gather_again = job.gathers_again();
   shape.recompute_layers = choices.recompute_layers;
+  shape.modules = choices.modules;
   shape.offload = choices.offload;
   shape.grad_dtype = choices.grad_dtype;
   shape.units = choices.sharding.units;

@@ -9,6 +9,9 @@ namespace foretrain {
 
 struct PassShape {
   std::int64_t tp = 1;
+  std::int64_t ep = 1;
+  std::int64_t etp = 1;
+  ExpertChoices experts;
   bool sp = false;
   std::int64_t micro_batch = 1;
   std::int64_t seq = 0;
@@ -21,11 +24,13 @@ struct PassShape {
   bool accumulates = false;  // several micro-batches a step: gradients are added up
   bool sp_gather_again = false;
   std::int64_t recompute_layers = 0;  // of recompute full; 0: all
+  RecomputeModules modules;           // of recompute selective
   bool offload = false;
   Dtype grad_dtype = Dtype::kFp32;
   UnitSharding units;
   std::int64_t calls_beside_messages = 0;  // of a layer and direction, all tensor-parallel ranks together
 
+  WeightRanks weight_ranks() const { return {tp, ep, etp}; }
   bool operator==(const PassShape&) const = default;
 };
 

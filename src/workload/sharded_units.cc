@@ -7,19 +7,31 @@
 
 namespace foretrain {
 
-void UnitWriter::gather(std::vector<Task>& tasks, std::int64_t elements, Direction direction) const {
-  Task task = collective(CollectiveKind::kAllGather, GroupKind::kShard, weight_bytes(elements), direction);
-  task.prefetch = stack_.data_parallel.prefetch[direction == Direction::kForward ? 0 : 1];
-  tasks.insert(tasks.begin(), task);
+void UnitWriter::gather(std::vector<Task>& tasks, const UnitWeights& weights, Direction direction) const {
+  std::size_t place = 0;
+  for (const WeightClass of : kWeightClasses) {
+    if (weights[of] == 0 || (of == WeightClass::kExperts && shape_.units.shards[of] == 1)) continue;
+    Task task =
+        collective(CollectiveKind::kAllGather, groups_of(of).shard, weight_bytes(weights[of]), direction);
+    task.prefetch = stack_.data_parallel.prefetch[direction == Direction::kForward ? 0 : 1];
+    tasks.insert(tasks.begin() + static_cast<std::ptrdiff_t>(place++), task);
+  }
 }
 
-void UnitWriter::scatter(std::vector<Task>& tasks, std::int64_t elements) {
+void UnitWriter::scatter(std::vector<Task>& tasks, const UnitWeights& weights) {
+  const std::int64_t elements = all_of(weights);
   const Bytes whole(static_cast<double>(elements) * bytes_of(shape_.units.reduce_dtype));
   copy(tasks, elements);
-  tasks.push_back(collective(CollectiveKind::kReduceScatter, GroupKind::kShard, whole, Direction::kWeight));
-  if (shape_.units.replicated)
-    tasks.push_back(collective(CollectiveKind::kAllReduce, GroupKind::kReplica,
-                               whole / static_cast<double>(shape_.units.shards), Direction::kWeight));
+  for (const WeightClass of : kWeightClasses) {
+    if (weights[of] == 0) continue;
+    const WeightGroups groups = groups_of(of);
+    const Bytes bytes(static_cast<double>(weights[of]) * bytes_of(shape_.units.reduce_dtype));
+    if (of == WeightClass::kCommon || shape_.units.shards[of] > 1)
+      tasks.push_back(collective(CollectiveKind::kReduceScatter, groups.shard, bytes, Direction::kWeight));
+    if (shape_.units.replicated[of])
+      tasks.push_back(collective(CollectiveKind::kAllReduce, groups.replica,
+                                 bytes / static_cast<double>(shape_.units.shards[of]), Direction::kWeight));
+  }
   // As autograd made them, and once more in the format of the reduction, where that is wider.
   const bool wider = bytes_of(shape_.units.reduce_dtype) > bytes_of(shape_.precision);
   const double buffers = static_cast<double>(stack_.data_parallel.reduce_buffers) - (wider ? 0 : 1);
@@ -27,29 +39,40 @@ void UnitWriter::scatter(std::vector<Task>& tasks, std::int64_t elements) {
   work_.unit_gradients = std::max(work_.unit_gradients, gradients);
 }
 
-void UnitWriter::unit(Repeat& forward, Repeat& backward, std::int64_t elements, bool is_block) {
+void UnitWriter::unit(Repeat& forward, Repeat& backward, const UnitWeights& weights, bool is_block) {
   const UnitSharding& units = shape_.units;
-  if (elements == 0) return;
-  if (units.gathers_forward) gather(forward.tasks, elements, Direction::kForward);
-  if (units.gathers_backward && is_block) gather(backward.tasks, elements, Direction::kBackward);
-  if (units.scatters) scatter(backward.tasks, elements);
-  if (!is_block && (units.keeps_gathered || units.gathers_backward)) work_.gathered += weight_bytes(elements);
+  if (all_of(weights) == 0) return;
+  if (units.gathers_forward) gather(forward.tasks, weights, Direction::kForward);
+  if (units.gathers_backward && is_block) gather(backward.tasks, weights, Direction::kBackward);
+  if (units.scatters) scatter(backward.tasks, weights);
+  if (!is_block && (units.keeps_gathered || units.gathers_backward))
+    work_.gathered += weight_bytes(gathered(weights));
 }
 
-void UnitWriter::keep_blocks(std::int64_t elements, std::int64_t blocks) {
-  if (shape_.units.keeps_gathered) work_.gathered += weight_bytes(elements) * static_cast<double>(blocks);
+void UnitWriter::keep_blocks(const UnitWeights& weights, std::int64_t blocks) {
+  if (shape_.units.keeps_gathered)
+    work_.gathered += weight_bytes(gathered(weights)) * static_cast<double>(blocks);
 }
 
-void UnitWriter::hold_blocks(std::int64_t elements, std::int64_t blocks) {
+void UnitWriter::hold_blocks(const UnitWeights& largest, std::int64_t blocks) {
   if (shape_.units.keeps_gathered || !shape_.units.gathers_backward) return;
   const bool ahead = stack_.data_parallel.prefetch[0] != Prefetch::kNone ||
                      stack_.data_parallel.prefetch[1] != Prefetch::kNone;
   const std::int64_t at_once = std::min(blocks, ahead ? stack_.data_parallel.gathered_units : 1);
-  work_.gathered += weight_bytes(elements) * static_cast<double>(at_once);
+  work_.gathered += weight_bytes(gathered(largest)) * static_cast<double>(at_once);
 }
 
-std::int64_t UnitWriter::elements(const Chunk& part, bool ends_together) const {
-  return parameter_share(model_, stack_, shape_.tp, part, ends_together).elements;
+UnitWeights UnitWriter::weights(const Chunk& part, bool ends_together) const {
+  const ParameterShare share = parameter_share(model_, stack_, shape_.weight_ranks(), part, ends_together);
+  UnitWeights weights;
+  for (const WeightClass of : kWeightClasses) weights[of] = share.of(of).elements;
+  return weights;
+}
+
+// Experts that no other rank holds lie here whole already.
+std::int64_t UnitWriter::gathered(const UnitWeights& weights) const {
+  const bool experts = shape_.units.shards[WeightClass::kExperts] > 1;
+  return weights[WeightClass::kCommon] + (experts ? weights[WeightClass::kExperts] : 0);
 }
 
 Bytes UnitWriter::weight_bytes(std::int64_t elements) const {
@@ -73,7 +96,8 @@ Task UnitWriter::collective(CollectiveKind kind, GroupKind group, Bytes bytes, D
   task.collective = {kind, group, bytes};
   task.direction = direction;
   task.blocking = direction == Direction::kWeight && !shape_.units.beside;
-  task.calls = group == GroupKind::kShard ? stack_.host.calls_per_unit : 0;
+  const bool shards = group == GroupKind::kShard || group == GroupKind::kExpertShard;
+  task.calls = shards ? stack_.host.calls_per_unit : 0;
   return task;
 }
 

@@ -7,6 +7,12 @@
 
 namespace foretrain {
 
+// The parameters of a unit, by class.
+using UnitWeights = ByClass<std::int64_t>;
+inline std::int64_t all_of(const UnitWeights& weights) {
+  return weights[WeightClass::kCommon] + weights[WeightClass::kExperts];
+}
+
 // Writes gathers and scatters around the work of units.
 class UnitWriter {
  public:
@@ -15,20 +21,21 @@ class UnitWriter {
 
   // A whole unit. An end of the model keeps its weights from forward to backward: the head's backward follows
   // at once, and the embedding's does not need them.
-  void unit(Repeat& forward, Repeat& backward, std::int64_t elements, bool is_block);
+  void unit(Repeat& forward, Repeat& backward, const UnitWeights& weights, bool is_block);
 
   // The gathered weights of blocks: all of them, where they stay until the backward; else those at work and
   // on their way, of the largest kind.
-  void keep_blocks(std::int64_t elements, std::int64_t blocks);
-  void hold_blocks(std::int64_t elements, std::int64_t blocks);
+  void keep_blocks(const UnitWeights& weights, std::int64_t blocks);
+  void hold_blocks(const UnitWeights& largest, std::int64_t blocks);
 
-  std::int64_t elements(const Chunk& part, bool ends_together) const;
+  UnitWeights weights(const Chunk& part, bool ends_together) const;
 
  private:
   // The weights of this many parameters, before a pass of the unit.
-  void gather(std::vector<Task>& tasks, std::int64_t elements, Direction direction) const;
+  void gather(std::vector<Task>& tasks, const UnitWeights& weights, Direction direction) const;
   // Their gradients, after its backward: to shards, which copies of the model then sum.
-  void scatter(std::vector<Task>& tasks, std::int64_t elements);
+  void scatter(std::vector<Task>& tasks, const UnitWeights& weights);
+  std::int64_t gathered(const UnitWeights& weights) const;
   Bytes weight_bytes(std::int64_t elements) const;
   void copy(std::vector<Task>& tasks, std::int64_t elements) const;
   Task collective(CollectiveKind kind, GroupKind group, Bytes bytes, Direction direction) const;

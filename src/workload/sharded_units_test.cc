@@ -33,7 +33,7 @@ TEST_CASE("ZeRO 3 gathers units before both passes and scatters them after the b
   model.tied = false;
   const Stack megatron = stack("megatron");
   const auto elements = [&](const Chunk& chunk) {
-    return static_cast<double>(parameter_share(model, megatron, 1, chunk, true).elements);
+    return static_cast<double>(parameter_share(model, megatron, {1}, chunk, true).elements);
   };
   const double block = elements({1, false, false}), first = elements({0, true, false}),
                last = elements({0, false, true});

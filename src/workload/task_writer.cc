@@ -2,6 +2,7 @@
 
 #include "operators/optimizer.h"
 #include "operators/product.h"
+#include "workload/host_work.h"
 
 namespace foretrain {
 namespace {
@@ -21,17 +22,24 @@ TaskWriter::TaskWriter(const Model& model, const Stack& stack, const PassShape& 
 
 void TaskWriter::forward(const std::vector<BlockItem>& items, std::size_t begin, std::size_t end,
                          bool recompute) {
+  tasks_.reserve(tasks_.size() + end - begin);
   for (std::size_t i = begin; i < end; ++i) {
     const BlockItem& item = items[i];
-    if (!item.exchange) {
+    if (item.waits) {
+      tasks_.push_back(host_task(forward_direction(recompute), 0, true));
+      tasks_.back().recompute = recompute;
+    } else if (!item.exchange) {
       if (item.launches[0] > 0) add_operator(item, PassKind::kForward, 0, recompute);
     } else if (item.exchange->forward) {
-      add_collective(*item.exchange->forward, *item.exchange, forward_direction(recompute), recompute);
+      const bool beside = i + 1 < end && items[i + 1].beside;
+      add_collective(*item.exchange->forward, *item.exchange, forward_direction(recompute), recompute,
+                     beside ? Waits::kLater : Waits::kNow);
     }
   }
 }
 
 void TaskWriter::backward(const std::vector<BlockItem>& items, bool selective) {
+  tasks_.reserve(tasks_.size() + 2 * items.size());
   for (std::size_t i = items.size(); i-- > 0;) {
     const BlockItem& item = items[i];
     if (selective && item.selective && (i + 1 == items.size() || !items[i + 1].selective)) {
@@ -39,11 +47,29 @@ void TaskWriter::backward(const std::vector<BlockItem>& items, bool selective) {
       while (begin > 0 && items[begin - 1].selective) --begin;
       forward(items, begin, i + 1, true);
     }
-    if (!item.exchange) operator_backward(items, i);
-    // What a product's input came through is written with the product, so that its W can run beside it.
-    else if (!item.enters() || i + 1 == items.size() || !items[i + 1].has_weights())
-      exchange_backward(*item.exchange);
+    // Work beside an exchange follows it backward too.
+    if (item.beside) {
+      std::size_t begin = i;
+      while (items[begin - 1].beside) --begin;
+      if (items[begin - 1].exchange->backward)
+        add_collective(*items[begin - 1].exchange->backward, *items[begin - 1].exchange, Direction::kBackward,
+                       false, Waits::kLater);
+      const std::size_t first = tasks_.size();
+      for (std::size_t k = i + 1; k-- > begin;) item_backward(items, k);
+      for (std::size_t k = first; k < tasks_.size(); ++k) tasks_[k].beside = true;
+      i = begin - 1;
+      continue;
+    }
+    item_backward(items, i);
   }
+}
+
+void TaskWriter::item_backward(const std::vector<BlockItem>& items, std::size_t i) {
+  const BlockItem& item = items[i];
+  if (!item.exchange) operator_backward(items, i);
+  // What a product's input came through is written with the product, so that its W can run beside it.
+  else if (!item.enters() || i + 1 == items.size() || !items[i + 1].has_weights())
+    exchange_backward(*item.exchange);
 }
 
 void TaskWriter::add_tied_gradients(std::int64_t width, std::int64_t rows) {
@@ -62,6 +88,7 @@ void TaskWriter::add_operator(const BlockItem& item, PassKind pass, std::size_t 
   task.op.launches = static_cast<std::int32_t>(item.launches[which]);
   task.times = item.times;
   task.recompute = recompute;
+  task.beside = item.beside;
   task.direction = pass == PassKind::kWeight    ? Direction::kWeight
                    : pass == PassKind::kForward ? forward_direction(recompute)
                                                 : Direction::kBackward;
@@ -74,19 +101,22 @@ void TaskWriter::add_operator(const BlockItem& item, PassKind pass, std::size_t 
 }
 
 void TaskWriter::add_collective(CollectiveKind kind, const Exchange& exchange, Direction direction,
-                                bool recompute, bool may_overlap) {
+                                bool recompute, Waits waits) {
   Task task;
   task.kind = Task::Kind::kCollective;
-  task.collective = {kind, exchange.group, exchange.bytes};
+  task.collective = {kind,           exchange.group, exchange.bytes, false, exchange.experts,
+                     exchange.top_k, exchange.row};
   task.direction = direction;
   task.recompute = recompute;
-  task.blocking = blocking_ || !may_overlap;
+  task.beside = exchange.hidden;
+  task.blocking = !exchange.hidden && (waits == Waits::kNow || (waits == Waits::kByStack && blocking_));
   tasks_.push_back(task);
 }
 
 void TaskWriter::exchange_backward(const Exchange& exchange) {
   if (exchange.backward)
-    add_collective(*exchange.backward, exchange, Direction::kBackward, false, exchange.enters);
+    add_collective(*exchange.backward, exchange, Direction::kBackward, false,
+                   exchange.enters ? Waits::kByStack : Waits::kNow);
 }
 
 void TaskWriter::operator_backward(const std::vector<BlockItem>& items, std::size_t i) {
@@ -99,7 +129,7 @@ void TaskWriter::operator_backward(const std::vector<BlockItem>& items, std::siz
   }
   // The input's shard is gathered again for W, beside B.
   if (entered && gather_again_)
-    add_collective(CollectiveKind::kAllGather, *entered, Direction::kWeight, false, true);
+    add_collective(CollectiveKind::kAllGather, *entered, Direction::kWeight, false, Waits::kByStack);
   if (item.launches[1] > 0) add_operator(item, PassKind::kInput, 1, false);
   if (entered) exchange_backward(*entered);
   if (item.launches[2] > 0) {

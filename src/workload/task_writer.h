@@ -24,9 +24,13 @@ class TaskWriter {
   std::vector<Task> take() { return std::move(tasks_); }
 
  private:
+  // When the work after a collective waits for it: at once; as the stack has it; or when that work needs it.
+  enum class Waits { kNow, kByStack, kLater };
+
   void add_operator(const BlockItem& item, PassKind pass, std::size_t which, bool recompute);
   void add_collective(CollectiveKind kind, const Exchange& exchange, Direction direction, bool recompute,
-                      bool may_overlap = false);
+                      Waits waits = Waits::kNow);
+  void item_backward(const std::vector<BlockItem>& items, std::size_t i);
   void exchange_backward(const Exchange& exchange);
   void operator_backward(const std::vector<BlockItem>& items, std::size_t i);
   Bytes weight_gradient(const BlockItem& item) const;

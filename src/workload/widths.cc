@@ -22,11 +22,11 @@ void add_widths(const Attention& a, std::int64_t tp, Widths& widths) {
   widths.set(Width::kKRope, a.rope_dim);
 }
 
-void add_widths(const FeedForward& f, std::int64_t tp, Widths& widths) {
-  widths.set_ffn(f, f.ffn, tp);
+void add_widths(const FeedForward& f, const WeightRanks& ranks, Widths& widths) {
+  widths.set_ffn(f, f.ffn, ranks.tp);
   widths.set(Width::kExperts, f.experts);
-  widths.set(Width::kExpertFfn, f.expert_ffn);
-  widths.set(Width::kExpertGateUp, f.up_width(f.expert_ffn));
+  widths.set(Width::kExpertFfn, f.expert_ffn / ranks.etp);
+  widths.set(Width::kExpertGateUp, f.up_width(f.expert_ffn) / ranks.etp);
 }
 
 }  // namespace
@@ -49,15 +49,17 @@ void Widths::set_ffn(const FeedForward& f, std::int64_t ffn, std::int64_t tp) {
   set(Width::kGateUp, f.up_width(ffn) / tp);
 }
 
-Widths widths_of(const Model& model, const Stack& stack, const Block& block, std::int64_t tp,
+Widths widths_of(const Model& model, const Stack& stack, const Block& block, const WeightRanks& ranks,
                  std::int64_t seq) {
+  const std::int64_t tp = ranks.tp;
   Widths widths;
   widths.set(Width::kHidden, model.hidden);
   widths.set(Width::kVocab, padded_vocab(model, stack, tp) / tp);
   widths.set(Width::kScores, seq);
   widths.set(Width::kOne, 1);
+  widths.set(Width::kJoined, 2 * model.hidden);
   add_widths(block.attention, tp, widths);
-  add_widths(block.feed_forward, tp, widths);
+  add_widths(block.feed_forward, ranks, widths);
   return widths;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "job/mesh.h"
 #include "spec/model.h"
 #include "spec/stack.h"
 
@@ -21,8 +22,8 @@ class Widths {
   std::array<std::int64_t, kWidthCount> widths_{};
 };
 
-// On one of `tp` ranks. Scores are as wide as a sequence, for one head and one query.
-Widths widths_of(const Model& model, const Stack& stack, const Block& block, std::int64_t tp,
+// On one of these ranks. Scores are as wide as a sequence, for one head and one query.
+Widths widths_of(const Model& model, const Stack& stack, const Block& block, const WeightRanks& ranks,
                  std::int64_t seq);
 
 // Heads on one rank. Fewer key-value heads than ranks: each keeps a whole one.

@@ -84,10 +84,9 @@ class ChunkWriter {
     // Tied ends on one rank are one unit, the embedding's.
     const bool both = chunk.first && chunk.last, joined = both && model_.tied;
     if (chunk.first)
-      end(embedding_items(model_, stack_, shape_), false, units_.elements({0, true, joined}, both));
+      end(embedding_items(model_, stack_, shape_), false, units_.weights({0, true, joined}, both));
     blocks(chunk, both);
-    if (chunk.last)
-      end(head_items(model_, stack_, shape_), true, joined ? 0 : units_.elements({0, false, true}, both));
+    if (chunk.last) add_head(both, joined);
     while (!backwards_.empty()) {
       if (!backwards_.back().tasks.empty()) work_.backward.repeats.push_back(std::move(backwards_.back()));
       backwards_.pop_back();
@@ -104,7 +103,7 @@ class ChunkWriter {
                  bytes_of(shape_.precision));
   }
 
-  void end(const std::vector<BlockItem>& items, bool is_head, std::int64_t elements) {
+  void end(const std::vector<BlockItem>& items, bool is_head, const UnitWeights& weights) {
     TaskWriter forward(model_, stack_, shape_);
     forward.forward(items, 0, items.size(), false);
     Repeat f{1, false, forward.take(), {}, {}, {}};
@@ -114,32 +113,49 @@ class ChunkWriter {
     if (!is_head && last_ && model_.tied)
       backward.add_tied_gradients(model_.hidden, padded_vocab(model_, stack_, shape_.tp) / shape_.tp);
     work_.held_for_weight += held_for_weight(items, shape_);
-    add(std::move(f), Repeat{1, false, backward.take(), {}, {}, {}}, elements, false);
+    add(std::move(f), Repeat{1, false, backward.take(), {}, {}, {}}, weights, false);
+  }
+
+  // Of a chunk without layers, what is not of multi-token prediction's layers.
+  void add_head(bool both, bool joined) {
+    UnitWeights weights;
+    if (!joined) {
+      weights = units_.weights({0, false, true}, both);
+      const std::size_t last = BlockKinds(model_).of(model_.blocks.back().block);
+      const UnitWeights layer = units_.weights(Chunk::of_kind(last, 1), both);
+      for (const WeightClass of : kWeightClasses) weights[of] -= mtp_layers_of(model_, stack_) * layer[of];
+    }
+    end(head_items(model_, stack_, shape_), true, weights);
+    for (std::int64_t i = 0; i < mtp_layers_of(model_, stack_); ++i)
+      end(mtp_items(model_, stack_, shape_), true, {});
   }
 
   void blocks(const Chunk& chunk, bool both) {
     const BlockKinds kinds(model_);
-    const std::int64_t all = chunk.all_layers(), some = shape_.recompute_layers;
+    const std::int64_t all = chunk.all_layers() + (chunk.last ? mtp_layers_of(model_, stack_) : 0);
+    const std::int64_t some = shape_.recompute_layers;
     const bool full = shape_.recompute == Recompute::kFull;
-    std::array<std::int64_t, kMaxBlockKinds> again{}, elements{};
+    std::array<std::int64_t, kMaxBlockKinds> again{};
+    std::array<UnitWeights, kMaxBlockKinds> weights{};
     for (std::size_t k = 0; k < kinds.size(); ++k) {
-      const std::int64_t count = chunk.layers[k];
-      if (full) again[k] = some == 0 ? count : kinds.size() == 1 ? std::min(some, count) : chunk.again[k];
-      if (count > 0) elements[k] = units_.elements(Chunk::of_kind(k, 1), both);
-      units_.keep_blocks(elements[k], count);
+      const std::int64_t count = layers_of(model_, stack_, chunk, k), own = chunk.layers[k];
+      if (full) again[k] = some == 0 ? count : kinds.size() == 1 ? std::min(some, own) : chunk.again[k];
+      if (count > 0) weights[k] = units_.weights(Chunk::of_kind(k, 1), both);
+      units_.keep_blocks(weights[k], count);
     }
     // What is run again stands first in the chunk, so last in its backward.
     for (std::size_t k = 0; k < kinds.size(); ++k)
-      if (again[k] > 0) layers(kinds, k, again[k], true, elements[k]);
+      if (again[k] > 0) layers(kinds, k, again[k], true, weights[k]);
     for (std::size_t k = 0; k < kinds.size(); ++k)
-      if (chunk.layers[k] > again[k]) layers(kinds, k, chunk.layers[k] - again[k], false, elements[k]);
-    const std::int64_t largest = *std::max_element(elements.begin(), elements.end());
-    units_.hold_blocks(largest, all);
+      if (const std::int64_t count = layers_of(model_, stack_, chunk, k); count > again[k])
+        layers(kinds, k, count - again[k], false, weights[k]);
+    const auto less = [](const UnitWeights& a, const UnitWeights& b) { return all_of(a) < all_of(b); };
+    units_.hold_blocks(*std::max_element(weights.begin(), weights.end(), less), all);
   }
 
   // A row of equal layers, all of them run again in the backward (`full`) or none.
   void layers(const BlockKinds& kinds, std::size_t kind, std::int64_t count, bool full,
-              std::int64_t elements) {
+              const UnitWeights& weights) {
     const std::vector<BlockItem> items = block_items(model_, stack_, shape_, kinds[kind]);
     const bool selective = shape_.recompute == Recompute::kSelective;
     TaskWriter forward(model_, stack_, shape_);
@@ -173,7 +189,7 @@ class ChunkWriter {
     spread_syncs(b.tasks, stack_.host.syncs_per_layer, false);
     if (full) b.recomputes = saved_by(items);
     if (selective) b.recomputes = dropped_by_selective(items);
-    add(std::move(f), std::move(b), elements, true);
+    add(std::move(f), std::move(b), weights, true);
   }
 
   // Forward and backward.
@@ -201,13 +217,13 @@ class ChunkWriter {
     here_[kind] = std::max(here_[kind], layer);
   }
 
-  void add(Repeat forward, Repeat backward, std::int64_t elements, bool is_block) {
-    units_.unit(forward, backward, elements, is_block);
+  void add(Repeat forward, Repeat backward, const UnitWeights& weights, bool is_block) {
+    units_.unit(forward, backward, weights, is_block);
     backward.releases = saved_bytes(forward);
     if (stack_.gradients.autograd_copies && !shape_.units.scatters)
-      backward.leaves = Bytes(static_cast<double>(elements) * bytes_of(shape_.precision));
+      backward.leaves = Bytes(static_cast<double>(all_of(weights)) * bytes_of(shape_.precision));
     if (stack_.states.lazy_gradients && !shape_.accumulates && !shape_.units.scatters)
-      backward.gradients = Bytes(static_cast<double>(elements) * bytes_of(shape_.grad_dtype));
+      backward.gradients = Bytes(static_cast<double>(all_of(weights)) * bytes_of(shape_.grad_dtype));
     work_.forward.repeats.push_back(std::move(forward));
     backwards_.push_back(std::move(backward));
   }
