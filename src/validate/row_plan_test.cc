@@ -93,3 +93,57 @@ TEST_CASE("experts one by one, where the stack has a loop over them") {
   CHECK(read(apart, "hf-eager").plan->expert_products == ExpertProducts::kLoop);
   CHECK(assumes(apart, "experts in one grouped product"));
 }
+
+namespace {
+
+Cells experts(Cells more) {
+  more.insert(more.end(), {{"experts", "8"}, {"top_k", "2"}, {"expert_ffn", "512"}, {"dense_layers", "0"}});
+  return more;
+}
+
+}  // namespace
+
+TEST_CASE("experts lie on ranks of their own") {
+  const Plan plan_of_row = plan(experts({{"ep", "4"}, {"etp", "1"}, {"dispatcher", "deepep"}}));
+  CHECK(plan_of_row.ep == 4);
+  CHECK(plan_of_row.etp == 1);
+  CHECK(plan_of_row.dispatcher == Dispatcher::kDeepEp);
+  CHECK(plan(experts({{"etp", "2"}})).etp == std::nullopt);  // as tp
+  CHECK(plan(experts({{"notes", "etp=1"}})).etp == 1);
+  CHECK(plan(experts({{"dispatcher", "none"}})).dispatcher == std::nullopt);
+  CHECK_FALSE(read(experts({{"dispatcher", "pigeons"}})).plan);
+}
+
+TEST_CASE("routing is forced, cut at a capacity, or not known") {
+  CHECK(plan(experts({{"routing", "forced"}})).expert_imbalance == 1.0);
+  CHECK(plan(experts({{"routing", "natural"}})).expert_imbalance == std::nullopt);
+  CHECK(plan(experts({{"routing", "natural"}})).capacity_factor == 0.0);
+  CHECK(plan(experts({{"routing", "capacity"}})).capacity_factor == 1.0);
+  CHECK_FALSE(plan(experts({{"routing", "capacity"}})).capacity_pad);
+  CHECK(plan(experts({{"routing", "natural capacity 2"}})).capacity_factor == 2.0);
+  const Plan padded = plan(experts({{"routing", "capacity"}, {"notes", "capacity factor 1 with padding"}}));
+  CHECK(padded.capacity_factor == 1.0);
+  CHECK(padded.capacity_pad);
+  const Plan noted = plan(experts({{"notes", "capacity_factor=1.5 with padding (token drop helper)"}}));
+  CHECK(noted.capacity_factor == 1.5);
+  CHECK(noted.capacity_pad);
+}
+
+TEST_CASE("what runs beside the exchange, and whether the host waits for it") {
+  CHECK(plan(experts({{"ep_overlap", "1"}})).overlap_dispatch);
+  CHECK_FALSE(plan(experts({{"ep_overlap", "0"}})).overlap_dispatch);
+  CHECK(plan(experts({{"shared_overlap", "1"}})).overlap_shared == true);
+  CHECK(plan(experts({})).overlap_shared == std::nullopt);
+  CHECK(plan(experts({{"notes", "+ sync-free MoE stage 1; 4 nodes"}})).expert_sync == false);
+  CHECK(plan(experts({})).expert_sync == std::nullopt);
+}
+
+TEST_CASE("modules that are run again stand in place of the word for them") {
+  const Plan modules =
+      plan(experts({{"recompute", "selective"}, {"recompute_modules", "layernorm+moe_act"}}));
+  CHECK(modules.recompute == Recompute::kSelective);
+  CHECK(modules.recompute_modules.has(RecomputeModule::kLayernorm));
+  CHECK(modules.recompute_modules.has(RecomputeModule::kMoeActivation));
+  CHECK_FALSE(modules.recompute_modules.has(RecomputeModule::kCoreAttention));
+  CHECK(plan({{"recompute", "full"}, {"recompute_modules", "mlp"}}).recompute == Recompute::kFull);
+}

@@ -5,7 +5,9 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "spec/catalog.h"
 #include "validate/row_model.h"
+#include "validate/row_run.h"
 
 using namespace foretrain;
 
@@ -20,6 +22,13 @@ std::vector<MeasuredRow> modern_rows() {
 }
 
 bool is_modern(const MeasuredRow& row) { return row.experts.value_or(0) > 0 || row.notes.says("mla", "1"); }
+
+// Trained whole, in half precision, with a whole sequence on each rank.
+bool is_modelled(const MeasuredRow& row) {
+  const auto none = [](const std::string& word) { return word.empty() || word == "none"; };
+  return row.step && row.precision && is_half(*row.precision) && row.cp.value_or(1) == 1 && none(row.peft) &&
+         none(row.offload);
+}
 
 }  // namespace
 
@@ -37,4 +46,18 @@ TEST_CASE("parameters are counted exactly wherever a row states them") {
   }
   CHECK(experts == 7);
   CHECK(dense == 3);
+}
+
+TEST_CASE("every run of experts or latent attention is answered unless its format or its sharding is not") {
+  RowRunner runner{Catalog()};
+  int answered = 0;
+  for (const MeasuredRow& row : modern_rows()) {
+    if (!is_modern(row) || !is_modelled(row)) continue;
+    const auto outcome = runner.run_of(row).value();
+    const auto* skip = std::get_if<Skip>(&outcome);
+    INFO(row.id);
+    CHECK_MESSAGE(skip == nullptr, skip->reason);
+    answered += skip == nullptr;
+  }
+  CHECK(answered == 40);
 }
