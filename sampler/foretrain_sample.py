@@ -860,7 +860,8 @@ def route(o, d):  # from the router's logits to the weights and the order of row
         weights, chosen = torch.topk(F.softmax(logits, dim=-1, dtype=torch.float32), d["top_k"], dim=-1)
         weights = weights / weights.sum(-1, keepdim=True)
         ids, order = torch.sort(chosen.reshape(-1))
-        torch.cumsum(torch.histc(ids.int(), bins=d["experts"], min=0, max=d["experts"] - 1), 0, dtype=torch.int32)
+        counted = ids.int() if ids.is_cuda else ids.float()  # as transformers does: the host counts floats alone
+        torch.cumsum(torch.histc(counted, bins=d["experts"], min=0, max=d["experts"] - 1), 0, dtype=torch.int32)
         (ids >= d["experts"]).unsqueeze(-1)
         ids.clamp_(max=d["experts"] - 1)
         return weights.reshape(-1)[order]
