@@ -27,14 +27,13 @@ MemoryCounters memory_counters(const StateBytes& states, const PassesPeak& passe
   };
 
   MemoryCounters counters;
-  const Bytes grown = states.total() - states.gradients + passes.with_gradients;
-  counters.allocated = std::max({at_peak(passes.bytes), step, grown});
-  const Bytes cached = passes.bytes * (1 + kFragmentation);
+  counters.allocated = std::max(at_peak(passes.bytes), step);
+  const Bytes cached = passes.bytes + (passes.bytes - passes.gradients) * kFragmentation;
   Bytes beside = unless_served(states.gather_block, states.gather_block) +
                  unless_served(states.gather_pieces, states.gather_copies - states.gather_block);
   if (stack.gradients.autograd_copies) beside += unless_served(largest_gradient, largest_gradient);
-  counters.reserved = std::max({at_peak(cached) + beside, step, grown});
-  counters.needed = std::max({at_peak(cached), step, grown}) + outside_torch;
+  counters.reserved = std::max(at_peak(cached) + beside, step);
+  counters.needed = std::max(at_peak(cached), step) + outside_torch;
   counters.total = counters.reserved + outside_torch;
   return counters;
 }

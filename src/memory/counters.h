@@ -28,8 +28,7 @@ inline constexpr double kCommunicatorGib = 0.2;
 struct PassesPeak {
   Bytes bytes;          // held and used at the peak
   Bytes largest_block;  // in any of the passes
-  // At the peak of a step's only backward, with the gradients that it has made by then; 0: not walked through.
-  Bytes with_gradients;
+  Bytes gradients;      // of `bytes`, those that a step's only backward has made by then: they leave no holes
 };
 
 struct MemoryCounters {

@@ -14,18 +14,20 @@ MemoryCounters counted(const StateBytes& states, Bytes passes, const Stack& stac
 
 }  // namespace
 
-TEST_CASE("Gradients that come while the backward runs count where they are made before activations go") {
+TEST_CASE("Gradients that come while the backward runs are part of its peak, and leave no holes") {
   StateBytes states;
   states.weights = Bytes(100), states.gradients = Bytes(100), states.optimizer = Bytes(200);
   Stack lazy;
   lazy.states.lazy_gradients = true;
-  const auto allocated = [&](double peak, double with_gradients) {
-    const PassesPeak passes{Bytes(peak), Bytes(0), Bytes(with_gradients)};
-    return memory_counters(states, passes, Bytes(0), lazy, 1, Bytes(0)).allocated;
+  const auto counters = [&](double peak, double gradients) {
+    const PassesPeak passes{Bytes(peak), Bytes(0), Bytes(gradients)};
+    return memory_counters(states, passes, Bytes(0), lazy, 1, Bytes(0));
   };
-  CHECK(allocated(50, 0) == Bytes(400));
-  CHECK(allocated(150, 0) == Bytes(450));
-  CHECK(allocated(50, 130) == Bytes(430));
+  CHECK(counters(50, 0).allocated == Bytes(400));
+  CHECK(counters(150, 0).allocated == Bytes(450));
+  CHECK(counters(150, 100).allocated == Bytes(450));
+  CHECK(counters(150, 0).reserved == Bytes(300 + 150 * (1 + kFragmentation)));
+  CHECK(counters(150, 100).reserved == Bytes(300 + 150 + 50 * kFragmentation));
 }
 
 TEST_CASE("Allocated is the larger of the passes' peak and the step's") {

@@ -28,7 +28,7 @@ void deal_out(const Setting& setting, const Job& job, std::span<const Chunk> lay
     load.held = cost.bytes.held;
     load.held_for_weight = cost.bytes.held_for_weight;
     load.forward_extra = cost.bytes.forward_extra;
-    load.backward_extra = cost.bytes.backward_extra;
+    load.backward_extra = std::max(cost.bytes.backward_extra, cost.bytes.backward_growth);
     load.weight_extra = cost.bytes.weight_extra;
     load.backward_end = cost.bytes.backward_end;
   }
@@ -76,8 +76,7 @@ void add_bytes(const Setting& setting, Dealt& e) {
       const auto n = e.piece(r, c);
       const PassBytes& bytes = e.chunks[n]->bytes;
       passes.largest_block = std::max(passes.largest_block, bytes.largest_block);
-      if (bytes.backward_growth > Bytes(0))
-        passes.with_gradients = std::max(passes.with_gradients, bytes.held + bytes.backward_growth);
+      passes.gradients = std::max(passes.gradients, bytes.backward_growth - bytes.backward_extra);
     }
     const Bytes gradient(static_cast<double>(part.share.largest_tensor) * bytes_of(e.job.choices.precision));
     part.memory = memory_counters(part.states, passes, gradient, setting.stack, e.job.micro_batches, outside);
