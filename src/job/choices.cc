@@ -39,7 +39,8 @@ std::int64_t moment_width_of(const Stack& stack, const Plan& plan) {
 UnitSharding units_of(const Mesh& mesh, const Stack& stack, const Plan& plan) {
   const Stack::DataParallel& data = stack.data_parallel;
   UnitSharding units;
-  if (plan.zero < 2 || mesh.data_ranks() == 1) return units;
+  const bool alone = mesh.data_ranks() == 1 && mesh.data_ranks(WeightClass::kExperts) == 1;
+  if (plan.zero < 2 || alone) return units;
   units.gathers_forward = plan.zero == 3 || data.zero2_gather == Zero2Gather::kForward;
   units.gathers_backward = plan.zero == 3 && data.reshard_after_forward;
   units.keeps_gathered = plan.zero == 3 && !data.reshard_after_forward;

@@ -16,6 +16,7 @@ struct Specs {
   std::vector<Model> models;
   std::vector<Cluster> clusters;
   std::vector<Stack> stacks;
+  std::vector<Stack> of_experts;  // those that train them
 };
 
 // Layers of two kinds in turns, of which one has a narrow MLP and few heads of keys.
@@ -30,16 +31,33 @@ Model mixed(Model model) {
   return model;
 }
 
+// A dense layer, then experts beside a shared one, a window in some, and a layer that predicts further.
+Model mixture(Model model) {
+  Block experts = model.blocks.front().block;
+  experts.feed_forward = {
+      .mlp = experts.feed_forward.mlp, .experts = 8, .top_k = 2, .expert_ffn = 1024, .shared_ffn = 2048};
+  Block windowed = experts;
+  windowed.attention.window = 256;
+  model.name = "mixture";
+  model.stated_params = 0;
+  model.mtp_layers = 1;
+  model.blocks = {{1, model.blocks.front().block}, {4, windowed}, {7, experts}};
+  return model;
+}
+
 const Specs& specs() {
   static const Specs all = [] {
     const Catalog catalog;
     Specs s;
     for (const char* name : {"gpt2", "llama-2-7b", "gpt3-175b", "pythia-1.4b"})
       s.models.push_back(catalog.model(name).value());
+    s.models.push_back(mixture(catalog.model("llama-2-7b").value()));
     s.models.push_back(mixed(catalog.model("llama-2-7b").value()));
     for (const char* name : {"perlmutter", "selene", "dgx-h100", "vista"})
       s.clusters.push_back(catalog.cluster(name).value());
     for (const std::string& name : catalog.names("stacks")) s.stacks.push_back(catalog.stack(name).value());
+    for (const Stack& stack : s.stacks)
+      if (!stack.parts.router.empty()) s.of_experts.push_back(stack);
     return s;
   }();
   return all;
@@ -48,6 +66,27 @@ const Specs& specs() {
 template <class T>
 std::optional<T> perhaps(T value) {
   return *rc::gen::arbitrary<bool>() ? std::optional<T>(value) : std::nullopt;
+}
+
+// Legal ones alone: most others would be refused.
+void draw_experts(Run& run) {
+  Plan& plan = run.plan;
+  plan.sp = plan.tp > 1;
+  plan.etp = perhaps<std::int64_t>(1);
+  std::vector<std::int64_t> degrees;
+  for (const std::int64_t ep : {1, 2, 4, 8})
+    if (plan.tp * plan.dp % (ep * plan.etp.value_or(plan.tp)) == 0) degrees.push_back(ep);
+  plan.ep = *rc::gen::elementOf(degrees);
+  const auto dispatcher = static_cast<Dispatcher>(*rc::gen::inRange(0, kDispatcherCount));
+  if (has_dispatcher(run.stack, dispatcher)) plan.dispatcher = dispatcher;
+  plan.expert_imbalance = perhaps(1.5);
+  plan.overlap_shared = perhaps(*rc::gen::arbitrary<bool>());
+  plan.overlap_dispatch = plan.ep > 1 && run.micro_batches() > 1 && *rc::gen::arbitrary<bool>();
+  if (*rc::gen::arbitrary<bool>())
+    plan.capacity_factor = 1.25, plan.capacity_pad = *rc::gen::arbitrary<bool>();
+  if (plan.recompute == Recompute::kSelective)
+    plan.recompute_modules.bits =
+        static_cast<std::uint8_t>(*rc::gen::inRange(0, 1 << kRecomputeModuleNames.size()));
 }
 
 std::vector<std::int64_t> any_layers(std::int64_t layers, std::int64_t stages) {
@@ -101,13 +140,14 @@ void draw_plan(Run& run, std::int64_t fewest, Draw draw) {
   // Schedules that ask for more micro-batches, or for a multiple, get them.
   if (refusal(pipeline_of(plan).schedule, plan.pp, plan.vpp, run.micro_batches()))
     run.global_batch = plan.dp * plan.micro_batch * 2 * plan.pp * *rc::gen::inRange<std::int64_t>(1, 4);
+  if (has_experts(run.model)) draw_experts(run);
 }
 
 Run any_run(std::int64_t fewest, Draw draw) {
   Run run;
   run.model = *rc::gen::elementOf(specs().models);
   run.cluster = *rc::gen::elementOf(specs().clusters);
-  run.stack = *rc::gen::elementOf(specs().stacks);
+  run.stack = *rc::gen::elementOf(has_experts(run.model) ? specs().of_experts : specs().stacks);
   run.seq = *rc::gen::element<std::int64_t>(512, run.model.default_seq);
   draw_plan(run, fewest, draw);
   RC_PRE(check_run(run).has_value());

@@ -177,6 +177,12 @@ TEST_CASE("twice the batch takes longer, but at most twice as long") {
   }));
 }
 
+// Nobody else holds any of a rank's weights.
+bool is_alone(const Run& run) {
+  const Mesh mesh = mesh_of(run.plan);
+  return mesh.data_ranks() == 1 && mesh.data_ranks(WeightClass::kExperts) == 1;
+}
+
 TEST_CASE("sharded optimizer states take less memory, if there is anybody to share with") {
   CHECK(rc::check([] {
     Run run = any_run();
@@ -185,7 +191,7 @@ TEST_CASE("sharded optimizer states take less memory, if there is anybody to sha
     const Prediction whole = predict(run);
     run.plan.zero = 1;
     const Prediction sharded = predict(run);
-    if (run.plan.dp == 1) {
+    if (is_alone(run)) {
       RC_ASSERT(sharded.score() == whole.score());
     } else {
       RC_ASSERT(sharded.peak_allocated < whole.peak_allocated || run.stack.data_parallel.gather_copies > 0);
@@ -262,10 +268,12 @@ TEST_CASE("full recomputation holds less and takes longer") {
     RC_ASSERT(cause(kept, StepCause::kRecompute) == Seconds(0));
     for (std::size_t s = 0; s < kept.stages.size(); ++s) {
       if (kept.stages[s].layers >= 2) {
-        // Gradients that live until a backward ends may be more than all that it was kept for: then a layer
-        // made again in the end comes on top of them. Else the peak may be the embedding's gradient, with
-        // both. Where layers differ, the widest may be the peak by itself, as a single one is.
-        if (!run.stack.gradients.autograd_copies && run.model.blocks.size() == 1)
+        // Gradients that live until a backward ends, or that the only backward makes, may be more than all
+        // that it was kept for: then a layer made again in the end comes on top of them. Else the peak may
+        // be the embedding's gradient, with both. Where layers differ, the widest may be the peak by itself,
+        // as a single one is.
+        const bool lazy = run.stack.states.lazy_gradients && run.micro_batches() == 1;
+        if (!run.stack.gradients.autograd_copies && !lazy && run.model.blocks.size() == 1)
           RC_ASSERT(again.stages[s].activations <= kept.stages[s].activations);
       }
       RC_ASSERT(again.stages[s].states.total() == kept.stages[s].states.total());
@@ -346,6 +354,7 @@ TEST_CASE("a lone replica reduces no gradients, several do") {
     const Prediction p = predict(run);
     const Seconds reduce = cause(p, StepCause::kGradientReduce);
     const Seconds gather = cause(p, StepCause::kParameterGather);
+    if (run.plan.dp == 1 && !is_alone(run)) return;  // experts alone are shared, by the stages that have some
     if (run.plan.dp == 1) {
       RC_ASSERT(reduce == Seconds(0));
       RC_ASSERT(gather == Seconds(0));

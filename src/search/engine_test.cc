@@ -45,6 +45,11 @@ SmallProblem any_small_problem(std::mt19937& random) {
     narrow.feed_forward.ffn /= 4;
     s.problem.model.blocks.push_back({pick(1, 2), narrow});
   }
+  const std::string& stack = s.problem.stack.name;
+  if (random() % 3 == 0 && (stack == "generic" || stack == "megatron")) {
+    FeedForward& f = s.problem.model.blocks.back().block.feed_forward;
+    f = {.mlp = f.mlp, .experts = 4, .top_k = 2, .expert_ffn = f.ffn / 4, .shared_ffn = pick(0, 512)};
+  }
   s.problem.seq = 512;
   s.problem.gpus = {pick(1, 2, 2, 4, 4, 8)};
   if (random() % 3 == 0) s.problem.gpus.push_back(s.problem.gpus.back() * 2);

@@ -2,10 +2,14 @@
 // people's, so that the folder is not in the repository: FORETRAIN_MODERN_RUNS names it.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/text.h"
+#include "job/run_check.h"
+#include "predict/evaluator.h"
 #include "spec/catalog.h"
+#include "spec/plan_text.h"
 #include "validate/row_model.h"
 #include "validate/row_run.h"
 
@@ -30,7 +34,34 @@ bool is_modelled(const MeasuredRow& row) {
          none(row.offload);
 }
 
+double predicted(const std::vector<MeasuredRow>& rows, std::string_view id, const char* more = "") {
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const MeasuredRow& r) { return r.id == id; });
+  REQUIRE_MESSAGE(row != rows.end(), id);
+  RowRunner runner{Catalog()};
+  Run run = std::get<RowRun>(runner.run_of(*row).value()).run;
+  run.plan = parse_plan(more, run.plan).value();
+  REQUIRE(check_run(run));
+  return predict(run).step.value;
+}
+
 }  // namespace
+
+// Signs of published pairs; sizes are in docs/accuracy.md. Seconds stand as the analytic rates give them: a
+// pair's rates are the same.
+TEST_CASE("what changes between two published runs changes the prediction the same way") {
+  const auto rows = modern_rows();
+  const double base = predicted(rows, "prm-dsv2-base"), deepep = predicted(rows, "prm-dsv2-deepep");
+  CHECK(deepep < base);
+  CHECK(predicted(rows, "prm-dsv2-syncfree") < predicted(rows, "prm-dsv2-vpp3"));
+  CHECK(predicted(rows, "xtm-tp4ep8pp8-deepep-cap5") > predicted(rows, "xtm-tp4ep8pp8-deepep-cap1"));
+  const double inside = predicted(rows, "mb-26.02.01-pre-gpt-oss-b200-64-bf16-tp1pp1mbs4gbs1280");
+  const double across = predicted(rows, "mb-26.02-pre-gpt-oss-b200-64-bf16-tp1pp1mbs4gbs1280");
+  CHECK(across > inside);
+  MESSAGE("DeepEP for alltoall ", deepep / base - 1, ", across nodes ", across / inside - 1);
+  // Natural routing for forced; an exchange beside other work, which is slowed down by it.
+  CHECK(predicted(rows, "prm-dsv2-deepep", "expert_imbalance=1.5") > deepep);
+  CHECK(predicted(rows, "prm-dsv2-base", "overlap_dispatch=1") < base);
+}
 
 TEST_CASE("parameters are counted exactly wherever a row states them") {
   int experts = 0, dense = 0;
