@@ -55,8 +55,9 @@ UnitSharding units_of(const Mesh& mesh, const Stack& stack, const Plan& plan) {
 }
 
 // Beyond its capacity an expert takes nothing; padded to it, always as much.
-double rows_of(const Plan& plan) {
-  const double fullest = plan.ep == 1 ? 1.0 : plan.expert_imbalance.value_or(kUsualImbalance);
+double rows_of(const Model& model, const Plan& plan) {
+  const double usual = std::min(kUsualImbalance, most_imbalance(model, plan.ep));
+  const double fullest = plan.ep == 1 ? 1.0 : plan.expert_imbalance.value_or(usual);
   if (plan.capacity_factor == 0) return fullest;
   return plan.capacity_pad ? plan.capacity_factor : std::min(fullest, plan.capacity_factor);
 }
@@ -66,7 +67,7 @@ ExpertChoices experts_of(const Model& model, const Stack& stack, const Plan& pla
   if (!has_experts(model)) return c;
   c.dispatcher = plan.dispatcher.value_or(stack.experts.dispatcher);
   c.dispatch_dtype = plan.dispatch_dtype.value_or(plan.precision);
-  c.rows = rows_of(plan);
+  c.rows = rows_of(model, plan);
   c.syncs = !plan.capacity_pad && plan.expert_sync.value_or(stack.experts.syncs);
   c.hidden = plan.overlap_dispatch;
   c.beside = plan.overlap_shared.value_or(stack.experts.overlap_shared);
@@ -78,6 +79,15 @@ ExpertChoices experts_of(const Model& model, const Stack& stack, const Plan& pla
 bool has_experts(const Model& model) {
   return std::any_of(model.blocks.begin(), model.blocks.end(),
                      [](const BlockRun& run) { return run.block.feed_forward.has_experts(); });
+}
+
+double most_imbalance(const Model& model, std::int64_t ep) {
+  double most = 1;
+  for (const BlockRun& run : model.blocks)
+    if (const FeedForward& f = run.block.feed_forward; f.has_experts())
+      most = std::max(
+          most, static_cast<double>(ep * std::min(f.top_k, f.experts / ep)) / static_cast<double>(f.top_k));
+  return most;
 }
 
 AttentionKind attention_of(const Stack& stack, const Plan& plan) {

@@ -89,6 +89,9 @@ inline constexpr double kUsualImbalance = 1.2;
 
 bool has_experts(const Model& model);
 
+// The most that it can be: every token's experts on one rank.
+double most_imbalance(const Model& model, std::int64_t ep);
+
 // Single choices, for who checks or lists plans that are not whole yet.
 AttentionKind attention_of(const Stack& stack, const Plan& plan);
 Sharding sharding_of(const Stack& stack, const Plan& plan);

@@ -45,6 +45,12 @@ Result<void> check_choices(Run& run) {
     return fail("recompute_layers needs recompute=full");
   if (!plan.recompute_modules.empty() && plan.recompute != Recompute::kSelective)
     return fail("recompute_modules needs recompute=selective");
+  for (const RecomputeModule module :
+       {RecomputeModule::kMoeActivation, RecomputeModule::kMoe, RecomputeModule::kSharedExperts})
+    if (plan.recompute_modules.has(module) && !has_experts(run.model))
+      return fail(fmt::format("recompute_modules {} needs experts, and model {} has none",
+                              kRecomputeModuleNames[static_cast<std::size_t>(module)],
+                              quoted(run.model.name)));
   const std::string muon = "muon: the products of its iteration are not timed";
   const bool said = std::find(run.assumed.begin(), run.assumed.end(), muon) != run.assumed.end();
   if (plan.optimizer == OptimizerKind::kMuon && !said) run.assumed.push_back(muon);
@@ -66,12 +72,30 @@ std::optional<std::string_view> said_of_experts(const Plan& plan) {
   if (plan.dispatcher) return "dispatcher";
   if (plan.dispatch_dtype) return "dispatch_dtype";
   if (plan.capacity_factor > 0) return "capacity_factor";
+  if (plan.capacity_pad) return "capacity_pad";
   if (plan.expert_imbalance) return "expert_imbalance";
   if (plan.expert_sync) return "expert_sync";
   if (plan.expert_products) return "expert_products";
   if (plan.overlap_dispatch) return "overlap_dispatch";
   if (plan.overlap_shared) return "overlap_shared";
   return std::nullopt;
+}
+
+// Work of another micro-batch runs beside tokens on their way where passes of two alternate, as in Megatron-LM
+// (overlap-moe-expert-parallel-comm) and DualPipe.
+Result<void> check_overlap(const Run& run) {
+  const Plan& plan = run.plan;
+  const Choices choices = choices_of(run.model, run.stack, plan);
+  if (plan.ep == 1 || run.micro_batches() < 2)
+    return fail("overlap_dispatch needs ep > 1 and two micro-batches");
+  const Pipeline pipeline = pipeline_of(plan);
+  if (plan.pp > 1 && pipeline.chunks_per_stage < 2)
+    return fail("overlap_dispatch with pp > 1 needs several chunks a stage");
+  if (plan.recompute == Recompute::kFull || choices.modules.has(RecomputeModule::kMoe))
+    return fail("overlap_dispatch does not go with recomputing whole layers of experts");
+  if (choices.experts.dispatcher == Dispatcher::kAllGather || choices.experts.beside)
+    return fail("overlap_dispatch goes neither with dispatcher allgather nor with overlap_shared");
+  return {};
 }
 
 Result<void> check_experts(Run& run) {
@@ -98,8 +122,11 @@ Result<void> check_experts(Run& run) {
     return fail("dispatch_dtype fp8 needs dispatcher deepep or hybridep");
   if (plan.expert_products == ExpertProducts::kLoop && mesh.expert_ranks() > 1)
     return fail("expert_products loop needs ep 1 and etp 1");
-  if (plan.overlap_dispatch && (plan.ep == 1 || run.micro_batches() < 2))
-    return fail("overlap_dispatch needs ep > 1 and two micro-batches");
+  if (plan.expert_imbalance && *plan.expert_imbalance > most_imbalance(run.model, plan.ep))
+    return fail(
+        fmt::format("expert_imbalance {} is more than {}: all tokens choose the fullest rank's experts",
+                    *plan.expert_imbalance, most_imbalance(run.model, plan.ep)));
+  if (plan.overlap_dispatch) TRY(check_overlap(run));
   const std::string routing =
       fmt::format("expert_imbalance={}: how tokens are routed is not known", kUsualImbalance);
   const bool said = std::find(run.assumed.begin(), run.assumed.end(), routing) != run.assumed.end();

@@ -79,14 +79,15 @@ void draw_experts(Run& run) {
   plan.ep = *rc::gen::elementOf(degrees);
   const auto dispatcher = static_cast<Dispatcher>(*rc::gen::inRange(0, kDispatcherCount));
   if (has_dispatcher(run.stack, dispatcher)) plan.dispatcher = dispatcher;
-  plan.expert_imbalance = perhaps(1.5);
+  plan.expert_imbalance = perhaps(std::min(1.5, most_imbalance(run.model, plan.ep)));
   plan.overlap_shared = perhaps(*rc::gen::arbitrary<bool>());
-  plan.overlap_dispatch = plan.ep > 1 && run.micro_batches() > 1 && *rc::gen::arbitrary<bool>();
+  plan.overlap_dispatch = *rc::gen::arbitrary<bool>();
   if (*rc::gen::arbitrary<bool>())
     plan.capacity_factor = 1.25, plan.capacity_pad = *rc::gen::arbitrary<bool>();
   if (plan.recompute == Recompute::kSelective)
     plan.recompute_modules.bits =
         static_cast<std::uint8_t>(*rc::gen::inRange(0, 1 << kRecomputeModuleNames.size()));
+  if (Run checked = run; plan.overlap_dispatch && !check_run(checked)) plan.overlap_dispatch = false;
 }
 
 std::vector<std::int64_t> any_layers(std::int64_t layers, std::int64_t stages) {

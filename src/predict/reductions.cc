@@ -46,10 +46,13 @@ NetworkTime add_buckets(const Setting& setting, const Job& job, const ChunkCost&
   }
   // Dualpipe's two copies of a chunk, on mirrored ranks, are summed too: shard by shard, in pairs like first
   // and last rank's.
-  if (runs_both_ways(job.pipeline.schedule))
-    add({CollectiveKind::kAllReduce, GroupKind::kEmbedding,
-         Bytes(elements * bytes_of(choices.reduce_dtype)) / static_cast<double>(count) /
-             static_cast<double>(job.mesh.data_ranks())});
+  if (runs_both_ways(job.pipeline.schedule)) {
+    Bytes share;
+    for (const WeightClass weights : kWeightClasses)
+      share += Bytes(static_cast<double>(cost.share.of(weights).elements) * bytes_of(choices.reduce_dtype)) /
+               static_cast<double>(count) / static_cast<double>(job.mesh.data_ranks(weights));
+    add({CollectiveKind::kAllReduce, GroupKind::kEmbedding, share});
+  }
   const Seconds seconds = bucket.seconds;
   if (count == 1) {
     buckets.push_back({Seconds(0), seconds});

@@ -203,7 +203,8 @@ std::string near_table(const SearchAnswer& a, const std::vector<NearPlan>& near,
 
 std::string nothing(const SearchAnswer& a) {
   if (a.result.counts.candidates == 0)
-    return "\nthere is no legal plan: no choice of tp, pp, dp and micro_batch divides GPUs, model and batch" +
+    return "\nthere is no legal plan: no choice of tp, pp, dp, ep and micro_batch divides GPUs, model and "
+           "batch" +
            std::string(a.constraints.empty() ? "\n" : ", or the constraints leave none\n");
   std::string out = "\nno plan ";
   const bool fits = some_plan_fits(a);

@@ -94,7 +94,8 @@ void dispatcher_values(const Problem& problem, const Candidate& c, Values& out) 
 
 void hidden_values(const Problem& problem, const Candidate& c, Values& out) {
   out.push_back(0);
-  if (c.plan.ep > 1 && micro_batches(problem, c) > 1) out.push_back(1);
+  const bool several = c.plan.pp == 1 || pipeline_of(c.plan).chunks_per_stage > 1;
+  if (c.plan.ep > 1 && micro_batches(problem, c) > 1 && several) out.push_back(1);
 }
 
 void beside_values(const Problem& problem, const Candidate& c, Values& out) {
@@ -144,9 +145,14 @@ void sp_values(const Problem& problem, const Candidate& c, Values& out) {
   if (c.plan.tp > 1 && problem.seq % c.plan.tp == 0) out.push_back(1);
 }
 
+bool is_alone(const Candidate& c) {
+  const Mesh mesh = mesh_of(c.plan);
+  return mesh.data_ranks() == 1 && mesh.data_ranks(WeightClass::kExperts) == 1;
+}
+
 void zero_values(const Problem&, const Candidate& c, Values& out) {
   out.push_back(0);
-  if (mesh_of(c.plan).data_ranks() > 1) out.insert(out.end(), {1, 2, 3});
+  if (!is_alone(c)) out.insert(out.end(), {1, 2, 3});
 }
 
 // 0: all data parallel ranks; a group of one would shard nothing.
@@ -273,7 +279,7 @@ void split_values(const Problem& problem, const Candidate& c, Values& out) {
 
 // Under ZeRO 2 and 3 it says whether scatters stop compute.
 void overlap_reduce_values(const Problem&, const Candidate& c, Values& out) {
-  if (mesh_of(c.plan).data_ranks() == 1)
+  if (is_alone(c))
     out.push_back(kUnset);
   else
     out.insert(out.end(), {0, 1});

@@ -44,10 +44,7 @@ void write_experts(const Stack& stack, const PassShape& shape, const FeedForward
   const auto by = static_cast<std::size_t>(shape.experts.dispatcher), kind = static_cast<std::size_t>(f.mlp);
   const BlockWriter::Module moe(out, kMoe);
   const bool shared = f.shared_ffn > 0, beside = shared && shape.experts.beside && shape.ep > 1;
-  const auto shared_up = [&] {
-    out.enter();
-    out.shared_mlp(parts.mlp[kind], Half::kUp);
-  };
+  const auto shared_up = [&] { out.shared_mlp(parts.mlp[kind], Half::kUp); };
   const auto shared_down = [&] {
     out.shared_mlp(parts.mlp[kind], Half::kDown);
     out.leave();
@@ -58,6 +55,7 @@ void write_experts(const Stack& stack, const PassShape& shape, const FeedForward
   } else {
     out.wait_for_counts();
     out.part(parts.dispatch[by], true);
+    if (beside) out.enter();  // what shared experts work on is there before tokens leave
     out.send_tokens(true, beside);
     if (beside) shared_up();
     out.arrived();
@@ -72,6 +70,7 @@ void write_experts(const Stack& stack, const PassShape& shape, const FeedForward
   if (!shared) return;
   if (!beside) {
     const BlockWriter::Module module(out, kSharedExperts);
+    out.enter();
     shared_up();
     shared_down();
   }

@@ -171,6 +171,8 @@ void BlockWriter::wait_for_counts() {
 void BlockWriter::enter(std::int64_t width) {
   if (shape_.tp == 1) return;
   if (width == 0) width = model_.hidden;
+  if (shape_.sp && !shape_.sp_gather_again)
+    made_again_ = false;  // what is gathered is kept, and not made again
   using enum CollectiveKind;
   add_exchange({.group = GroupKind::kTensor,
                 .forward = shape_.sp ? std::optional(kAllGather) : std::nullopt,
@@ -270,14 +272,16 @@ void BlockWriter::add(const PartOperator& entry, bool sequence_region) {
 
   const Amounts amounts = set_sizes(item.op, entry, tokens);
   item.saved = saved_bytes(entry.saves, amounts, entry.times);
-  item.saved_input = saved_input(entry, amounts);
-  if (!shape_.modules.has(RecomputeModule::kCoreAttention))
+  const bool selects = shape_.modules.has(RecomputeModule::kCoreAttention);
+  item.saved_input = saved_input(selects && entry.selective_saves ? *entry.selective_saves : entry.saves,
+                                 amounts, entry.times);
+  if (!selects)
     item.selective_saved = item.saved;
   else if (entry.selective_saves)
     item.selective_saved = saved_bytes(*entry.selective_saves, amounts, entry.times);
   else if (!entry.selective)
     item.selective_saved = item.saved;
-  if (made_again_) item.selective_saved -= item.saved_input;
+  if (made_again_) item.selective_saved = std::max(Bytes(0), item.selective_saved - item.saved_input);
   made_again_ = false;
   if (entry.extra)
     item.extra = {Bytes((*entry.extra)[0] * amounts.outputs), Bytes((*entry.extra)[1] * amounts.outputs)};
@@ -429,12 +433,12 @@ Bytes BlockWriter::saved_bytes(const std::vector<SavedTensor>& saves, const Amou
 }
 
 // In the format of the passes, whatever copy of it is kept.
-Bytes BlockWriter::saved_input(const PartOperator& entry, const Amounts& amounts) const {
-  const bool kept = std::any_of(entry.saves.begin(), entry.saves.end(), [](SavedTensor tensor) {
+Bytes BlockWriter::saved_input(const std::vector<SavedTensor>& saves, const Amounts& amounts,
+                               std::int64_t times) const {
+  const bool kept = std::any_of(saves.begin(), saves.end(), [](SavedTensor tensor) {
     return tensor == SavedTensor::kInput || tensor == SavedTensor::kInputFp32;
   });
-  return kept ? Bytes(saved_bytes(SavedTensor::kInput, amounts) * static_cast<double>(entry.times))
-              : Bytes(0);
+  return kept ? Bytes(saved_bytes(SavedTensor::kInput, amounts) * static_cast<double>(times)) : Bytes(0);
 }
 
 double BlockWriter::saved_bytes(SavedTensor tensor, const Amounts& amounts) const {

@@ -91,7 +91,7 @@ class BlockWriter {
   void set_pointwise(Operator& op, Width in, std::int64_t tokens, Amounts& amounts) const;
   Bytes saved_bytes(const std::vector<SavedTensor>& saves, const Amounts& amounts, std::int64_t times) const;
   double saved_bytes(SavedTensor tensor, const Amounts& amounts) const;
-  Bytes saved_input(const PartOperator& entry, const Amounts& amounts) const;
+  Bytes saved_input(const std::vector<SavedTensor>& saves, const Amounts& amounts, std::int64_t times) const;
   void add_rejoin(const PartOperator& rope, std::int64_t tokens);
 
   const Model& model_;

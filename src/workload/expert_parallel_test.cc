@@ -1,6 +1,8 @@
 // Experts over several ranks: what a rank holds of them, what it sends for them, and what it works on.
 #include <doctest/doctest.h>
 
+#include <map>
+
 #include "operators/experts.h"
 #include "operators/product.h"
 #include "workload/block.h"
@@ -187,6 +189,37 @@ TEST_CASE("Shared experts work while tokens travel: half of their MLP each way, 
   CHECK(flops(work.forward) == flops(apart.forward));
   CHECK(flops(work.backward) == flops(apart.backward));
   CHECK(saved_bytes(work.forward) == saved_bytes(apart.forward));
+}
+
+TEST_CASE(
+    "Beside tokens on their way, shared experts of tensor ranks exchange no more than apart from them") {
+  const Model model = mixture(512);
+  const Stack s = stack("megatron");
+  Plan plan = plan_of(4, 4);
+  plan.tp = 2;
+  plan.sp = true;
+  plan.dispatcher = Dispatcher::kDeepEp;
+  plan.dispatch_dtype = Dtype::kFp8;
+  const auto counts = [&](bool beside) {
+    plan.overlap_shared = beside;
+    const ChunkWork work =
+        build_chunk(model, s, shape_of(model, plan, s, kSeq, true), Chunk{1, false, false});
+    std::map<std::pair<GroupKind, CollectiveKind>, int> found;
+    for (const Pass* pass : {&work.forward, &work.backward})
+      for (const Repeat& repeat : pass->repeats)
+        for (const Task& task : repeat.tasks) {
+          if (task.kind != Task::Kind::kCollective) continue;
+          ++found[{task.collective.group, task.collective.kind}];
+          const bool of_tokens =
+              is_routed(task.collective.kind) || task.collective.group == GroupKind::kExpertTensor;
+          CHECK(task.blocking == !(beside && of_tokens));
+        }
+    return found;
+  };
+  auto apart = counts(false);
+  // What a product's input was gathered from is gathered again for its weights, unless tokens leave in between.
+  apart[{GroupKind::kTensor, CollectiveKind::kAllGather}] -= 1;
+  CHECK(counts(true) == apart);
 }
 
 TEST_CASE("A rank holds its share of the experts, and the rest of the model whole") {

@@ -29,13 +29,14 @@ class UnitWriter {
   void hold_blocks(const UnitWeights& largest, std::int64_t blocks);
 
   UnitWeights weights(const Chunk& part, bool ends_together) const;
+  // Of these, those that ranks share.
+  std::int64_t gathered(const UnitWeights& weights) const;
 
  private:
   // The weights of this many parameters, before a pass of the unit.
   void gather(std::vector<Task>& tasks, const UnitWeights& weights, Direction direction) const;
   // Their gradients, after its backward: to shards, which copies of the model then sum.
   void scatter(std::vector<Task>& tasks, const UnitWeights& weights);
-  std::int64_t gathered(const UnitWeights& weights) const;
   Bytes weight_bytes(std::int64_t elements) const;
   void copy(std::vector<Task>& tasks, std::int64_t elements) const;
   Task collective(CollectiveKind kind, GroupKind group, Bytes bytes, Direction direction) const;

@@ -9,6 +9,11 @@ namespace {
 
 Direction forward_direction(bool recompute) { return recompute ? Direction::kBackward : Direction::kForward; }
 
+// Of tokens on their way to experts or back.
+bool is_of_tokens(const Exchange& exchange) {
+  return exchange.group == GroupKind::kExpert || exchange.group == GroupKind::kExpertTensor;
+}
+
 }  // namespace
 
 TaskWriter::TaskWriter(const Model& model, const Stack& stack, const PassShape& shape)
@@ -31,7 +36,9 @@ void TaskWriter::forward(const std::vector<BlockItem>& items, std::size_t begin,
     } else if (!item.exchange) {
       if (item.launches[0] > 0) add_operator(item, PassKind::kForward, 0, recompute);
     } else if (item.exchange->forward) {
-      const bool beside = i + 1 < end && items[i + 1].beside;
+      std::size_t next = i + 1;
+      while (next < end && items[next].exchange) ++next;
+      const bool beside = is_of_tokens(*item.exchange) && next < end && items[next].beside;
       add_collective(*item.exchange->forward, *item.exchange, forward_direction(recompute), recompute,
                      beside ? Waits::kLater : Waits::kNow);
     }
@@ -51,13 +58,15 @@ void TaskWriter::backward(const std::vector<BlockItem>& items, bool selective) {
     if (item.beside) {
       std::size_t begin = i;
       while (items[begin - 1].beside) --begin;
-      if (items[begin - 1].exchange->backward)
-        add_collective(*items[begin - 1].exchange->backward, *items[begin - 1].exchange, Direction::kBackward,
-                       false, Waits::kLater);
-      const std::size_t first = tasks_.size();
+      std::size_t first = begin;  // of the exchanges that it runs beside
+      for (; first > 0 && items[first - 1].exchange && is_of_tokens(*items[first - 1].exchange); --first)
+        if (const Exchange& exchange = *items[first - 1].exchange; exchange.backward)
+          add_collective(*exchange.backward, exchange, Direction::kBackward, false, Waits::kLater);
+      const std::size_t start = tasks_.size();
       for (std::size_t k = i + 1; k-- > begin;) item_backward(items, k);
-      for (std::size_t k = first; k < tasks_.size(); ++k) tasks_[k].beside = true;
-      i = begin - 1;
+      for (std::size_t k = start; k < tasks_.size(); ++k)
+        if (tasks_[k].kind == Task::Kind::kOperator) tasks_[k].beside = true;
+      i = first;
       continue;
     }
     item_backward(items, i);

@@ -84,7 +84,7 @@ class ChunkWriter {
     // Tied ends on one rank are one unit, the embedding's.
     const bool both = chunk.first && chunk.last, joined = both && model_.tied;
     if (chunk.first)
-      end(embedding_items(model_, stack_, shape_), false, units_.weights({0, true, joined}, both));
+      end(embedding_items(model_, stack_, shape_), false, end_weights({0, true, joined}, both));
     blocks(chunk, both);
     if (chunk.last) add_head(both, joined);
     while (!backwards_.empty()) {
@@ -117,14 +117,17 @@ class ChunkWriter {
   }
 
   // Of a chunk without layers, what is not of multi-token prediction's layers.
+  UnitWeights end_weights(const Chunk& ends, bool both) const {
+    UnitWeights weights = units_.weights(ends, both);
+    if (!ends.last || mtp_layers_of(model_, stack_) == 0) return weights;
+    const std::size_t last = BlockKinds(model_).of(model_.blocks.back().block);
+    const UnitWeights layer = units_.weights(Chunk::of_kind(last, 1), both);
+    for (const WeightClass of : kWeightClasses) weights[of] -= mtp_layers_of(model_, stack_) * layer[of];
+    return weights;
+  }
+
   void add_head(bool both, bool joined) {
-    UnitWeights weights;
-    if (!joined) {
-      weights = units_.weights({0, false, true}, both);
-      const std::size_t last = BlockKinds(model_).of(model_.blocks.back().block);
-      const UnitWeights layer = units_.weights(Chunk::of_kind(last, 1), both);
-      for (const WeightClass of : kWeightClasses) weights[of] -= mtp_layers_of(model_, stack_) * layer[of];
-    }
+    const UnitWeights weights = joined ? UnitWeights{} : end_weights({0, false, true}, both);
     end(head_items(model_, stack_, shape_), true, weights);
     for (std::int64_t i = 0; i < mtp_layers_of(model_, stack_); ++i)
       end(mtp_items(model_, stack_, shape_), true, {});
@@ -149,7 +152,9 @@ class ChunkWriter {
     for (std::size_t k = 0; k < kinds.size(); ++k)
       if (const std::int64_t count = layers_of(model_, stack_, chunk, k); count > again[k])
         layers(kinds, k, count - again[k], false, weights[k]);
-    const auto less = [](const UnitWeights& a, const UnitWeights& b) { return all_of(a) < all_of(b); };
+    const auto less = [&](const UnitWeights& a, const UnitWeights& b) {
+      return units_.gathered(a) < units_.gathered(b);
+    };
     units_.hold_blocks(*std::max_element(weights.begin(), weights.end(), less), all);
   }
 
