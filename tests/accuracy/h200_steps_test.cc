@@ -15,8 +15,8 @@ using namespace foretrain;
 
 namespace {
 
-std::vector<RowScore> scored() {
-  const auto rows = read_measured_rows(disk(), FORETRAIN_H200_STEPS);
+std::vector<RowScore> scored(const char* file = FORETRAIN_H200_STEPS) {
+  const auto rows = read_measured_rows(disk(), file);
   REQUIRE_MESSAGE(rows.has_value(), (rows ? "" : rows.error().text()));
   const ProfileStore store;
   const auto scores = score_rows(*rows, Catalog(), Against::kMedian, &store);
@@ -61,4 +61,23 @@ TEST_CASE("parameters of the measured models are counted exactly") {
       INFO(scores[i].id);
       CHECK(std::to_string(scores[i].params) == (*rows)[i].notes.find("params"));
     }
+}
+
+// Experts, latent attention, adapters and long sequences on another machine with an H200 (h200_long.csv), measured
+// after everything was fitted. Two steps wait for the host nearly all of the time: experts one by one, and 512
+// tokens. Hosts differ by a fifth, so these hold a wider limit.
+TEST_CASE("measured H200 steps of experts, latent attention and long sequences stay within their limits") {
+  const std::vector<RowScore> rows = scored(FORETRAIN_H200_LONG);
+  std::cout << validate_text(rows, {GroupBy::kStack, true});
+  int held = 0;
+  for (const RowScore& row : rows) {
+    if (!row.skipped.empty()) continue;
+    INFO(row.id);
+    const bool waits =
+        row.id.find("-eager") != std::string::npos || row.id.find("-s512-") != std::string::npos;
+    CHECK(std::abs(row.error().value()) < (waits ? 0.30 : 0.10));
+    CHECK(std::abs(row.memory_error().value()) < 0.05);
+    ++held;
+  }
+  CHECK(held >= 10);
 }
