@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "operators/attention.h"
 #include "operators/embedding.h"
 #include "operators/experts.h"
 #include "operators/pointwise.h"
@@ -290,7 +289,7 @@ void BlockWriter::add(const PartOperator& entry, bool sequence_region) {
   if (entry.kind == OperatorKind::kRope && model_.rotary_fraction < 1) add_rejoin(entry, tokens);
 }
 
-BlockWriter::Amounts BlockWriter::set_sizes(Operator& op, const PartOperator& entry, std::int64_t tokens) {
+Amounts BlockWriter::set_sizes(Operator& op, const PartOperator& entry, std::int64_t tokens) {
   Amounts amounts{.inputs = static_cast<double>(tokens * widths_[entry.in]),
                   .outputs = static_cast<double>(tokens * widths_[entry.out]),
                   .stats = 8.0 * static_cast<double>(tokens)};  // mean and deviation of a row, fp32
@@ -311,13 +310,10 @@ BlockWriter::Amounts BlockWriter::set_sizes(Operator& op, const PartOperator& en
       set_routing(op, entry, tokens, amounts);
       break;
     case OperatorKind::kBatchedProduct:
-      set_batched_product(op, entry.out == Width::kScores, tokens, amounts);
+      amounts = set_score_product(op, attention_here(), entry.out == Width::kScores);
       break;
     case OperatorKind::kAttention:
-      if (block_.attention.is_latent())
-        set_latent_attention(op, tokens, amounts);
-      else
-        set_attention(op, entry.masked, tokens, amounts);
+      amounts = set_attention(op, attention_here(), entry.masked);
       break;
     case OperatorKind::kEmbedding:
       op.set(EmbeddingSizes{.tokens = tokens, .width = model_.hidden, .vocab = widths_[Width::kVocab]});
@@ -338,57 +334,6 @@ BlockWriter::Amounts BlockWriter::set_sizes(Operator& op, const PartOperator& en
       set_pointwise(op, entry.in, tokens, amounts);
   }
   return amounts;
-}
-
-// Queries times keys make scores; probabilities times values make the output.
-void BlockWriter::set_batched_product(Operator& op, bool makes_scores, std::int64_t tokens,
-                                      Amounts& amounts) const {
-  const std::int64_t batch = shape_.micro_batch * heads(), seq = shape_.seq;
-  op.set(BatchedSizes{.batch = batch,
-                      .m = seq,
-                      .k = makes_scores ? block_.attention.head_dim : seq,
-                      .n = makes_scores ? seq : block_.attention.head_dim});
-  if (makes_scores) {
-    amounts.inputs = static_cast<double>(tokens * widths_[Width::kQk]);
-    amounts.outputs = static_cast<double>(batch * seq * seq);
-  } else {
-    // The probabilities belong to the softmax or dropout before: the product keeps the values only.
-    amounts.inputs = static_cast<double>(tokens * widths_[Width::kKv]);
-    amounts.outputs = static_cast<double>(tokens * widths_[Width::kQ]);
-  }
-}
-
-void BlockWriter::set_attention(Operator& op, bool masked, std::int64_t tokens, Amounts& amounts) const {
-  // A window makes as many pairs of queries and keys as shorter sequences would, of as many tokens.
-  std::int64_t parts = 1;
-  if (const std::int64_t window = block_.attention.window; !masked && window > 0 && window < shape_.seq) {
-    const auto w = static_cast<double>(window), seq = static_cast<double>(shape_.seq);
-    const double keys =
-        w - w * (w - 1) / (2 * seq);  // of a query, in the mean; of n tokens in a row (n + 1) / 2
-    parts = std::max<std::int64_t>(1, std::llround(seq / std::max(2 * keys - 1, 1.0)));
-  }
-  op.set(AttentionSizes{.batch = shape_.micro_batch * parts,
-                        .heads = heads(),
-                        .kv_heads = masked ? heads() : kv_heads(),
-                        .seq = (shape_.seq + parts - 1) / parts,
-                        .head_dim = block_.attention.head_dim,
-                        .causal = masked ? 0 : 1});
-  amounts.inputs = static_cast<double>(tokens * (masked ? 3 * widths_[Width::kQ] : widths_[Width::kQkv]));
-  amounts.outputs = static_cast<double>(tokens * widths_[Width::kQ]);
-  amounts.stats = 4.0 * static_cast<double>(shape_.micro_batch * heads() * shape_.seq);
-}
-
-void BlockWriter::set_latent_attention(Operator& op, std::int64_t tokens, Amounts& amounts) const {
-  const Attention& a = block_.attention;
-  op.kind = OperatorKind::kLatentAttention;
-  op.set(LatentAttentionSizes{.batch = shape_.micro_batch,
-                              .heads = heads(),
-                              .seq = shape_.seq,
-                              .qk_dim = a.head_dim,
-                              .v_dim = a.v_dim});
-  amounts.inputs = static_cast<double>(tokens * (2 * widths_[Width::kQ] + widths_[Width::kAttended]));
-  amounts.outputs = static_cast<double>(tokens * widths_[Width::kAttended]);
-  amounts.stats = 4.0 * static_cast<double>(shape_.micro_batch * heads() * shape_.seq);
 }
 
 // Of so many tokens, whatever the rows that come of them.

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "spec/stack.h"
+#include "workload/amounts.h"
+#include "workload/attention_sizes.h"
 #include "workload/block.h"
 #include "workload/widths.h"
 
@@ -61,13 +63,6 @@ class BlockWriter {
   std::vector<BlockItem> take() { return std::move(items_); }
 
  private:
-  // What an operator reads and writes, in elements, and the statistics of its rows in bytes.
-  struct Amounts {
-    double inputs = 0;
-    double outputs = 0;
-    double stats = 0;
-  };
-
   void add_exchange(const Exchange& exchange);
   // So many rows, in bytes each forward and backward.
   void add_routed(CollectiveKind forward, CollectiveKind backward, double rows,
@@ -80,13 +75,13 @@ class BlockWriter {
   bool applies(Condition when) const;
   std::int64_t all_tokens() const { return shape_.micro_batch * shape_.seq; }
   std::int64_t heads() const { return heads_of(block_.attention, shape_.tp); }
-  std::int64_t kv_heads() const { return kv_heads_of(block_.attention, shape_.tp); }
+
+  AttentionHere attention_here() const {
+    return {.attention = block_.attention, .shape = shape_, .widths = widths_};
+  }
 
   void add(const PartOperator& entry, bool sequence_region);
   Amounts set_sizes(Operator& op, const PartOperator& entry, std::int64_t tokens);
-  void set_batched_product(Operator& op, bool makes_scores, std::int64_t tokens, Amounts& amounts) const;
-  void set_attention(Operator& op, bool masked, std::int64_t tokens, Amounts& amounts) const;
-  void set_latent_attention(Operator& op, std::int64_t tokens, Amounts& amounts) const;
   void set_routing(Operator& op, const PartOperator& entry, std::int64_t tokens, Amounts& amounts) const;
   void set_pointwise(Operator& op, Width in, std::int64_t tokens, Amounts& amounts) const;
   Bytes saved_bytes(const std::vector<SavedTensor>& saves, const Amounts& amounts, std::int64_t times) const;

@@ -1,0 +1,25 @@
+// The sizes of attention on one rank: which queries meet which keys, and what that reads, makes and keeps.
+#pragma once
+
+#include "operators/operator.h"
+#include "spec/attention.h"
+#include "workload/amounts.h"
+#include "workload/pass_shape.h"
+#include "workload/widths.h"
+
+namespace foretrain {
+
+// One layer's attention, in passes of this shape.
+struct AttentionHere {
+  const Attention& attention;
+  const PassShape& shape;
+  const Widths& widths;
+};
+
+// Attention in one kernel, latent or not. `masked`: it works off the whole square of scores.
+Amounts set_attention(Operator& op, const AttentionHere& at, bool masked);
+
+// Of unfused attention: queries times keys make scores; probabilities times values make the output.
+Amounts set_score_product(Operator& op, const AttentionHere& at, bool makes_scores);
+
+}  // namespace foretrain
