@@ -98,8 +98,14 @@ Result<void> check_rate(const Operator& op, const Gpu& gpu) {
                                          name(op.dtype), operator_label(op)));
 }
 
-// The share of the reference clock at which an operator runs in a steady loop: alone it settles where the
-// governor says; between other work it has the loop's clock, which the sample states.
+// Whether its loop was too short for its clock to settle.
+bool is_short(const Sample* sample) {
+  return sample != nullptr && sample->loop_s && Seconds(*sample->loop_s) < kSettledLoop;
+}
+
+// The share of the reference clock at which an operator runs in a loop: alone it has the one that the governor
+// gives a loop so long, a steady one where the sample does not say; between other work it has the loop's clock,
+// which the sample states.
 double clock_of(const OperatorCost& cost, const CostSource& costs, const Gpu& gpu, const Sample* sample) {
   const PowerModel* power = costs.power();
   if (power == nullptr) return 1;
@@ -111,8 +117,9 @@ double clock_of(const OperatorCost& cost, const CostSource& costs, const Gpu& gp
   // Over and over on the same operands: what fits into the cache costs no energy of the memory.
   if (sample != nullptr && !sample->product_share && bytes(sample->op) <= gpu.l2)
     load.fixed_joules -= bytes(sample->op).value * power->joules_per_byte;
-  return settled_clock(
-      load, *power, sample != nullptr ? sample->limit_w.value_or(gpu.power_cap_w) : gpu.power_cap_w, highest);
+  double cap = sample != nullptr ? sample->limit_w.value_or(gpu.power_cap_w) : gpu.power_cap_w;
+  if (is_short(sample)) cap = loop_cap(cap, Seconds(*sample->loop_s));
+  return settled_clock(load, *power, cap, highest);
 }
 
 // Calls of one operator on two machines of one kind: their host times differ by 21 % in the mean (2,462
@@ -129,7 +136,8 @@ void run_steadily(CostRow& row, const CostSource& costs, const Gpu& gpu, const S
     row.us_at_measured_clock = (may_wait ? std::max(there, row.cost.host) : there).value * 1e6;
   }
   row.cost.gpu = gpu_at(row.cost, clock);
-  if (clock < 0.99) row.cost.spread = std::hypot(row.cost.spread, kClockSpread * row.cost.clocked_share);
+  const double clock_spread = is_short(sample) ? kShortLoopClockSpread : clock < 0.99 ? kClockSpread : 0;
+  if (clock_spread > 0) row.cost.spread = std::hypot(row.cost.spread, clock_spread * row.cost.clocked_share);
   if (const PowerModel* power = costs.power()) row.clock_mhz = clock * power->reference_mhz;
   if (!may_wait || row.cost.host <= row.cost.gpu) return;
   row.cost.gpu = row.cost.host;

@@ -60,6 +60,26 @@ TEST_CASE("cost: an operator or a table, and each word's field") {
   CHECK(error_of(samples).field == "pass");
 }
 
+TEST_CASE("cost: a loop that was too short for its clock to settle is faster, and less sure") {
+  Session session(no_files());
+  CostRequest request;
+  request.samples = table(
+      "operator,impl,pass,dims,us,share,loop_s\n"
+      "linear,aten,fwd,m=8192 k=4096 n=11008,1100,1,\n"
+      "linear,aten,fwd,m=8192 k=4096 n=11008,1100,1,1.2\n"
+      "linear,aten,fwd,m=8192 k=4096 n=11008,1000,1,0.035\n");
+  request.gpu = "h200-141gb-sxm";
+  const auto report = ask(session, request);
+  REQUIRE(report);
+  const CostRow &steady = report->rows.at(0), &settled = report->rows.at(1), &brief = report->rows.at(2);
+  CHECK(settled.cost.gpu == steady.cost.gpu);
+  CHECK(settled.cost.spread == steady.cost.spread);
+  // 876 W for 700: 8 % more of the clock at a power that rises with about its fourth power, less what streams.
+  CHECK(*brief.clock_mhz / *steady.clock_mhz == doctest::Approx(1.08).epsilon(0.02));
+  CHECK(brief.cost.gpu < steady.cost.gpu);
+  CHECK(brief.cost.spread > steady.cost.spread);
+}
+
 TEST_CASE("fit: what it needs, by field") {
   FitRequest request;
   CHECK(error_of(request).field == "samples");

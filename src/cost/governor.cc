@@ -5,6 +5,11 @@
 
 namespace foretrain {
 
+double loop_cap(double cap_w, Seconds loop, Seconds memory) {
+  constexpr double kDrawnBefore = 0.5;  // of the cap
+  return loop < kSettledLoop ? cap_w * (1 + (1 - kDrawnBefore) / std::expm1(loop / memory)) : cap_w;
+}
+
 double settled_clock(const PowerLoad& load, const PowerModel& power, double cap_w, double highest) {
   const double clocked = load.clocked.value, others = load.fixed.value + load.idle.value;
   const double fixed_joules =

@@ -44,6 +44,25 @@ inline constexpr double kLeastClock = 0.3;
 // mean over 35 loops of products (tests/accuracy/h200_clocks_test.cc).
 inline constexpr double kClockSpread = 0.035;
 
+// What a loop that lasts so long may draw, in W. The card holds an average of its power that forgets what lies
+// further back than some time T, and before a loop that is timed it was hardly busy: the host prepared it. With
+// p drawn before, the clock of a loop of L is such that
+//   (1 - e^(-L/T)) watts + e^(-L/T) p = cap,   so watts = cap + (cap - p) / (e^(L/T) - 1)
+// which is the cap for long loops, and more than any work draws for very short ones. p is half of the cap
+// (assumed); T is then what meets the clocks of 3,311 loops of linears, batched products and attention on H200s
+// best, of which nearly all lasted 0.03 to 0.1 s (tests/accuracy/h200_short_loops_test.cc). Example: a loop of
+// 35 ms may draw 876 W under a cap of 700, one of 0.1 s 716.
+inline constexpr Seconds kPowerMemory = Seconds(0.032);
+double loop_cap(double cap_w, Seconds loop, Seconds memory = kPowerMemory);
+
+// As kClockSpread, of loops that were too short to settle: what ran before them is not known. Four fifths of the
+// clocks of the same loops lie within.
+inline constexpr double kShortLoopClockSpread = 0.05;
+
+// The clock of a loop so long has settled: it follows a change of load within some 0.3 s, and overshoots now and
+// then for as long.
+inline constexpr Seconds kSettledLoop = Seconds(0.8);
+
 // Of a long kernel's energy an operation, what one of a kernel so long at the reference clock costs. Loops of
 // short products settle at higher clocks than their FLOPs and bytes explain, on every H200 that we loop them
 // on (tests/accuracy/h200_clocks_test.cc): fitted without this, the governor is 9 % of the clock too low

@@ -71,3 +71,13 @@ TEST_CASE("a short kernel draws less for an operation, a long one as much as any
   CHECK(drawn_share(microseconds(20)) < drawn_share(microseconds(40)));
   CHECK(drawn_share(microseconds(5000)) > 0.99);
 }
+
+TEST_CASE("a loop draws the more above the cap the shorter it is, a settled one the cap") {
+  // Half of the cap was drawn before: with e^-1 of the average left of that, (1 - e^-1) watts + e^-1 350 = 700.
+  CHECK(loop_cap(700, kPowerMemory) == doctest::Approx((700 - 350 * std::exp(-1)) / (1 - std::exp(-1))));
+  CHECK(loop_cap(700, Seconds(0.035)) == doctest::Approx(875).epsilon(0.02));
+  CHECK(loop_cap(700, Seconds(0.1)) == doctest::Approx(716).epsilon(0.001));
+  CHECK(loop_cap(700, kSettledLoop) == 700);
+  // No loop at all: whatever it is, the card had no time to see it.
+  CHECK(settled_clock(product(1e9), kCube, loop_cap(700, Seconds(0))) == 1);
+}

@@ -17,11 +17,9 @@ bool says_all(const Sample& sample) {
          sample.product_share.value_or(1) > 0;
 }
 
-// A clock follows a change of load within some 0.3 s, and overshoots now and then for as long: that of a loop
-// known to be shorter has not settled.
+// A loop of unknown length is taken as long.
 bool has_settled(const Sample& sample) {
-  constexpr double kSettledSeconds = 0.8;
-  return sample.loop_s.value_or(kSettledSeconds) >= kSettledSeconds;
+  return sample.loop_s.value_or(kSettledLoop.value) >= kSettledLoop.value;
 }
 
 // Those of which something holds, or all where it holds of few.
@@ -103,8 +101,10 @@ Point least_of(const Function& f, Point start) {
 
 }  // namespace
 
-double predicted_clock(const Sample& sample, const Gpu& gpu, const PowerModel& power, double clocked_share) {
-  const PowerLoad load = loop_of(sample, gpu, power, clocked_share);
+double predicted_clock(const Sample& sample, const Gpu& gpu, const PowerModel& power, double clocked_share,
+                       double energy) {
+  PowerLoad load = loop_of(sample, gpu, power, clocked_share);
+  load.clocked_joules *= energy;
   return power.reference_mhz * settled_clock(load, power, sample.limit_w.value_or(gpu.power_cap_w));
 }
 

@@ -34,7 +34,9 @@ std::optional<PowerFit> fit_power(const std::vector<Sample>& samples, const Gpu&
 Smooth fit_energy(std::span<const Sample* const> samples, const Gpu& gpu, const PowerModel& power,
                   double clocked_share);
 
-// The clock, in MHz, at which the loop of a sample settles; for tables of errors.
-double predicted_clock(const Sample& sample, const Gpu& gpu, const PowerModel& power, double clocked_share);
+// The clock, in MHz, at which the loop of a sample settles whose FLOPs cost `energy` times the chip's average;
+// for tables of errors.
+double predicted_clock(const Sample& sample, const Gpu& gpu, const PowerModel& power, double clocked_share,
+                       double energy = 1);
 
 }  // namespace foretrain
