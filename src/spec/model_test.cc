@@ -107,6 +107,13 @@ TEST_CASE("a model written as YAML reads back equal") {
 
 TEST_CASE("a wrong model is refused with place, finding and remedy") {
   CHECK(error_of(kGpt2 + "hiden: 3\n") == "m.yaml:12:1: error: unknown key 'hiden'; did you mean 'hidden'?");
+  // What is not modelled is refused by its name.
+  CHECK(error_of(kGpt2 + "mamba_d_state: 16\n") ==
+        "m.yaml:12:1: error: found 'mamba_d_state': layers of linear attention or state spaces are not "
+        "modelled");
+  CHECK(error_of(kGpt2 + "layer_types: [full_attention, linear_attention]\n") ==
+        "m.yaml:12:31: error: found 'linear_attention': layers of linear attention or state spaces are not "
+        "modelled");
   CHECK(error_of("hidden: 768\n") == "m.yaml:1:1: error: missing key 'layers'");
   CHECK(error_of("[1, 2]") == "m.yaml:1:1: error: expected a map that describes a model");
   CHECK(error_of(replaced(kGpt2, "mlp: gelu", "mlp: swigul")) ==

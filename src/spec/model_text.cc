@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
+#include "base/text.h"
 #include "spec/catalog_entry.h"
 #include "spec/model_fields.h"
 #include "spec/read_fields.h"
@@ -21,6 +23,33 @@ static Result<void> read_value(const Node& node, E& out, const FlagOrWord& kind)
 }
 
 namespace {
+
+// What people call layers whose state does not grow with the sequence, in keys or in a list of layer_types.
+constexpr std::array<std::string_view, 9> kRecurrent = {"mamba",     "ssm",          "state_space",
+                                                        "rwkv",      "linear_atten", "linear_attn",
+                                                        "delta_net", "deltanet",     "recurrent"};
+
+bool is_recurrent(std::string_view word) {
+  return std::any_of(kRecurrent.begin(), kRecurrent.end(),
+                     [&](std::string_view name) { return word.find(name) != std::string_view::npos; });
+}
+
+// These are not modelled, and nothing else stands for them: said by name rather than as an unknown key.
+Result<void> refuse_recurrent(const Node& map) {
+  const auto refused = [](std::string_view word, const Position& at) {
+    return fail(
+        fmt::format("found {}: layers of linear attention or state spaces are not modelled", quoted(word)),
+        at);
+  };
+  for (std::size_t i = 0; map.is_map() && i < map.entries.size(); ++i) {
+    const auto& [key, value] = map.entries[i];
+    if (is_recurrent(key)) return refused(key, map.key_at[i]);
+    if (key == "layer_types" || key == "layers_block_type")
+      for (const Node& item : value.items)
+        if (is_recurrent(item.scalar)) return refused(item.scalar, item.at);
+  }
+  return {};
+}
 
 void append(std::vector<std::string_view>& keys, std::vector<std::string_view> more) {
   keys.insert(keys.end(), more.begin(), more.end());
@@ -152,6 +181,7 @@ Result<std::vector<StatedBlock>> stated_blocks(const Node& node, std::int64_t hi
     std::vector<std::string_view> allowed = {"layers"};
     append(allowed, block_keys());
     for (const Node& item : list->items) {
+      TRY(refuse_recurrent(item));
       TRY(only_fields(item, "a run of layers", allowed));
       StatedBlock each{&item, 1, common};
       TRY(read_optional(item, "layers", each.layers, WholeNumber{1, kMaxLayers}));
@@ -273,6 +303,7 @@ Result<Model> parse_model(const Node& node) {
   append(allowed, block_keys());
   append(allowed, keys_of(kCatalogFields));
   allowed.push_back("blocks");
+  TRY(refuse_recurrent(node));
   TRY(only_fields(node, "a model", allowed));
   TRY(aliases_of(node));
   Model model;
