@@ -11,6 +11,7 @@
 #include "spec/embedded.h"
 #include "spec/gpu_text.h"
 #include "spec/model_text.h"
+#include "spec/stack_base.h"
 #include "spec/stack_text.h"
 
 namespace foretrain {
@@ -21,6 +22,7 @@ constexpr std::string_view kSuffix = ".yaml";
 
 constexpr std::string_view kModels = "models";
 constexpr std::string_view kStacks = "stacks";
+constexpr int kMostBases = 4;  // of a stack, one over the other
 
 bool is_yaml(std::string_view word) { return word.ends_with(kSuffix) || word.ends_with(".yml"); }
 
@@ -141,7 +143,22 @@ Result<Cluster> Catalog::cluster(const Node& name_path_or_map) const {
   return parse_cluster(node, [this](const Node& gpu_node) { return gpu(gpu_node); });
 }
 Result<Stack> Catalog::stack(const Node& name_path_or_map) const {
-  return load("stacks", name_path_or_map).and_then(parse_stack);
+  TRY_ASSIGN(Node node, load(kStacks, name_path_or_map));
+  for (int depth = 0; node.is_map() && node.find(kBaseKey) != nullptr; ++depth) {
+    const Node below = *node.find(kBaseKey);
+    if (depth == kMostBases)
+      return fail(fmt::format("found more than {} bases, expected no circle", kMostBases), below.at);
+    if (!below.is_scalar()) return fail("base: expected the name or the path of a stack", below.at);
+    TRY_ASSIGN(const Node base, load(kStacks, below));
+    const Node* further = base.is_map() ? base.find(kBaseKey) : nullptr;
+    Node next = over_base(node, base);
+    if (further != nullptr) {
+      next.entries.emplace_back(std::string(kBaseKey), *further);
+      next.key_at.push_back(further->at);
+    }
+    node = std::move(next);
+  }
+  return parse_stack(node);
 }
 
 Result<Model> Catalog::model(std::string_view name_or_path) const { return model(scalar_node(name_or_path)); }

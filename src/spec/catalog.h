@@ -2,7 +2,7 @@
 // like presets/). A model, cluster, GPU or stack is given as a name, as the path of a YAML file, or inline;
 // paths and the folder are looked up in the Files given, without which every path is refused.
 // A relative path counts from the current directory, or else from the folder of the file that names it.
-// A name may be written in upper or lower case. The file of a model or a stack may state further names
+// A stack may name another as its base (stack_base.h). A name may be written in upper or lower case. The file of a model or a stack may state further names
 // (`aliases`). Those of model hubs, as "meta-llama/Llama-3.1-8B", look like paths and mean one where there is
 // such a file.
 #pragma once
