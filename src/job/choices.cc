@@ -69,6 +69,9 @@ ExpertChoices experts_of(const Model& model, const Stack& stack, const Plan& pla
   c.dispatch_dtype = plan.dispatch_dtype.value_or(plan.precision);
   c.rows = rows_of(model, plan);
   c.syncs = !plan.capacity_pad && plan.expert_sync.value_or(stack.experts.syncs);
+  c.reads = !plan.capacity_pad && plan.expert_sync.value_or(true);
+  c.permute_fused = plan.permute_fusion.value_or(stack.experts.permute_fusion);
+  c.router_fused = plan.router_fusion.value_or(stack.experts.router_fusion);
   c.hidden = plan.overlap_dispatch;
   c.beside = plan.overlap_shared.value_or(stack.experts.overlap_shared);
   return c;

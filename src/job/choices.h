@@ -41,10 +41,13 @@ struct Sharding {
 struct ExpertChoices {
   Dispatcher dispatcher = Dispatcher::kAllToAll;
   Dtype dispatch_dtype = Dtype::kBf16;
-  double rows = 1;      // of the fullest rank's experts, over the mean
-  bool syncs = false;   // the host waits for the router's counts
-  bool hidden = false;  // tokens travel beside the work of another micro-batch
-  bool beside = false;  // and shared experts work meanwhile
+  double rows = 1;            // of the fullest rank's experts, over the mean
+  bool syncs = false;         // the host waits for the router's counts
+  bool reads = false;         // and for whatever else it reads of what experts' operators make
+  bool permute_fused = true;  // rows are moved by one kernel each way
+  bool router_fused = false;  // the router chooses and weighs by a few kernels
+  bool hidden = false;        // tokens travel beside the work of another micro-batch
+  bool beside = false;        // and shared experts work meanwhile
 
   bool operator==(const ExpertChoices&) const = default;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <span>
 
@@ -75,6 +76,8 @@ std::optional<std::string_view> said_of_experts(const Plan& plan) {
   if (plan.capacity_pad) return "capacity_pad";
   if (plan.expert_imbalance) return "expert_imbalance";
   if (plan.expert_sync) return "expert_sync";
+  if (plan.permute_fusion) return "permute_fusion";
+  if (plan.router_fusion) return "router_fusion";
   if (plan.expert_products) return "expert_products";
   if (plan.overlap_dispatch) return "overlap_dispatch";
   if (plan.overlap_shared) return "overlap_shared";
@@ -96,6 +99,14 @@ Result<void> check_overlap(const Run& run) {
   if (choices.experts.dispatcher == Dispatcher::kAllGather || choices.experts.beside)
     return fail("overlap_dispatch goes neither with dispatcher allgather nor with overlap_shared");
   return {};
+}
+
+// A stack that launches the same either way says so by having no operators for it.
+Result<void> check_fusion(const Stack& stack, std::string_view key, std::optional<bool> fused,
+                          const std::array<Condition, 2>& when) {
+  if (!fused || has_condition(stack, when[*fused ? 1 : 0])) return {};
+  return fail(fmt::format("{}={}: stack {} does not say what it launches then", key, *fused ? 1 : 0,
+                          quoted(stack.name)));
 }
 
 Result<void> check_experts(Run& run) {
@@ -127,6 +138,10 @@ Result<void> check_experts(Run& run) {
         fmt::format("expert_imbalance {} is more than {}: all tokens choose the fullest rank's experts",
                     *plan.expert_imbalance, most_imbalance(run.model, plan.ep)));
   if (plan.overlap_dispatch) TRY(check_overlap(run));
+  TRY(check_fusion(run.stack, "permute_fusion", plan.permute_fusion,
+                   {Condition::kPermuteEager, Condition::kPermuteFused}));
+  TRY(check_fusion(run.stack, "router_fusion", plan.router_fusion,
+                   {Condition::kRouterEager, Condition::kRouterFused}));
   const std::string routing =
       fmt::format("expert_imbalance={}: how tokens are routed is not known", kUsualImbalance);
   const bool said = std::find(run.assumed.begin(), run.assumed.end(), routing) != run.assumed.end();

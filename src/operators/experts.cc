@@ -20,11 +20,20 @@ namespace {
 //                        to half precision 3k, sums 2k
 // One kernel each: permute reads a row once, writes it k times, and back; unpermute reads k rows and writes
 // one, and back reads the gradient and, for those of the weights, the rows again.
+//
+// By index (atomic; Megatron-LM without its fused kernels): rows are gathered 1 + k*, and back zeros 1 and each
+// added where it belongs; unpermute does these the other way round. PyTorch adds by an atomic an element, which
+// takes as long as kAtomicAccesses streamed ones. Against a fused kernel's accesses on the same GPU, 8192 tokens
+// of 4096 elements and eight experts each: index_select's backward 9 to 12, scatter_add 10 to 14 (DLBlas, pull
+// request 66, bf16); index_add on an MI325X 8 of its bandwidth (PyTorch, issue 182525, fp32).
+constexpr double kAtomicAccesses = 10;
 double permuted_rows(const Operator& op, double k) {
+  if (op.impl == Impl::kAtomic) return 1 + (is_forward(op) ? 1 : kAtomicAccesses) * k;
   if (is_eager(op)) return is_forward(op) ? 1 + 3 * k : 3 + 5 * k;
   return 1 + k;
 }
 double unpermuted_rows(const Operator& op, double k) {
+  if (op.impl == Impl::kAtomic) return 1 + (is_forward(op) ? kAtomicAccesses : 1) * k;
   if (op.impl == Impl::kFp32Scale) return is_forward(op) ? 5 + 9 * k : 5 + 24 * k;
   if (is_eager(op)) return is_forward(op) ? 1 + 5 * k : 1 + 11 * k;
   return is_forward(op) ? 1 + k : 1 + 2 * k;
@@ -58,8 +67,12 @@ double least_route_bytes(const Operator& op) {
 }
 
 // Launches, copies and fills as PyTorch 2.11's profiler counts them on an H200; fused ones are assumed.
-std::int32_t permute_launches(const Operator& op) { return !is_eager(op) ? 1 : is_forward(op) ? 3 : 16; }
+std::int32_t permute_launches(const Operator& op) {
+  if (op.impl == Impl::kAtomic) return is_forward(op) ? 1 : 2;
+  return !is_eager(op) ? 1 : is_forward(op) ? 3 : 16;
+}
 std::int32_t unpermute_launches(const Operator& op) {
+  if (op.impl == Impl::kAtomic) return is_forward(op) ? 2 : 1;
   if (op.impl == Impl::kFp32Scale) return is_forward(op) ? 6 : 20;
   return !is_eager(op) ? 1 : is_forward(op) ? 5 : 18;
 }
@@ -73,8 +86,11 @@ double scalar_rows(const Operator& op, double passes) {
   const auto [tokens, width, top_k] = real_sizes<3>(op);
   return passes * top_k * tokens * width;
 }
-double permute_scalars(const Operator& op) { return scalar_rows(op, is_eager(op) ? 1 : 0); }
+double permute_scalars(const Operator& op) {
+  return scalar_rows(op, is_eager(op) || (op.impl == Impl::kAtomic && is_forward(op)) ? 1 : 0);
+}
 double unpermute_scalars(const Operator& op) {
+  if (op.impl == Impl::kAtomic) return scalar_rows(op, is_forward(op) ? 0 : 1);
   return scalar_rows(op, op.impl == Impl::kFused ? 0 : is_forward(op) ? 1 : 2);
 }
 
@@ -108,7 +124,7 @@ Bytes permute_working(const Operator& op) {
 // times the rows. All of these in fp32 where the weights are, beside the weighed ones in half precision: so an
 // H200's allocator shows it under transformers 5.
 double unpermute_working_rows(const Operator& op, double k) {
-  if (op.impl == Impl::kFused) return is_forward(op) ? 0 : k;
+  if (op.impl == Impl::kFused || op.impl == Impl::kAtomic) return is_forward(op) ? 0 : k;
   if (op.impl == Impl::kFp32Scale) return (is_forward(op) ? 4 : 7) * k;
   return (is_forward(op) ? 2 : 3) * k;
 }

@@ -59,6 +59,11 @@ TEST_CASE("rows go to experts and come back: each tensor once a kernel") {
   CHECK(moved("unpermute", "fused", "fwd") == 180 + 60);
   CHECK(moved("unpermute", "fused", "bwd") == 60 + 180 + 180);
   // Gathered, and rows of nobody cleared; backward a copy that is cleared, zeros, rows added to them.
+  // By index: gathered, and back zeros and ten accesses for each element that is added.
+  CHECK(moved("permute", "atomic", "fwd") == 60 + 180);
+  CHECK(moved("permute", "atomic", "bwd") == 60 + 10 * 180);
+  CHECK(moved("unpermute", "atomic", "fwd") == 60 + 10 * 180);
+  CHECK(moved("unpermute", "atomic", "bwd") == 60 + 180);
   CHECK(moved("permute", "eager", "fwd") == (60 + 180) + (180 + 180));
   CHECK(moved("permute", "eager", "bwd") == (180 + 180) + (180 + 180) + 60 + (180 + 60 + 60));
   // Weighed, gathered, summed; backward spread over a token's rows, put in their order into zeros, times rows

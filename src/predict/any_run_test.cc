@@ -81,6 +81,8 @@ void draw_experts(Run& run) {
   if (has_dispatcher(run.stack, dispatcher)) plan.dispatcher = dispatcher;
   plan.expert_imbalance = perhaps(std::min(1.5, most_imbalance(run.model, plan.ep)));
   plan.overlap_shared = perhaps(*rc::gen::arbitrary<bool>());
+  if (has_condition(run.stack, Condition::kPermuteEager))
+    plan.permute_fusion = perhaps(*rc::gen::arbitrary<bool>());
   plan.overlap_dispatch = *rc::gen::arbitrary<bool>();
   if (*rc::gen::arbitrary<bool>())
     plan.capacity_factor = 1.25, plan.capacity_pad = *rc::gen::arbitrary<bool>();

@@ -77,7 +77,8 @@ std::size_t ChunkMemo::ShapeKeyHash::operator()(const ShapeKey& key) const noexc
   mix(h, c.recompute_layers * 4 + (c.sp_gather_again ? 2 : 0) + (c.offload ? 1 : 0));
   mix(h, c.units.shards[WeightClass::kCommon]);
   mix(h, c.ep * 4096 + c.etp);
-  mix(h, c.modules.bits << 8 | (c.expert_products == ExpertProducts::kLoop ? 128 : 0) |
+  mix(h, c.modules.bits << 11 | (c.experts.reads ? 1024 : 0) | (c.experts.permute_fused ? 512 : 0) |
+             (c.experts.router_fused ? 256 : 0) | (c.expert_products == ExpertProducts::kLoop ? 128 : 0) |
              static_cast<int>(c.experts.dispatcher) << 3 | (c.experts.hidden ? 4 : 0) |
              (c.experts.beside ? 2 : 0) | (c.experts.syncs ? 1 : 0));
   return h;

@@ -29,6 +29,8 @@ Plan settled(const Run& run) {
     plan.dispatcher = choices.experts.dispatcher;
     plan.dispatch_dtype = choices.experts.dispatch_dtype;
     plan.expert_sync = choices.experts.syncs;
+    plan.permute_fusion = choices.experts.permute_fused;
+    plan.router_fusion = choices.experts.router_fused;
     plan.overlap_shared = choices.experts.beside;
   }
   return plan;

@@ -156,6 +156,7 @@ class Streams {
       return;
     }
     wait_for_queue(item.launches);
+    if (task.turns) host_ = std::max({host_, compute_, comm_});
     const Seconds issue = host_;
     host_ += item.host;
     if (task.kind == Task::Kind::kCollective) {
@@ -167,13 +168,14 @@ class Streams {
       }
       // n kernels of equal length: the first waits for its own launch, the last for all launches.
       const double n = static_cast<double>(std::max<std::int64_t>(item.launches, 1));
-      const Seconds start = std::max(issue + item.host / n, compute_);
+      const Seconds start = task.turns ? host_ : std::max(issue + item.host / n, compute_);
       const Cause other = comm_ > start ? comm_cause_ : Cause::kDataParallel;
       const Seconds gpu = run_beside_collectives(item.gpu, start);
       const Seconds end = std::max(start + gpu, host_ + gpu / n);
       add_wait(end - compute_ - gpu, Cause::kLaunch);
       add_wait(gpu - item.gpu, other);
       compute_ = end;
+      if (task.turns) host_ = end;
       const Cause cause = task.recompute                          ? Cause::kRecompute
                           : task.direction == Direction::kForward ? Cause::kForward
                                                                   : Cause::kBackward;

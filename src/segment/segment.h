@@ -4,7 +4,8 @@
 //   start_k = max(host_issue_k, gpu_end_{k-1})
 // so a host that runs ahead leaves no gaps, and a slow one shows as idle GPU. The lead is carried from
 // operator to operator and from layer to layer (and, unless something drains it, from pass to pass); a
-// synchronisation sets the host back to the GPU. The launch queue holds kQueueDepth kernels: the host cannot
+// synchronisation sets the host back to the GPU, and where it reads what kernels make the two take turns: their
+// seconds add up. The launch queue holds kQueueDepth kernels: the host cannot
 // run further ahead. A collective that does not block runs on a stream of its own, beside the work of the
 // other direction (a gather for W beside B, a sum of what B made beside W), and both slow down; its own waits
 // for it.

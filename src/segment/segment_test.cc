@@ -123,6 +123,15 @@ TEST_CASE("A synchronisation drains the lead: every layer pays its first launch"
   CHECK(us(segment, Cause::kLaunch) == doctest::Approx(20));
 }
 
+TEST_CASE("Where the host reads what kernels make the two take turns, and no lead is left") {
+  Task read = op(30, 20);
+  read.turns = true;
+  // 100 us of work hide the launches, until the read: then 20 us of launches and 30 of kernels, one after the other.
+  const Segment segment = run({op(100, 1), read, op(10, 5)});
+  CHECK(us(segment.duration) == doctest::Approx(1 + 100 + 20 + 30 + 5 + 10));
+  CHECK(us(segment, Cause::kLaunch) == doctest::Approx(1 + 20 + 5));
+}
+
 TEST_CASE("A lead hides the host's own work, unless the pass before ended with a wait") {
   Task calls = host_sync();
   calls.blocking = false;

@@ -112,6 +112,8 @@ TEST_CASE("what a plan says in text, its reader takes, key by key") {
                                       "capacity_pad=1",
                                       "expert_imbalance=1.25",
                                       "expert_sync=0",
+                                      "permute_fusion=0",
+                                      "router_fusion=1",
                                       "overlap_dispatch=1",
                                       "overlap_shared=1",
                                       "recompute_modules=moe_act+layernorm",

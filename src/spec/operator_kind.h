@@ -107,13 +107,14 @@ enum class Impl : unsigned char {
   kTriton,     // tiled attention as FlashAttention 1, in Triton
   kTanh,       // gelu: one library kernel of the approximation by tanh, faster than that of erf
   kHalves,     // swiglu and geglu: an eager chain on the halves of one tensor, whose rows lie apart
+  kAtomic,     // permute and unpermute: rows taken by index, and added by index where they belong
 };
-inline constexpr std::array<std::string_view, 11> kImplNames = {
-    "aten",       "fused",     "eager",  "flash", "sdpa",  "fused-bf16",
-    "fp32-scale", "zero-grad", "triton", "tanh",  "halves"};
+inline constexpr std::array<std::string_view, 12> kImplNames = {
+    "aten",       "fused",     "eager",  "flash", "sdpa",   "fused-bf16",
+    "fp32-scale", "zero-grad", "triton", "tanh",  "halves", "atomic"};
 constexpr std::string_view name(Impl impl) { return kImplNames[static_cast<int>(impl)]; }
 
-// Attention alone is tiled, and tiled alone; four others are of one operator each. PyTorch has no one kernel
+// Attention alone is tiled, and tiled alone; five others are of one operator each. PyTorch has no one kernel
 // that moves rows to their experts or back, or routes them.
 constexpr bool has_impl(OperatorKind kind, Impl impl) {
   switch (impl) {
@@ -131,6 +132,8 @@ constexpr bool has_impl(OperatorKind kind, Impl impl) {
       return kind == OperatorKind::kGelu;
     case Impl::kHalves:
       return kind == OperatorKind::kSwiglu || kind == OperatorKind::kGeglu;
+    case Impl::kAtomic:
+      return kind == OperatorKind::kPermute || kind == OperatorKind::kUnpermute;
     case Impl::kAten:
       return !is_attention(kind) && (!is_of_experts(kind) || kind == OperatorKind::kGroupedProduct);
     default:

@@ -90,6 +90,8 @@ struct Plan {
   bool capacity_pad = false;               // and always so many
   std::optional<double> expert_imbalance;  // rows of the fullest rank over the mean
   std::optional<bool> expert_sync;         // the host waits for the router's counts
+  std::optional<bool> permute_fusion;      // rows are moved to their experts by one kernel each way
+  std::optional<bool> router_fusion;       // the router chooses and weighs by a few kernels
   bool overlap_dispatch = false;           // tokens travel beside the work of another micro-batch
   std::optional<bool> overlap_shared;      // shared experts work while tokens travel
   std::vector<std::int64_t> layers_per_stage;  // empty: the stack's rule; by stage, or by chunk

@@ -107,8 +107,17 @@ inline constexpr auto kPlanFields = std::tuple{
           "fullest rank",
           "1.2 with ep > 1"),
     field("expert_sync", &Plan::expert_sync, Flag{},
-          "the host waits, in every forward of a layer with experts, for how many rows each gets",
+          "the host waits, in every forward of a layer with experts, for how many rows each gets; 0: and for "
+          "nothing else that its operators make",
           kStacksOwn),
+    field(
+        "permute_fusion", &Plan::permute_fusion, Flag{},
+        "rows are moved to their experts and back by one kernel each, not by a chain of the framework's that "
+        "the host waits for",
+        kStacksOwn, "0 or 1 where the stack says what it launches then"),
+    field("router_fusion", &Plan::router_fusion, Flag{},
+          "the router chooses and weighs by a few kernels, not by a chain of the framework's", kStacksOwn,
+          "as permute_fusion"),
     field("overlap_dispatch", &Plan::overlap_dispatch, Flag{},
           "tokens travel beside the work of another micro-batch", {}, "needs ep > 1 and two micro-batches"),
     field("overlap_shared", &Plan::overlap_shared, Flag{}, "shared experts work while tokens travel",

@@ -11,16 +11,19 @@ bool has_dispatcher(const Stack& stack, Dispatcher dispatcher) {
          !parts.combine[i].empty();
 }
 
-bool has_dropout(const Stack& stack) {
-  const auto drops = [](const Part& part) {
-    return std::any_of(part.begin(), part.end(),
-                       [](const PartOperator& op) { return op.when == Condition::kDropout; });
+bool has_condition(const Stack& stack, Condition when) {
+  const auto asks = [&](const Part& part) {
+    return std::any_of(part.begin(), part.end(), [&](const PartOperator& op) { return op.when == when; });
   };
-  const auto any = [&](const auto& variants) { return std::any_of(variants.begin(), variants.end(), drops); };
-  return drops(stack.parts.embedding) || any(stack.parts.norm) || drops(stack.parts.qkv) ||
-         drops(stack.parts.rope) || any(stack.parts.attention) || drops(stack.parts.projection) ||
-         any(stack.parts.mlp) || any(stack.parts.experts) || any(stack.parts.combine) ||
-         any(stack.parts.residual) || drops(stack.parts.head) || drops(stack.parts.loss);
+  const auto any = [&](const auto& variants) { return std::any_of(variants.begin(), variants.end(), asks); };
+  const Stack::Parts& parts = stack.parts;
+  return asks(parts.embedding) || any(parts.norm) || asks(parts.qkv) || asks(parts.rope) ||
+         any(parts.attention) || asks(parts.projection) || any(parts.mlp) || asks(parts.latent_down) ||
+         asks(parts.latent_up) || asks(parts.router) || any(parts.dispatch) || any(parts.arrive) ||
+         any(parts.experts) || any(parts.depart) || any(parts.combine) || any(parts.experts_loop) ||
+         asks(parts.shared) || any(parts.residual) || asks(parts.mtp) || asks(parts.head) || asks(parts.loss);
 }
+
+bool has_dropout(const Stack& stack) { return has_condition(stack, Condition::kDropout); }
 
 }  // namespace foretrain

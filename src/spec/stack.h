@@ -76,13 +76,18 @@ enum class Condition : unsigned char {
   kRouterHalf,
   kWeightsFp32,  // rows of experts are weighed in fp32, or not
   kWeightsHalf,
-  kExchanged,  // experts lie on several ranks
+  kExchanged,     // experts lie on several ranks
+  kPermuteFused,  // rows are moved to their experts by one kernel each way, or not
+  kPermuteEager,
+  kRouterFused,  // the router chooses and weighs by a few kernels, or not
+  kRouterEager,
 };
-inline constexpr std::array<std::string_view, 21> kConditionNames = {
-    "always",       "bias",         "qkv_bias",          "dropout",        "no_dropout",  "fused_qkv",
-    "split_qkv",    "grouped",      "learned_positions", "partial_rotary", "gelu_erf",    "gelu_tanh",
-    "q_rank",       "no_q_rank",    "shared_gate",       "latent",         "router_fp32", "router_half",
-    "weights_fp32", "weights_half", "exchanged"};
+inline constexpr std::array<std::string_view, 25> kConditionNames = {
+    "always",    "bias",          "qkv_bias",      "dropout",           "no_dropout",
+    "fused_qkv", "split_qkv",     "grouped",       "learned_positions", "partial_rotary",
+    "gelu_erf",  "gelu_tanh",     "q_rank",        "no_q_rank",         "shared_gate",
+    "latent",    "router_fp32",   "router_half",   "weights_fp32",      "weights_half",
+    "exchanged", "permute_fused", "permute_eager", "router_fused",      "router_eager"};
 
 // What autograd keeps of an operator until its backward.
 enum class SavedTensor : unsigned char { kInput, kOutput, kMask, kStats, kInputFp32, kOutputFp32 };
@@ -100,6 +105,8 @@ struct PartOperator {
   bool fp32 = false;         // in fp32, whatever the precision of the run
   std::int64_t times = 1;
   std::array<std::int64_t, 3> launches = {1, 1, 1};  // forward, backward, backward to weights
+  // Forward, the host reads so often what these, or those before, have made: the GPU and it take turns.
+  std::int64_t waits = 0;
   std::vector<SavedTensor> saves;
   // Most bytes an element that it holds while it runs, forward and backward, above what is saved (of which a
   // backward may have let some go by then). Absent: what its kind usually holds.
@@ -263,6 +270,8 @@ struct Stack {
   struct Experts {
     Dispatcher dispatcher = Dispatcher::kAllToAll;
     bool syncs = true;  // the host waits for the router's counts, in every forward of a layer with experts
+    bool permute_fusion = true;   // rows are moved by one kernel each way
+    bool router_fusion = false;   // the router chooses and weighs by a few kernels
     bool overlap_shared = false;  // shared experts work while tokens travel
 
     bool operator==(const Experts&) const = default;
@@ -308,6 +317,9 @@ struct Stack {
 
 // Whether the stack says what it launches around that exchange of tokens.
 bool has_dispatcher(const Stack& stack, Dispatcher dispatcher);
+
+// Whether the stack says what it launches on that condition.
+bool has_condition(const Stack& stack, Condition when);
 
 // Whether any operator of the stack drops out, where a model asks for it.
 bool has_dropout(const Stack& stack);

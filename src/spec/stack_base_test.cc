@@ -37,3 +37,13 @@ TEST_CASE("the catalog reads a stack over its base, and refuses one that is not 
   REQUIRE_FALSE(misspelt);
   CHECK(misspelt.error().text().find("unknown key 'hosts'") != std::string::npos);
 }
+
+TEST_CASE("Primus runs Megatron without the fusions that it leaves off") {
+  const Stack primus = Catalog().stack("primus-megatron").value(),
+              megatron = Catalog().stack("megatron").value();
+  CHECK(primus.name == "primus-megatron");
+  CHECK_FALSE(primus.experts.permute_fusion);
+  CHECK_FALSE(primus.gradients.fused_accumulation);
+  CHECK(megatron.experts.permute_fusion);
+  CHECK(primus.parts == megatron.parts);
+}

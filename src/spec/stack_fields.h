@@ -121,6 +121,11 @@ inline constexpr auto kExpertFields = std::tuple{
     field("dispatcher", &Stack::Experts::dispatcher, OneOf{kDispatcherNames}, "where the plan is silent"),
     field("syncs", &Stack::Experts::syncs, Flag{},
           "the host waits, in every forward of a layer with experts, for how many rows each gets"),
+    field("permute_fusion", &Stack::Experts::permute_fusion, Flag{},
+          "rows are moved to their experts and back by one kernel each; decides `when: permute_fused` and "
+          "`permute_eager`"),
+    field("router_fusion", &Stack::Experts::router_fusion, Flag{},
+          "the router chooses and weighs by a few kernels; decides `when: router_fused` and `router_eager`"),
     field("overlap_shared", &Stack::Experts::overlap_shared, Flag{},
           "shared experts work while tokens travel"),
 };

@@ -125,7 +125,7 @@ Result<PartOperator> parse_operator(const Node& node, Where where) {
   } else {
     TRY(only_fields(node, "an operator",
                     {"op", "impl", "width", "in", "out", "when", "rows", "each_expert", "fp32", "times",
-                     "launches", "saves", "extra", "selective", "selective_saves", "masked"}));
+                     "launches", "waits", "saves", "extra", "selective", "selective_saves", "masked"}));
   }
   TRY(read_required(node, "op", op.kind, OneOf{kOperatorKindNames}));
   TRY(read_optional(node, "impl", op.impl, OneOf{kImplNames}));
@@ -139,6 +139,7 @@ Result<PartOperator> parse_operator(const Node& node, Where where) {
   if (const Node* launches = node.find("launches")) {
     TRY_ASSIGN(op.launches, parse_launches(*launches, where));
   }
+  TRY(read_optional(node, "waits", op.waits, WholeNumber{0, kMaxTimes}));
   TRY(read_saves(node, op));
   TRY(read_extra(node, op));
   TRY(read_optional(node, "selective", op.selective));

@@ -118,6 +118,11 @@ bool has_loop(const Stack& stack) {
   return std::any_of(loops.begin(), loops.end(), [](const Part& part) { return !part.empty(); });
 }
 
+// Where the stack tells the two apart.
+void put_fusion(SpecMap& map, std::string_view key, Condition fused, const Stack& stack) {
+  if (has_condition(stack, fused)) map.put(key, "true");
+}
+
 void put_experts(SpecMap& map, const MeasuredRow& row, const Stack& stack,
                  std::vector<std::string>& assumed) {
   if (row.experts.value_or(0) == 0) return;
@@ -125,7 +130,11 @@ void put_experts(SpecMap& map, const MeasuredRow& row, const Stack& stack,
   put_routing(map, row);
   if (row.ep_overlap == true) map.put("overlap_dispatch", "true");
   if (row.shared_overlap) map.put_flag("overlap_shared", *row.shared_overlap);
-  if (row.notes.starts("+ sync-free MoE")) map.put("expert_sync", "false");
+  // Primus' first stage of it: both fusions, and DeepEP's own wait remains.
+  const bool fused = row.notes.starts("+ sync-free MoE");
+  if (fused || row.notes.has("permute fusion"))
+    put_fusion(map, "permute_fusion", Condition::kPermuteFused, stack);
+  if (fused) put_fusion(map, "router_fusion", Condition::kRouterFused, stack);
   if (row.notes.says("experts_impl", "eager")) map.put("expert_products", "loop");
   // Megatron's loop over the few experts of a rank: the same products, one after the other.
   if (row.notes.starts("experts not grouped")) {

@@ -134,8 +134,14 @@ TEST_CASE("what runs beside the exchange, and whether the host waits for it") {
   CHECK_FALSE(plan(experts({{"ep_overlap", "0"}})).overlap_dispatch);
   CHECK(plan(experts({{"shared_overlap", "1"}})).overlap_shared == true);
   CHECK(plan(experts({})).overlap_shared == std::nullopt);
-  CHECK(plan(experts({{"notes", "+ sync-free MoE stage 1; 4 nodes"}})).expert_sync == false);
   CHECK(plan(experts({})).expert_sync == std::nullopt);
+  // Primus' sync-free stage 1 is its two fusions; DeepEP still waits for counts.
+  const Plan fused = plan(experts({{"notes", "+ sync-free MoE stage 1; 4 nodes"}}));
+  CHECK(fused.expert_sync == std::nullopt);
+  CHECK(fused.permute_fusion == true);
+  CHECK(fused.router_fusion == true);
+  CHECK(plan(experts({{"notes", "permute fusion; CUDA graph off"}})).permute_fusion == true);
+  CHECK(plan(experts({})).permute_fusion == std::nullopt);
 }
 
 TEST_CASE("modules that are run again stand in place of the word for them") {

@@ -117,7 +117,7 @@ TEST_CASE("a stack we have no preset for is taken as generic, and that is said")
 }
 
 TEST_CASE("a stack that is built on another is taken as that one, and that is said") {
-  for (const std::string name : {"megatron-bridge", "nemo", "primus-megatron"}) {
+  for (const std::string name : {"megatron-bridge", "nemo"}) {
     const Run run = run_of({{"stack", name}});
     CHECK(run.stack.name == "megatron");
     CHECK(assumes(run, "stack " + name + " as megatron"));

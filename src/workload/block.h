@@ -41,6 +41,7 @@ struct BlockItem {
   Operator op;                                       // its forward
   std::array<std::int64_t, 3> launches = {1, 1, 1};  // forward, backward, to weights
   std::int64_t times = 1;
+  std::int64_t reads = 0;  // forward, the host reads so often what the GPU has made
   Bytes saved;
   std::optional<std::array<Bytes, 2>> extra;  // held on top while it runs, forward and backward
   Bytes selective_saved;                      // under selective recomputation

@@ -234,6 +234,14 @@ bool BlockWriter::applies(Condition when) const {
       return block_.attention.is_latent();
     case Condition::kExchanged:
       return shape_.ep > 1;
+    case Condition::kPermuteFused:
+      return shape_.experts.permute_fused;
+    case Condition::kPermuteEager:
+      return !shape_.experts.permute_fused;
+    case Condition::kRouterFused:
+      return shape_.experts.router_fused;
+    case Condition::kRouterEager:
+      return !shape_.experts.router_fused;
     case Condition::kSharedGate:
       return block_.feed_forward.shared_gate;
     case Condition::kRouterFp32:
@@ -285,6 +293,7 @@ void BlockWriter::add(const PartOperator& entry, bool sequence_region) {
   if (entry.extra)
     item.extra = {Bytes((*entry.extra)[0] * amounts.outputs), Bytes((*entry.extra)[1] * amounts.outputs)};
   item.has_backward = entry.launches[1] > 0 || entry.launches[2] > 0;
+  if (shape_.experts.reads) item.reads = entry.waits * (entry.each_expert ? experts_here() : 1);
   if (item.op.launches > 0 || item.has_backward) items_.push_back(item);
   if (entry.kind == OperatorKind::kRope && model_.rotary_fraction < 1) add_rejoin(entry, tokens);
 }

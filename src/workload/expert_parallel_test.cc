@@ -161,6 +161,37 @@ TEST_CASE("The host waits for counts once a layer and forward, unless rows are p
   CHECK(waits(plan) == 0);
 }
 
+// Megatron-LM's own functions, without its fused kernels: a masked_select for rows and one for weights; behind
+// DeepEP the map of rows to experts takes three reads more.
+TEST_CASE("Without fused kernels the host reads how many rows there are, and rows are added by index") {
+  const auto reads = [](const Plan& plan) {
+    std::int64_t count = 0;
+    for (const BlockItem& item : items_of(mixture(), plan)) count += item.reads;
+    return count;
+  };
+  const auto has = [](const Plan& plan, OperatorKind kind, Impl impl) {
+    const auto items = items_of(mixture(), plan);
+    return std::any_of(items.begin(), items.end(), [&](const BlockItem& item) {
+      return !item.exchange && !item.waits && item.op.kind == kind && item.op.impl == impl;
+    });
+  };
+  Plan plan = plan_of(8, 8);
+  CHECK(reads(plan) == 0);
+  CHECK(has(plan, OperatorKind::kPermute, Impl::kFused));
+  plan.permute_fusion = false;
+  CHECK(reads(plan) == 2);
+  CHECK(has(plan, OperatorKind::kPermute, Impl::kAtomic));
+  CHECK(has(plan, OperatorKind::kUnpermute, Impl::kAtomic));
+  CHECK_FALSE(has(plan, OperatorKind::kPermute, Impl::kFused));
+  plan.dispatcher = Dispatcher::kDeepEp;
+  CHECK(reads(plan) == 5);
+  plan.expert_sync = false;
+  CHECK(reads(plan) == 0);
+  CHECK(has(plan, OperatorKind::kRoute, Impl::kEager));
+  plan.router_fusion = true;
+  CHECK(has(plan, OperatorKind::kRoute, Impl::kFused));
+}
+
 TEST_CASE("Shared experts work while tokens travel: half of their MLP each way, in both directions") {
   const Model model = mixture(512);
   const Stack s = stack("megatron");

@@ -25,6 +25,8 @@ struct Task {
   bool blocking = true;    // compute waits for the collective; the host, after its calls, for the GPU
   // A collective: nothing of its pass waits for it. An operator: it does not wait for the collective before it.
   bool beside = false;
+  bool turns =
+      false;  // of an operator: the host reads what its kernels make, so that the two never work at once
   Prefetch prefetch = Prefetch::kNone;  // of a unit's gather: when it may start
   Operator op;
   Collective collective;

@@ -7,6 +7,9 @@
 namespace foretrain {
 namespace {
 
+// What the GPU has made is copied, and the copy is waited for.
+constexpr std::int64_t kCallsOfRead = 2;
+
 Direction forward_direction(bool recompute) { return recompute ? Direction::kBackward : Direction::kForward; }
 
 // Of tokens on their way to experts or back.
@@ -105,6 +108,10 @@ void TaskWriter::add_operator(const BlockItem& item, PassKind pass, std::size_t 
     task.saved = shape_.recompute == Recompute::kSelective ? item.selective_saved : item.saved;
   if (pass == PassKind::kWeight) task.leaves = weight_gradient(item);
   if (pass == PassKind::kWeight || pass == PassKind::kBackward) task.lets_go = item.saved;
+  if (pass == PassKind::kForward && item.reads > 0) {
+    task.turns = true;
+    task.calls = kCallsOfRead * item.reads;
+  }
   if (item.extra) task.extra = (*item.extra)[pass == PassKind::kForward ? 0 : 1];
   tasks_.push_back(task);
 }
