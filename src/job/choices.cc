@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "job/expert_load.h"
+
 namespace foretrain {
 namespace {
 
@@ -54,12 +56,22 @@ UnitSharding units_of(const Mesh& mesh, const Stack& stack, const Plan& plan) {
   return units;
 }
 
+// The fewest, of blocks that differ: their loads are the most uneven.
+std::int64_t experts_a_rank(const Model& model, std::int64_t ep) {
+  std::int64_t fewest = 0;
+  for (const BlockRun& run : model.blocks)
+    if (const FeedForward& f = run.block.feed_forward; f.has_experts())
+      fewest = fewest == 0 ? f.experts / ep : std::min(fewest, f.experts / ep);
+  return std::max<std::int64_t>(fewest, 1);
+}
+
 // Beyond its capacity an expert takes nothing; padded to it, always as much.
 double rows_of(const Model& model, const Plan& plan) {
   const double usual = std::min(kUsualImbalance, most_imbalance(model, plan.ep));
   const double fullest = plan.ep == 1 ? 1.0 : plan.expert_imbalance.value_or(usual);
   if (plan.capacity_factor == 0) return fullest;
-  return plan.capacity_pad ? plan.capacity_factor : std::min(fullest, plan.capacity_factor);
+  if (plan.capacity_pad) return plan.capacity_factor;
+  return fullest_rank({plan.ep, experts_a_rank(model, plan.ep), fullest}, plan.capacity_factor);
 }
 
 ExpertChoices experts_of(const Model& model, const Stack& stack, const Plan& plan) {

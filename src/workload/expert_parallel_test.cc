@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "job/expert_load.h"
 #include "operators/experts.h"
 #include "operators/product.h"
 #include "workload/block.h"
@@ -93,10 +94,12 @@ TEST_CASE("The fullest rank's rows, a capacity and padding to it") {
   const auto rows = [&] { return products_of(items_of(mixture(), plan))[0].m; };
   plan.expert_imbalance = 1.5;
   CHECK(rows() == kSeq * kTopK * 3 / 2);
-  plan.capacity_factor = 1.25;  // more is dropped
-  CHECK(rows() == kSeq * kTopK * 5 / 4);
-  plan.capacity_factor = 2;
+  plan.capacity_factor = 1.25;  // more is dropped, of every expert: the fullest rank has emptier ones too
+  CHECK(rows() == std::llround(kSeq * kTopK * fullest_rank({8, kExpertCount / 8, 1.5}, 1.25)));
+  CHECK(rows() < kSeq * kTopK * 5 / 4);
+  plan.capacity_factor = 100;
   CHECK(rows() == kSeq * kTopK * 3 / 2);
+  plan.capacity_factor = 2;
   plan.capacity_pad = true;
   CHECK(rows() == kSeq * kTopK * 2);
   plan = plan_of(8, 8);
