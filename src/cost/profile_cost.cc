@@ -75,6 +75,12 @@ const OperatorModelView* ProfileCost::model_of(const Operator& op) const {
 }
 
 std::optional<OperatorCost> ProfileCost::own(const Operator& op) const {
+  if (has_span(op)) {
+    const WholeSequences whole = whole_sequences(op);
+    auto cost = own(whole.op);
+    if (cost) cost->gpu *= whole.share;
+    return cost;
+  }
   const OperatorModelView* model = model_of(op);
   if (model == nullptr) return std::nullopt;
   if (op.kind != OperatorKind::kAttention || op.as<AttentionSizes>().causal == 0)

@@ -13,7 +13,7 @@
 namespace foretrain {
 namespace {
 
-constexpr double kBlock = 128;  // queries, or keys
+constexpr auto kBlock = static_cast<double>(kAttentionTile);
 
 // FlashAttention 1 in Triton against FlashAttention 2 on an A100. FlashAttention 2 is twice as fast as
 // FlashAttention 1 (Dao 2023, arXiv 2307.08691); the Triton kernel's forward is faster than that one's, its
@@ -31,11 +31,16 @@ Operands operands(const Operator& op) {
   return {batch * heads * seq * head_dim, batch * kv_heads * seq * head_dim};
 }
 
+// Tokens of the causal sequences that it works on.
+double span_of(const Operator& op, double seq) {
+  return has_span(op) ? static_cast<double>(op.flat()[kCausalSize]) : seq;
+}
+
 Flops attention_flops(const Operator& op) {
   // Two products forward; backward five, one of them the scores again (Dao 2023, arXiv 2307.08691).
   const auto [batch, heads, kv_heads, seq, head_dim, causal] = real_sizes<6>(op);
   const double half = causal != 0 ? 0.5 : 1.0;
-  return Flops((is_forward(op) ? 4 : 10) * half * batch * heads * seq * seq * head_dim);
+  return Flops((is_forward(op) ? 4 : 10) * half * batch * heads * seq * span_of(op, seq) * head_dim);
 }
 
 double made_once(const Operator& op) { return op.pass == PassKind::kBackward ? 0.8 : 1.0; }
@@ -163,7 +168,7 @@ struct LatentShape {
 
 Flops latent_flops(const Operator& op) {
   const LatentShape s(op);
-  return Flops(s.widths(op) * s.rows() * s.seq);
+  return Flops(s.widths(op) * s.rows() * span_of(op, s.seq));
 }
 
 double latent_made_once(const Operator& op) {
@@ -234,8 +239,12 @@ Seconds latent_time(const Operator& op, const Gpu& gpu) {
 // Attention as wide as its keys.
 void set_equal_widths(const Operator& op, Operator& relative) {
   const auto s = op.as<LatentAttentionSizes>();
-  relative.set(AttentionSizes{
-      .batch = s.batch, .heads = s.heads, .kv_heads = s.heads, .seq = s.seq, .head_dim = s.qk_dim});
+  relative.set(AttentionSizes{.batch = s.batch,
+                              .heads = s.heads,
+                              .kv_heads = s.heads,
+                              .seq = s.seq,
+                              .head_dim = s.qk_dim,
+                              .causal = std::max<std::int64_t>(s.causal, 1)});
 }
 constexpr Relative kLatentRelatives[] = {
     {Impl::kSdpa, OperatorKind::kAttention, Impl::kSdpa, set_equal_widths},
@@ -280,6 +289,25 @@ constinit const Description kTable[] = {
 }  // namespace
 
 constinit const std::span<const Description> kAttentions = kTable;
+
+bool has_span(const Operator& op) { return is_attention(op.kind) && op.flat()[kCausalSize] > 1; }
+
+WholeSequences whole_sequences(const Operator& op) {
+  WholeSequences whole{op};
+  const auto change = [&](auto sizes, std::int64_t plain) {
+    const double tokens = static_cast<double>(sizes.batch * sizes.seq);
+    sizes.seq = sizes.causal;
+    sizes.batch = std::max<std::int64_t>(1, std::llround(tokens / static_cast<double>(sizes.seq)));
+    sizes.causal = plain;
+    whole.share = tokens / static_cast<double>(sizes.batch * sizes.seq);
+    whole.op.set(sizes);
+  };
+  if (op.kind == OperatorKind::kAttention)
+    change(op.as<AttentionSizes>(), 1);
+  else
+    change(op.as<LatentAttentionSizes>(), 0);
+  return whole;
+}
 
 std::int64_t padded_head_dim(std::int64_t head_dim) {
   for (const std::int64_t built : {32, 64, 96, 128, 160, 192, 224, 256})

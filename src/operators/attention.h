@@ -8,9 +8,15 @@
 
 namespace foretrain {
 
+// Queries, or keys, that a kernel works on at once.
+inline constexpr std::int64_t kAttentionTile = 128;
+
+// Which scores are made. `causal` 0: the whole square; 1: half of it; a larger number: as many for each query as
+// causal sequences of so many tokens have, their span, whether these are shorter than `seq` (windows, documents)
+// or longer (queries of a share of a sequence). That number is no size that samples state.
 struct AttentionSizes {
   std::int64_t batch = 0, heads = 0, kv_heads = 0, seq = 0, head_dim = 0;
-  std::int64_t causal = 1;  // 0: the whole square of scores
+  std::int64_t causal = 1;
 
   static constexpr std::array<std::string_view, 6> kNames = {"batch", "heads",    "kv_heads",
                                                              "seq",   "head_dim", "causal"};
@@ -20,6 +26,7 @@ struct AttentionSizes {
 // Values are narrower than queries and keys, of which there are as many heads; causal.
 struct LatentAttentionSizes {
   std::int64_t batch = 0, heads = 0, seq = 0, qk_dim = 0, v_dim = 0;
+  std::int64_t causal = 0;  // above 1: a span, likewise
 
   static constexpr std::array<std::string_view, 5> kNames = {"batch", "heads", "seq", "qk_dim", "v_dim"};
   static constexpr bool of(OperatorKind kind) { return kind == OperatorKind::kLatentAttention; }
@@ -43,6 +50,15 @@ inline double query_groups(const Operator& attention) {
   const auto sizes = attention.as<AttentionSizes>();
   return static_cast<double>(sizes.heads) / static_cast<double>(sizes.kv_heads);
 }
+
+// Of attention with a span: whole causal sequences of that length, as many as have about its tokens, and its
+// tokens over theirs. Its time is theirs in that proportion.
+struct WholeSequences {
+  Operator op;
+  double share = 1;
+};
+bool has_span(const Operator& op);
+WholeSequences whole_sequences(const Operator& op);
 
 // What a kernel's head_dim is padded to.
 std::int64_t padded_head_dim(std::int64_t head_dim);

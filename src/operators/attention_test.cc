@@ -27,3 +27,40 @@ TEST_CASE("narrow values save work and bytes of values alone") {
   CHECK(flops(op).value == 1024.0 * 1024 * (3 * 192 + 2 * 128));
   CHECK(useful_share(op) == doctest::Approx(2.0 * (192 + 128) / (3 * 192 + 2 * 128)));
 }
+
+TEST_CASE("attention with a span makes the scores of causal sequences so long") {
+  const AttentionSizes sizes{.batch = 2, .heads = 16, .kv_heads = 4, .seq = 8192, .head_dim = 128};
+  AttentionSizes parts = sizes, shorter = sizes;
+  parts.causal = 1024;
+  shorter.batch = 16;
+  shorter.seq = 1024;
+  for (const PassKind pass : {PassKind::kForward, PassKind::kBackward}) {
+    Operator with_span = attention(parts), whole = attention(shorter), causal = attention(sizes);
+    with_span.pass = whole.pass = causal.pass = pass;
+    CHECK(has_span(with_span));
+    CHECK_FALSE(has_span(causal));
+    CHECK(flops(with_span).value == flops(whole).value);
+    CHECK(flops(with_span).value == flops(causal).value / 8);
+    CHECK(bytes(with_span) == bytes(causal));  // of as many tokens
+    CHECK(working_bytes(with_span) == working_bytes(causal));
+    CHECK(whole_sequences(with_span).op == whole);
+    CHECK(whole_sequences(with_span).share == 1);
+  }
+}
+
+TEST_CASE("sequences that do not go into the tokens count by their share") {
+  // Of 8192 tokens, one sequence of 6000 and a third; a quarter of the queries of a sequence of 131072.
+  AttentionSizes sizes{.batch = 1, .heads = 8, .kv_heads = 8, .seq = 8192, .head_dim = 128, .causal = 6000};
+  CHECK(whole_sequences(attention(sizes)).op.as<AttentionSizes>().batch == 1);
+  CHECK(whole_sequences(attention(sizes)).share == doctest::Approx(8192.0 / 6000));
+  sizes.seq = 32768;
+  sizes.causal = 131072;
+  CHECK(whole_sequences(attention(sizes)).op.as<AttentionSizes>().seq == 131072);
+  CHECK(whole_sequences(attention(sizes)).share == 0.25);
+  const Operator latent =
+      latent_attention({.batch = 1, .heads = 8, .seq = 8192, .qk_dim = 192, .v_dim = 128, .causal = 2048});
+  CHECK(flops(latent).value ==
+        flops(latent_attention({.batch = 4, .heads = 8, .seq = 2048, .qk_dim = 192, .v_dim = 128})).value);
+  CHECK(whole_sequences(latent).op.as<LatentAttentionSizes>().batch == 4);
+  CHECK(whole_sequences(latent).op.as<LatentAttentionSizes>().causal == 0);
+}
