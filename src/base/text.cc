@@ -54,6 +54,15 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
   return parse_whole_text<std::int64_t>(text);
 }
 
+std::optional<std::int64_t> parse_count(std::string_view text) {
+  const std::int64_t scale = text.ends_with('k') ? 1024 : text.ends_with('M') ? 1'000'000 : 1;
+  if (scale == 1) return parse_integer(text);
+  const auto number = parse_integer(text.substr(0, text.size() - 1));
+  constexpr std::int64_t kMost = 1'000'000'000'000;
+  if (!number || *number > kMost || *number < -kMost) return std::nullopt;
+  return *number * scale;
+}
+
 std::optional<double> parse_number(std::string_view text) {
   const std::optional<double> number = parse_whole_text<double>(text);
   if (number && !std::isfinite(*number)) return std::nullopt;  // from_chars reads "inf" and "nan"

@@ -17,6 +17,8 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 
 // The whole text must be one number; no leading '+', no spaces, no NaN or infinity.
 std::optional<std::int64_t> parse_integer(std::string_view text);
+// Likewise with k for 1024 and M for a million behind it, as people count tokens: 128k is 131072, 4M 4,000,000.
+std::optional<std::int64_t> parse_count(std::string_view text);
 std::optional<double> parse_number(std::string_view text);
 
 // For messages: one line, whatever the bytes. printable() escapes what utf8_printable() refuses as \n, \t or

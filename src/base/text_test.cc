@@ -111,5 +111,15 @@ TEST_CASE("commas stand between groups of three digits") {
   CHECK(with_commas(std::numeric_limits<std::int64_t>::min()) == "-9,223,372,036,854,775,808");
 }
 
+TEST_CASE("counts of tokens end in k or M") {
+  CHECK(parse_count("4096") == 4096);
+  CHECK(parse_count("128k") == 131072);
+  CHECK(parse_count("4M") == 4'000'000);
+  CHECK_FALSE(parse_count("k"));
+  CHECK_FALSE(parse_count("1.5k"));
+  CHECK_FALSE(parse_count("4G"));
+  CHECK_FALSE(parse_count("9223372036854775807k"));
+}
+
 }  // namespace
 }  // namespace foretrain
