@@ -20,7 +20,10 @@ void declare_job(Options& options, Request& request, const char* gpus_help) {
   if constexpr (requires { request.plan; })
     options.option("--plan", "PLAN", request.plan, "tp=4,pp=2,micro_batch=1,recompute=full,zero=1,...");
   options.option("--global-batch", "B", request.global_batch, "Sequences a step");
-  options.option("--seq", "S", request.seq, "Tokens a sequence");
+  options.option("--seq", "S", request.seq, "Tokens a sequence: 4096, 128k, 1M");
+  options.option(
+      "--documents", "D", request.documents,
+      "Of packed sequences: the mean length of documents (512), or the lengths that fill one (1024x8)");
   options.option("--stack", "K", request.stack, "A name (foretrain list stacks) or a YAML file");
   options.option("--profile", "P", request.profile, kProfileHelp);
 }

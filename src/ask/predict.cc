@@ -36,8 +36,9 @@ Result<RunOptions> run_options(const PredictRequest& request) {
   run.stack = request.stack;
   run.plan = request.plan;
   run.profile = request.profile;
+  run.documents = request.documents;
   TRY_ASSIGN(run.gpus, count_word("gpus", request.gpus));
-  TRY_ASSIGN(run.seq, count_word("seq", request.seq));
+  TRY_ASSIGN(run.seq, tokens_word("seq", request.seq));
   TRY_ASSIGN(run.global_batch, count_word("global_batch", request.global_batch));
   return run;
 }

@@ -12,6 +12,7 @@
 #include "base/field_mark.h"
 #include "base/text.h"
 #include "job/run_check.h"
+#include "spec/documents_text.h"
 
 namespace foretrain {
 namespace {
@@ -100,11 +101,16 @@ Result<void> read_problem(const SearchRequest& r, const Catalog& catalog, Answer
   TRY_ASSIGN(p.gpus, gpu_counts(r.gpus, p.cluster));
   TRY_ASSIGN(p.global_batch, bounded_count_word("global_batch", r.global_batch, kMostBatch));
   if (p.global_batch == 0) return not_given("global_batch");
-  TRY_ASSIGN(p.seq, bounded_count_word("seq", r.seq, kMostSeq));
+  TRY_ASSIGN(p.seq, tokens_word("seq", r.seq));
+  if (p.seq > kMostSeq)
+    return fail_field("seq", fmt::format("found {}, expected at most {}", p.seq, kMostSeq));
   if (p.seq == 0) {
     if (p.model.default_seq == 0) return not_given("seq");
     p.seq = p.model.default_seq;
     out.assumed.push_back(fmt::format("seq: {} (the model's own)", p.seq));
+  }
+  if (!r.documents.empty()) {
+    TRY_ASSIGN(p.documents, of_field("documents", parse_documents(r.documents)));
   }
   return check_problem(p);
 }

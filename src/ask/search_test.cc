@@ -58,7 +58,7 @@ TEST_CASE("errors name the field that is at fault") {
   CHECK(with(&SearchRequest::range, Words{"pp=4..1"}) == "range");
   CHECK(with(&SearchRequest::forbid, Words{"sp=maybe"}) == "forbid");
   CHECK(with(&SearchRequest::why, Words{"cp=2"}) == "why");
-  CHECK(with(&SearchRequest::why, Words{"offload=0"}) == "why");  // a plan's, but not the search's
+  CHECK(with(&SearchRequest::why, Words{"expert_sync=0"}) == "why");  // a plan's, but not the search's
   CHECK(with(&SearchRequest::what_if, Words{"gpus=lots"}) == "what_if");
   CHECK(with(&SearchRequest::top, "5000") == "top");
   CHECK(with(&SearchRequest::objective, "tme") == "objective");

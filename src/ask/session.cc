@@ -41,12 +41,13 @@ Session::KeptEvaluator::KeptEvaluator(const Run& run, std::shared_ptr<const Cost
       cluster(run.cluster),
       stack(run.stack),
       seq(run.seq),
+      documents(run.documents),
       costs(std::move(source)),
-      evaluator(model, cluster, stack, seq, costs) {}
+      evaluator(model, cluster, stack, seq, costs, documents) {}
 
 bool Session::KeptEvaluator::serves(const Run& run, const CostSource* source) const {
   return seq == run.seq && costs.get() == source && model == run.model && cluster == run.cluster &&
-         stack == run.stack;
+         stack == run.stack && documents == run.documents;
 }
 
 Evaluator& Session::evaluator_for(const Run& run, const std::shared_ptr<const CostSource>& costs) {

@@ -62,6 +62,7 @@ class Session {
     Cluster cluster;
     Stack stack;
     std::int64_t seq = 0;
+    Documents documents;
     std::shared_ptr<const CostSource> costs;
     Evaluator evaluator;
     std::size_t predictions = 0;

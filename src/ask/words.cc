@@ -17,6 +17,16 @@ Result<std::int64_t> count_word(std::string_view field, std::string_view word) {
   return *count;
 }
 
+Result<std::int64_t> tokens_word(std::string_view field, std::string_view word) {
+  if (word.empty()) return 0;
+  const std::optional<std::int64_t> count = parse_count(word);
+  if (!count || *count < 1)
+    return fail_field(field,
+                      fmt::format("found {}, expected a whole number of at least 1, such as 4096, 128k or 1M",
+                                  foretrain::quoted(word)));
+  return *count;
+}
+
 Result<std::int64_t> bounded_count_word(std::string_view field, std::string_view word, std::int64_t most) {
   TRY_ASSIGN(const std::int64_t count, count_word(field, word));
   if (count > most) return fail_field(field, fmt::format("found {}, expected at most {}", count, most));

@@ -10,6 +10,8 @@ namespace foretrain {
 
 // Empty: not given, 0. The upper limits are the run's to check, for a file states the same figures.
 Result<std::int64_t> count_word(std::string_view field, std::string_view word);
+// Tokens of a sequence: 131072, 128k, 1M.
+Result<std::int64_t> tokens_word(std::string_view field, std::string_view word);
 Result<std::int64_t> bounded_count_word(std::string_view field, std::string_view word, std::int64_t most);
 
 // "300e9", "300B", "1.5T", "10M".

@@ -89,7 +89,23 @@ ExpertChoices experts_of(const Model& model, const Stack& stack, const Plan& pla
   return c;
 }
 
+LossChoices loss_of(const Stack& stack, const Plan& plan) {
+  LossChoices loss;
+  loss.kind = plan.loss.value_or(stack.loss.kind);
+  if (loss.kind == LossKind::kChunked) {
+    loss.chunks = plan.loss_chunks > 0 ? plan.loss_chunks : stack.loss.chunks;
+    loss.keeps_logits = stack.loss.keeps_logits;
+  }
+  if (loss.kind == LossKind::kFused) loss.chunks = plan.loss_chunks;
+  return loss;
+}
+
 }  // namespace
+
+bool offers(const Stack& stack, LossKind kind) {
+  return kind == stack.loss.kind || kind == LossKind::kWhole ||
+         (kind == LossKind::kChunked ? stack.loss.offers_chunked : stack.loss.offers_fused);
+}
 
 bool has_experts(const Model& model) {
   return std::any_of(model.blocks.begin(), model.blocks.end(),
@@ -175,6 +191,8 @@ Choices choices_of(const Model& model, const Stack& stack, const Plan& plan) {
     c.modules = plan.recompute_modules;
     if (c.modules.empty()) c.modules.add(RecomputeModule::kCoreAttention);
   }
+  c.loss = loss_of(stack, plan);
+  c.mlp_chunks = plan.mlp_chunks;
   c.offload = plan.offload;
   c.precision = plan.precision;
   c.grad_dtype =

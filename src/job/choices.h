@@ -52,6 +52,17 @@ struct ExpertChoices {
   bool operator==(const ExpertChoices&) const = default;
 };
 
+// How the head and the loss are worked off.
+struct LossChoices {
+  LossKind kind = LossKind::kWhole;
+  std::int64_t chunks = 1;    // 0: Liger's rule
+  bool keeps_logits = false;  // of kChunked
+
+  // A piece's gradients are made in the forward.
+  bool early() const { return kind == LossKind::kFused || (kind == LossKind::kChunked && !keeps_logits); }
+  bool operator==(const LossChoices&) const = default;
+};
+
 struct Choices {
   AttentionKind attention = AttentionKind::kFlash;
   ExpertProducts expert_products = ExpertProducts::kGrouped;
@@ -63,6 +74,8 @@ struct Choices {
   Recompute recompute = Recompute::kNone;
   std::int64_t recompute_layers = 0;  // of recompute full; 0: all
   RecomputeModules modules;           // of recompute selective; else empty
+  LossChoices loss;
+  std::int64_t mlp_chunks = 1;
   bool offload = false;
 
   // Formats by role.
@@ -94,6 +107,9 @@ bool has_experts(const Model& model);
 
 // The most that it can be: every token's experts on one rank.
 double most_imbalance(const Model& model, std::int64_t ep);
+
+// Whether the stack, or its users, can work the loss off so.
+bool offers(const Stack& stack, LossKind kind);
 
 // Single choices, for who checks or lists plans that are not whole yet.
 AttentionKind attention_of(const Stack& stack, const Plan& plan);

@@ -9,6 +9,7 @@
 
 #include "job/choices.h"
 #include "job/mesh.h"
+#include "job/packing.h"
 #include "job/pipeline.h"
 #include "job/setting.h"
 #include "spec/run.h"
@@ -23,6 +24,7 @@ struct Job {
   std::int64_t global_batch = 0;   // sequences a step
   std::int64_t micro_batch = 1;    // sequences a pass
   std::int64_t micro_batches = 1;  // passes a step, of each data rank
+  AttentionSpans spans{};          // of packed documents, on the fullest rank
   // The plan's own, by stage or by chunk, while the plan is there; empty: by the stack's rule.
   std::span<const std::int64_t> layers_per_stage;
 

@@ -5,6 +5,7 @@
 #include "base/field_mark.h"
 #include "base/text.h"
 #include "job/run_check.h"
+#include "spec/documents_text.h"
 #include "spec/plan_text.h"
 #include "spec/read_fields.h"
 
@@ -25,6 +26,27 @@ tl::unexpected<Error> not_given(const Node* node, std::string_view key) {
 
 const Node* field(const Node* node, std::string_view key) {
   return node != nullptr ? node->find(key) : nullptr;
+}
+
+// Tokens as people write them (128k); without a field 0.
+Result<std::int64_t> tokens_of(const Node* node, std::string_view key) {
+  const Node* value = field(node, key);
+  if (value == nullptr) return 0;
+  Node number = *value;
+  if (const auto count = value->is_scalar() ? parse_count(value->scalar) : std::nullopt)
+    number.scalar = fmt::format("{}", *count);
+  auto tokens = number.integer(1, kMaxSeq);
+  if (!tokens) return named(key, std::move(tokens).error());
+  return tokens;
+}
+
+Result<Documents> documents_of(const Node* node, const RunOptions& options) {
+  if (!options.documents.empty()) return of_field("documents", parse_documents(options.documents));
+  const Node* stated = field(node, "documents");
+  if (stated == nullptr) return Documents();
+  auto documents = parse_documents(*stated);
+  if (!documents) return named("documents", std::move(documents).error());
+  return documents;
 }
 
 // The option where it is given, else the file's field, else 0.
@@ -72,7 +94,11 @@ Result<void> read_counts(const Node* node, const RunOptions& options, Run& run) 
   if (run.gpus == 0) return not_given(node, "gpus");
   TRY_ASSIGN(run.global_batch, count_of(node, "global_batch", options.global_batch, kMaxBatch));
   if (run.global_batch == 0) return not_given(node, "global_batch");
-  TRY_ASSIGN(run.seq, count_of(node, "seq", options.seq, kMaxSeq));
+  if (options.seq != 0) {
+    TRY_ASSIGN(run.seq, count_of(node, "seq", options.seq, kMaxSeq));
+  } else {
+    TRY_ASSIGN(run.seq, tokens_of(node, "seq"));
+  }
   if (run.seq != 0) return {};
   if (run.model.default_seq == 0) return not_given(node, "seq");
   run.seq = run.model.default_seq;
@@ -100,11 +126,13 @@ tl::unexpected<Error> blamed(Error error, const Node* plan, const RunOptions& op
 
 Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog& catalog) {
   if (node != nullptr)
-    TRY(only_fields(*node, "a run",
-                    {"model", "cluster", "gpus", "seq", "global_batch", "stack", "profile", "plan"}));
+    TRY(only_fields(
+        *node, "a run",
+        {"model", "cluster", "gpus", "seq", "global_batch", "documents", "stack", "profile", "plan"}));
   Run run;
   TRY(read_specs(node, options, catalog, run));
   TRY(read_counts(node, options, run));
+  TRY_ASSIGN(run.documents, documents_of(node, options));
   TRY_ASSIGN(run.profile, profile_of(node, options));
   const Node* plan = field(node, "plan");
   if (plan != nullptr) {

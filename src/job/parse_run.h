@@ -1,5 +1,5 @@
 // Reads a run and checks it. RUN.yaml holds
-//   model, cluster, gpus, seq, global_batch, stack, profile, plan: {...}
+//   model, cluster, gpus, seq, global_batch, documents, stack, profile, plan: {...}
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ struct RunOptions {
   std::string stack;
   std::string plan;
   std::string profile;
+  std::string documents;
   std::int64_t gpus = 0;
   std::int64_t seq = 0;
   std::int64_t global_batch = 0;

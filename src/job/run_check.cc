@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "job/job.h"
+#include "job/length_check.h"
 
 namespace foretrain {
 
@@ -294,6 +295,7 @@ void add_assumptions(Run& run) {
   if (sinks) assume("sinks of attention: not timed");
   if (mtp_layers_of(run.model, stack) < run.model.mtp_layers)
     assume(fmt::format("multi-token prediction left out: stack {} has none", stack.name));
+  for (std::string& line : assumed_of_documents(run)) assume(std::move(line));
   if (leaves_dropout_out(run.model, stack))
     assume(fmt::format("dropout left out: stack {} has none", stack.name));
 }
@@ -333,6 +335,8 @@ Result<void> check_run(Run& run) {
   TRY(check_cluster(run));
   TRY(check_degrees(run));
   TRY(check_choices(run));
+  TRY(check_pieces(run));
+  TRY(check_documents(run));
   TRY(check_experts(run));
   TRY(check_tensor_parallel(run));
   TRY(check_stages(run));

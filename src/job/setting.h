@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "job/packing.h"
 #include "spec/cluster.h"
 #include "spec/model.h"
 #include "spec/stack.h"
@@ -14,6 +15,7 @@ struct Setting {
   Cluster cluster;
   Stack stack;
   std::int64_t seq = 0;
+  Packing packing{};
 };
 
 }  // namespace foretrain

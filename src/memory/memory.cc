@@ -8,7 +8,7 @@ namespace {
 // A loss that keeps nothing is for the log alone, and taken when the passes' tensors are gone.
 bool is_metric(const Task& task) {
   return task.op.kind == OperatorKind::kCrossEntropy && task.op.pass == PassKind::kForward &&
-         task.saved == Bytes(0);
+         task.saved == Bytes(0) && !task.extra;
 }
 
 Bytes largest(const Repeat& repeat) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "spec/catalog.h"
+#include "spec/documents_text.h"
 #include "spec/plan_text.h"
 
 namespace foretrain {
@@ -92,6 +93,28 @@ void draw_experts(Run& run) {
   if (Run checked = run; plan.overlap_dispatch && !check_run(checked)) plan.overlap_dispatch = false;
 }
 
+// The loss and the MLP in pieces of tokens.
+void draw_pieces(const Run& run, Plan& plan) {
+  std::vector<LossKind> kinds;
+  for (const LossKind kind : {LossKind::kWhole, LossKind::kChunked, LossKind::kFused})
+    if (offers(run.stack, kind) && (kind != LossKind::kFused || plan.tp == 1)) kinds.push_back(kind);
+  plan.loss = *rc::gen::elementOf(kinds);
+  if (plan.loss != LossKind::kWhole) plan.loss_chunks = *rc::gen::element<std::int64_t>(0, 3, 16);
+  plan.mlp_chunks = *rc::gen::element<std::int64_t>(1, 3, 8);
+}
+
+// Packed sequences: a mean, or a list that fills them.
+void draw_documents(Run& run) {
+  if (*rc::gen::inRange(0, 3) > 0) return;
+  if (*rc::gen::arbitrary<bool>()) {
+    run.documents.mean = *rc::gen::element(64.0, 300.0, 5000.0);
+    run.plan.document_imbalance = perhaps(1.25);
+    return;
+  }
+  for (std::int64_t left = run.seq; left > 0; left -= run.documents.lengths.back())
+    run.documents.lengths.push_back(*rc::gen::inRange<std::int64_t>(1, left + 1));
+}
+
 std::vector<std::int64_t> any_layers(std::int64_t layers, std::int64_t stages) {
   std::vector<std::int64_t> dealt;
   for (std::int64_t s = stages; s > 1; --s) {
@@ -104,7 +127,8 @@ std::vector<std::int64_t> any_layers(std::int64_t layers, std::int64_t stages) {
 
 std::string text_of(const Run& run) {
   return run.model.name + " on " + run.cluster.name + ", " + run.stack.name + ", batch " +
-         std::to_string(run.global_batch) + ", seq " + std::to_string(run.seq) + ": " + to_text(run.plan);
+         std::to_string(run.global_batch) + ", seq " + std::to_string(run.seq) + " of " +
+         to_text(run.documents) + ": " + to_text(run.plan);
 }
 
 }  // namespace
@@ -130,6 +154,7 @@ void draw_plan(Run& run, std::int64_t fewest, Draw draw) {
   plan.grad_dtype = perhaps(*rc::gen::element(Dtype::kFp32, Dtype::kBf16));
   plan.reduce_dtype = perhaps(*rc::gen::element(Dtype::kFp32, Dtype::kBf16));
   plan.offload = *rc::gen::inRange(0, 4) == 0;
+  if (*rc::gen::inRange(0, 3) == 0) draw_pieces(run, plan);
   plan.optimizer = static_cast<OptimizerKind>(*rc::gen::inRange(0, static_cast<int>(kOptimizerNames.size())));
   plan.master_weights = perhaps(*rc::gen::arbitrary<bool>());
   plan.sp_gather_again = perhaps(*rc::gen::arbitrary<bool>());
@@ -153,6 +178,7 @@ Run any_run(std::int64_t fewest, Draw draw) {
   run.stack = *rc::gen::elementOf(has_experts(run.model) ? specs().of_experts : specs().stacks);
   run.seq = *rc::gen::element<std::int64_t>(512, run.model.default_seq);
   draw_plan(run, fewest, draw);
+  draw_documents(run);
   RC_PRE(check_run(run).has_value());
   RC_LOG() << text_of(run) << '\n';
   return run;

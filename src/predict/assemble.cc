@@ -90,6 +90,16 @@ StagePrediction stage_prediction(const Simulated& e, std::size_t rank, const Pow
   return stage;
 }
 
+// What a node's memory holds of activations: its GPUs are taken to be of the stage that keeps the most there.
+Bytes host_bytes(const Simulated& e, const Cluster& cluster) {
+  Bytes most;
+  for (std::size_t r = 0; r < e.stages.size(); ++r)
+    for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c)
+      most = std::max(most,
+                      e.chunks[e.piece(r, c)]->bytes.offloaded * static_cast<double>(e.times()[r].in_flight));
+  return most * static_cast<double>(std::min(cluster.gpus_per_node, e.job.mesh.gpus()));
+}
+
 // Of one replica's step.
 Flops model_flops(const Simulated& e) {
   Flops sum;
@@ -128,6 +138,7 @@ Prediction assemble(const Setting& setting, const PowerModel* power, const Simul
   p.fit_probability = fit_probability(p.needed, p.usable);
   p.fits = p.fit_probability >= kFitsFrom;
   p.busiest_stage = static_cast<std::int64_t>(e.busiest);
+  p.host = host_bytes(e, cluster);
   add_breakdown(e, p);
   for (std::size_t r = 0; r < e.stages.size(); ++r) p.stages.push_back(stage_prediction(e, r, power));
   p.mfu = model_flops(e).value * static_cast<double>(job.mesh.stage_ranks()) /

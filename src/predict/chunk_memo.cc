@@ -77,6 +77,7 @@ std::size_t ChunkMemo::ShapeKeyHash::operator()(const ShapeKey& key) const noexc
   mix(h, c.recompute_layers * 4 + (c.sp_gather_again ? 2 : 0) + (c.offload ? 1 : 0));
   mix(h, c.units.shards[WeightClass::kCommon]);
   mix(h, c.ep * 4096 + c.etp);
+  mix(h, c.spans[0] * 4096 + c.mlp_chunks * 4 + static_cast<int>(c.loss.kind));
   mix(h, c.modules.bits << 11 | (c.experts.reads ? 1024 : 0) | (c.experts.permute_fused ? 512 : 0) |
              (c.experts.router_fused ? 256 : 0) | (c.expert_products == ExpertProducts::kLoop ? 128 : 0) |
              static_cast<int>(c.experts.dispatcher) << 3 | (c.experts.hidden ? 4 : 0) |
@@ -148,7 +149,7 @@ void ChunkMemo::lay_out(ChunkCost& cost, const Network& network) {
   // Copies to and from the host run beside the passes, which last at least as long.
   if (key.passes.offload)
     for (Segment* segment : {&cost.forward, &cost.backward, &cost.input})
-      stretch(*segment, cost.bytes.offloaded / setting_.cluster.gpu.host);
+      stretch(*segment, cost.bytes.offloaded / host_rate(setting_.cluster));
   cost.model_flops = model_flops(work);
   cost.laid_out = true;
 }

@@ -20,10 +20,12 @@ constexpr std::int64_t kFewPasses = 2048;
 }  // namespace
 
 Evaluator::Evaluator(Model model, Cluster cluster, Stack stack, std::int64_t seq,
-                     std::shared_ptr<const CostSource> costs)
-    : setting_{std::move(model), std::move(cluster), std::move(stack), seq},
+                     std::shared_ptr<const CostSource> costs, const Documents& documents)
+    : setting_{std::move(model), std::move(cluster), std::move(stack), seq, {}},
       memo_(setting_, costs ? std::move(costs) : std::make_shared<const AnalyticCost>(setting_.cluster)),
-      splits_(setting_) {}
+      splits_(setting_) {
+  setting_.packing = packing_of(setting_.model, documents, seq);
+}
 
 const Network& Evaluator::network_of(const Mesh& mesh) {
   if (!network_ || !(mesh == network_mesh_)) {
@@ -114,7 +116,7 @@ Prediction predict(const Run& run, Evaluator& evaluator, StepTrace* trace) {
 }
 
 Prediction predict(const Run& run, std::shared_ptr<const CostSource> costs, StepTrace* trace) {
-  Evaluator evaluator(run.model, run.cluster, run.stack, run.seq, std::move(costs));
+  Evaluator evaluator(run.model, run.cluster, run.stack, run.seq, std::move(costs), run.documents);
   return predict(run, evaluator, trace);
 }
 

@@ -86,7 +86,7 @@ class Evaluator {
  public:
   // Operators cost what `costs` says; null: what physics says of the cluster's GPU.
   Evaluator(Model model, Cluster cluster, Stack stack, std::int64_t seq,
-            std::shared_ptr<const CostSource> costs = nullptr);
+            std::shared_ptr<const CostSource> costs = nullptr, const Documents& documents = {});
   Evaluator(const Evaluator&) = delete;  // the network in use refers to its own cluster
   Evaluator& operator=(const Evaluator&) = delete;
 
@@ -114,7 +114,7 @@ class Evaluator {
   std::uint64_t turn_ = 0;  // of plans that were asked about
 };
 
-// The whole way from a checked run, with an evaluator of its model, cluster, stack and seq, or with costs as
+// The whole way from a checked run, with an evaluator of its model, cluster, stack, seq and documents, or with costs as
 // above.
 Prediction predict(const Run& run, Evaluator& evaluator, StepTrace* trace = nullptr);
 Prediction predict(const Run& run, std::shared_ptr<const CostSource> costs = nullptr,

@@ -106,6 +106,7 @@ struct Prediction {
   Bytes usable;
   std::int64_t worst_stage = 0;  // needs the most
   Bytes needed;                  // of it: what must fit
+  Bytes host;                    // of a node's own memory, filled with activations; 0: none are offloaded
   Bytes peak;                    // the three counters of it
   Bytes peak_reserved;
   Bytes peak_allocated;

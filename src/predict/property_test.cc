@@ -258,6 +258,7 @@ TEST_CASE("full recomputation holds less and takes longer") {
   CHECK(rc::check([] {
     Run run = any_run();
     run.plan.offload = false;  // less to copy may be faster than what is run again
+    run.plan.mlp_chunks = 1;   // which runs again by itself
     run.plan.recompute = Recompute::kNone;
     const Prediction kept = predict(run);
     run.plan.recompute = Recompute::kFull;
@@ -298,6 +299,41 @@ TEST_CASE("selective recomputation takes as long as none or longer, and no longe
     const Prediction full = with(Recompute::kFull);
     RC_ASSERT(selective.step.value >= kept.step.value * (1 - kRounding));
     RC_ASSERT(full.step.value >= selective.step.value * (1 - kRounding));
+  }));
+}
+
+TEST_CASE("a loss in pieces holds no more, and work in pieces is never less work") {
+  CHECK(rc::check([] {
+    Run run = any_run();
+    run.plan.offload = false;
+    run.plan.loss = LossKind::kWhole;
+    run.plan.loss_chunks = 0;
+    run.plan.mlp_chunks = 1;
+    const Prediction whole = predict(run);
+    run.plan.mlp_chunks = 4;
+    RC_PRE(check_run(run).has_value());
+    RC_ASSERT(predict(run).mfu <= whole.mfu * (1 + kRounding));
+    run.plan.mlp_chunks = 1;
+    run.plan.loss = LossKind::kChunked;
+    run.plan.loss_chunks = 8;
+    RC_PRE(check_run(run).has_value());
+    const Prediction pieces = predict(run);
+    const StagePrediction& last = pieces.stages.back();
+    RC_ASSERT(last.states.total() == whole.stages.back().states.total());
+    if (run.plan.schedule == ScheduleKind::kGpipe || run.plan.schedule == ScheduleKind::k1f1b)
+      RC_ASSERT(last.activations <= whole.stages.back().activations * (1 + kRounding));
+  }));
+}
+
+TEST_CASE("sequences packed from documents never take longer than whole ones on even ranks") {
+  CHECK(rc::check([] {
+    Run run = any_run();
+    RC_PRE(run.documents.stated());
+    run.plan.document_imbalance = 1;
+    const double packed = predict(run).step.value;
+    run.documents = {};
+    run.plan.document_imbalance.reset();
+    RC_ASSERT(packed <= predict(run).step.value * (1 + kRounding));
   }));
 }
 

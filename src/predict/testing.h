@@ -26,7 +26,9 @@ inline Run run_of(const std::string& model, const std::string& cluster, std::int
   return *run;
 }
 
-inline Evaluator evaluator_of(const Run& run) { return {run.model, run.cluster, run.stack, run.seq}; }
+inline Evaluator evaluator_of(const Run& run) {
+  return {run.model, run.cluster, run.stack, run.seq, nullptr, run.documents};
+}
 
 inline Score score_of(const Run& run) { return evaluator_of(run).score(run.plan, run.global_batch); }
 

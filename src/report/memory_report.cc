@@ -127,13 +127,18 @@ std::string changes(const Plan& from, const Plan& to) {
   add("micro_batch", from.micro_batch, to.micro_batch);
   if (from.recompute != to.recompute || from.recompute_layers != to.recompute_layers)
     parts.push_back(fmt::format("recompute={}", kRecomputeNames[static_cast<std::size_t>(to.recompute)]));
+  if (from.loss != to.loss && to.loss)
+    parts.push_back(fmt::format("loss={}", kLossNames[static_cast<std::size_t>(*to.loss)]));
+  add("mlp_chunks", from.mlp_chunks, to.mlp_chunks);
+  if (from.offload != to.offload) parts.push_back(to.offload ? "offload=1" : "offload=0");
   return join(parts, ",");
 }
 
 std::string would_fit_text(const Run& run, const Prediction& p) {
   if (p.fits) return "";
   if (p.would_fit.empty())
-    return "\nno change of up to three of tp, sp, pp, ep, zero, micro_batch and recompute makes it fit\n";
+    return "\nno change of up to three of tp, sp, pp, ep, zero, micro_batch, recompute, loss, mlp_chunks and "
+           "offload makes it fit\n";
   std::string out = "\nwhat would fit (the nearest plans, the fastest of equals first)\n";
   std::vector<std::array<std::string, 4>> rows = {{"change", "step", "needs", ""}};
   for (const FittingPlan& plan : p.would_fit)

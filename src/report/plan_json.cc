@@ -17,6 +17,7 @@ Plan settled(const Run& run) {
   if (plan.pp > 1) plan.schedule = job.pipeline.schedule;
   plan.attention = choices.attention;
   plan.expert_products = choices.expert_products;
+  plan.loss = choices.loss.kind;
   plan.grad_dtype = choices.grad_dtype;
   plan.reduce_dtype = choices.reduce_dtype;
   plan.master_weights = choices.master_weights;

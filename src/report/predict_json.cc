@@ -5,6 +5,7 @@
 #include "report/memory_report.h"
 #include "report/plan_json.h"
 #include "report/predict_report.h"
+#include "spec/documents_text.h"
 #include "spec/plan_text.h"
 
 namespace foretrain {
@@ -28,6 +29,7 @@ void put_run(JsonWriter& w, const Run& run) {
   put(w, "profile", run.profile);
   put(w, "dropout", dropout_of(run.model, run.stack));
   put(w, "seq", run.seq);
+  if (run.documents.stated()) put(w, "documents", to_text(run.documents));
   put(w, "global_batch", run.global_batch);
   put(w, "micro_batches", run.micro_batches());
   w.key("plan");
@@ -164,6 +166,7 @@ void put_prediction(JsonWriter& w, const Run& run, const Prediction& p, const Tr
   put(w, "allocated_bytes", p.peak_allocated);
   put(w, "reserved_bytes", p.peak_reserved);
   put(w, "worst_stage", p.worst_stage);
+  if (p.host > Bytes(0)) put(w, "host_bytes_a_node", p.host);
   if (whole != nullptr) put_training(w, *whole);
   put_shares(w, p);
   put_path(w, p, view);

@@ -9,6 +9,7 @@
 #include "report/predict_report.h"
 #include "report/table.h"
 #include "report/text_parts.h"
+#include "spec/documents_text.h"
 #include "spec/plan_text.h"
 
 namespace foretrain {
@@ -50,8 +51,10 @@ std::string header(const Run& run, const Prediction& p) {
   out += fmt::format("plan        {}\n", to_text(run.plan));
   out += fmt::format("choices     {}\n", resolved(run));
   const std::int64_t micro_batches = run.micro_batches();
-  out += fmt::format("batch       {} x {} tokens a step, {} micro-batch{}\n\n", run.global_batch, run.seq,
-                     micro_batches, micro_batches == 1 ? "" : "es");
+  const std::string documents =
+      run.documents.stated() ? fmt::format(" in documents of {}", to_text(run.documents)) : "";
+  out += fmt::format("batch       {} x {} tokens{} a step, {} micro-batch{}\n\n", run.global_batch, run.seq,
+                     documents, micro_batches, micro_batches == 1 ? "" : "es");
   return out;
 }
 
@@ -72,6 +75,15 @@ std::string clock_line(const Run& run, const Prediction& p) {
                      capped ? "held down by" : "below", run.cluster.gpu.power_cap_w);
 }
 
+// Activations that wait in the host's memory.
+std::string host_line(const Run& run, const Prediction& p) {
+  if (p.host == Bytes(0)) return "";
+  const Bytes memory = run.cluster.host_memory;
+  std::string out = fmt::format("host        keeps {} of activations a node", human_bytes(p.host));
+  if (memory == Bytes(0)) return out + "; how much memory it has is not stated\n";
+  return out + fmt::format(", {} its {}\n", p.host > memory ? "more than" : "of", human_bytes(memory));
+}
+
 std::string summary(const Run& run, const Prediction& p, const Training* whole) {
   std::string out =
       fmt::format("step        {}, 80 % interval {} to {}\n", human_seconds(Seconds(p.step.value)),
@@ -85,6 +97,7 @@ std::string summary(const Run& run, const Prediction& p, const Training* whole) 
                      human_count(p.tokens_per_s_per_gpu * static_cast<double>(run.gpus)), 100 * p.mfu);
   out += fit_line(p);
   if (!p.fits) out += "            all times are those of GPUs with memory enough\n";
+  out += host_line(run, p);
   out += clock_line(run, p);
   if (whole == nullptr) return out;
   out += fmt::format("training    {} tokens: {} steps, {}, {} GPU-hours", human_count(whole->tokens),

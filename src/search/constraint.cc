@@ -144,6 +144,20 @@ Result<void> check_experts(const Model& model, std::string_view key, Value value
   return {};
 }
 
+// Likewise of the stack, or of a model without a dense MLP.
+Result<void> check_pieces(const Problem& problem, std::string_view key, Value value) {
+  if (key == plan_field<&Plan::loss>.key && !offers(problem.stack, static_cast<LossKind>(value)))
+    return fail(fmt::format("stack {} offers no loss {}", quoted(problem.stack.name),
+                            kLossNames[static_cast<std::size_t>(value)]));
+  const auto dense = [](const BlockRun& run) { return !run.block.feed_forward.has_experts(); };
+  const auto& blocks = problem.model.blocks;
+  if (key == plan_field<&Plan::mlp_chunks>.key && value > 1 &&
+      std::none_of(blocks.begin(), blocks.end(), dense))
+    return fail(
+        fmt::format("mlp_chunks needs a dense MLP, and model {} has none", quoted(problem.model.name)));
+  return {};
+}
+
 }  // namespace
 
 Result<void> Constraints::add_set(std::string_view text, Problem& problem) {
@@ -153,6 +167,7 @@ Result<void> Constraints::add_set(std::string_view text, Problem& problem) {
     TRY_ASSIGN(const Value value, value_of(key, word, &problem));
     TRY(check_number(key, word));
     TRY(check_experts(problem.model, key, value));
+    TRY(check_pieces(problem, key, value));
     constraint.set.push_back(value);
     constraint.set_words.push_back(word);
   }

@@ -20,6 +20,7 @@ Run run_without_plan(const Problem& problem) {
   run.stack = problem.stack;
   run.seq = problem.seq;
   run.global_batch = problem.global_batch;
+  run.documents = problem.documents;
   return run;
 }
 
@@ -206,6 +207,21 @@ void optimizer_values(const Problem&, const Candidate&, Values& out) {
   for (Value k = 0; k < static_cast<Value>(kOptimizerNames.size()); ++k) out.push_back(k);
 }
 
+// What the stack offers; a fused kernel takes whole rows of logits.
+void loss_values(const Problem& problem, const Candidate& c, Values& out) {
+  out.push_back(kUnset);
+  for (Value k = 0; k < static_cast<Value>(kLossNames.size()); ++k) {
+    const auto kind = static_cast<LossKind>(k);
+    if (offers(problem.stack, kind) && (kind != LossKind::kFused || c.plan.tp == 1)) out.push_back(k);
+  }
+}
+
+void mlp_chunks_values(const Problem&, const Candidate&, Values& out) {
+  for (Value pieces = 1; pieces <= 256; ++pieces) out.push_back(pieces);
+}
+
+void offload_values(const Problem&, const Candidate&, Values& out) { out.insert(out.end(), {0, 1}); }
+
 void flag_values(const Problem&, const Candidate&, Values& out) { out.insert(out.end(), {kUnset, 0, 1}); }
 
 void gather_again_values(const Problem& problem, const Candidate& c, Values& out) {
@@ -374,6 +390,9 @@ const std::array kDimensions = {
     number<&Plan::optimizer>(optimizer_values, Scope::kAllowed),
     open<&Plan::master_weights>(flag_values, Scope::kAllowed),
     open<&Plan::sp_gather_again>(gather_again_values, Scope::kAllowed),
+    open<&Plan::loss>(loss_values, Scope::kAllowed),
+    number<&Plan::mlp_chunks>(mlp_chunks_values, Scope::kAllowed),
+    number<&Plan::offload>(offload_values, Scope::kAllowed),
     number<&Plan::recompute>(recompute_values),
     number<&Plan::recompute_layers>(recompute_layers_values),
     open<&Plan::partition_activations>(partition_values),

@@ -42,7 +42,8 @@ class Searcher {
     threads_ = options.threads;
     if (threads_ <= 0) threads_ = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     for (int i = 0; i < threads_; ++i)
-      evaluators_.push_back(std::make_unique<Evaluator>(p.model, p.cluster, p.stack, p.seq, costs));
+      evaluators_.push_back(
+          std::make_unique<Evaluator>(p.model, p.cluster, p.stack, p.seq, costs, p.documents));
   }
 
   SearchResult run() {

@@ -91,9 +91,32 @@ std::vector<Plan> more_ep(const Plan& plan) {
   return plans;
 }
 
+// The stack's own, that which makes the gradient at once first.
+std::vector<Plan> smaller_loss(const Plan& plan) {
+  std::vector<Plan> plans;
+  for (const LossKind kind : {LossKind::kChunked, LossKind::kFused}) {
+    if (plan.loss.value_or(LossKind::kWhole) != LossKind::kWhole) continue;
+    plans.push_back(plan);
+    plans.back().loss = kind;
+  }
+  return plans;
+}
+
+// So few pieces as help: the products of long ones are as fast as whole.
+std::vector<Plan> more_mlp_chunks(const Plan& plan) {
+  if (plan.mlp_chunks > 1) return {};
+  return with(plan, {4, 16}, [](Plan& p, std::int64_t pieces) { p.mlp_chunks = pieces; });
+}
+
+std::vector<Plan> offloaded(const Plan& plan) {
+  if (plan.offload) return {};
+  return with(plan, {1}, [](Plan& p, std::int64_t) { p.offload = true; });
+}
+
 // Changed in this order: sp is a choice only once tp is more than 1.
-constexpr std::array<Others, 7> kOthers = {more_recompute, more_zero, smaller_batches, more_tp,
-                                           more_sp,        more_pp,   more_ep};
+constexpr std::array<Others, 10> kOthers = {more_recompute,  more_zero, smaller_batches, smaller_loss,
+                                            more_mlp_chunks, offloaded, more_tp,         more_sp,
+                                            more_pp,         more_ep};
 
 class Search {
  public:
@@ -151,7 +174,7 @@ std::vector<FittingPlan> nearest_fitting(const Run& run, Evaluator& evaluator, s
 }
 
 Prediction predict_or_nearest(const Run& run, std::shared_ptr<const CostSource> costs, StepTrace* trace) {
-  Evaluator evaluator(run.model, run.cluster, run.stack, run.seq, std::move(costs));
+  Evaluator evaluator(run.model, run.cluster, run.stack, run.seq, std::move(costs), run.documents);
   return predict_or_nearest(run, evaluator, trace);
 }
 

@@ -11,7 +11,8 @@ namespace {
 // Keys in which two plans differ, but for dp, which the others decide.
 int changes(const Plan& a, const Plan& b) {
   return (a.sp != b.sp) + (a.recompute != b.recompute) + (a.zero != b.zero) +
-         (a.micro_batch != b.micro_batch) + (a.tp != b.tp) + (a.pp != b.pp);
+         (a.micro_batch != b.micro_batch) + (a.tp != b.tp) + (a.pp != b.pp) + (a.loss != b.loss) +
+         (a.mlp_chunks != b.mlp_chunks) + (a.offload != b.offload);
 }
 
 }  // namespace
@@ -54,13 +55,15 @@ TEST_CASE("a model that nothing makes fit has no nearest plan, and a prediction 
 }
 
 TEST_CASE("sequence parallelism is found for a plan that had no tensor parallelism to go with it") {
-  // 30e9 parameters over 24 GPUs of 40 GB: sharded and split twice, the activations have to be split too.
+  // 30e9 parameters over 24 GPUs of 40 GB: sharded and split twice, the activations have to be split too, or to wait
+  // in the host's memory.
   const Run run = run_of("mpt-30b", "mosaic-a100-40", 24, "megatron", "pp=4,zero=2,recompute=full", 48);
   Evaluator evaluator = evaluator_of(run);
   const auto nearest = nearest_fitting(run, evaluator);
-  REQUIRE_FALSE(nearest.empty());
-  CHECK(nearest.front().plan.tp > 1);
-  CHECK(nearest.front().plan.sp);
+  REQUIRE(nearest.size() == 3);
+  CHECK(nearest[0].plan.tp > 1);
+  CHECK(nearest[0].plan.offload);
+  CHECK(nearest[1].plan.sp);
 }
 
 TEST_CASE("what fits does not depend on how many micro-batches a step has") {
@@ -71,4 +74,32 @@ TEST_CASE("what fits does not depend on how many micro-batches a step has") {
   };
   CHECK(first(4096).size() == 3);
   CHECK(first(1 << 20).size() == 3);
+}
+
+TEST_CASE(
+    "where logits are what does not fit, a loss in pieces is enough; where activations are, the host's "
+    "memory") {
+  const auto nearest = [](std::int64_t seq, const char* stack, const char* plan) {
+    RunOptions options;
+    options.model = "llama-3-8b";
+    options.cluster = "dgx-h100";
+    options.stack = stack;
+    options.gpus = 8;
+    options.seq = seq;
+    options.global_batch = 8;
+    options.plan = plan;
+    const Run run = parse_run(nullptr, options, Catalog()).value();
+    Evaluator evaluator = evaluator_of(run);
+    CHECK_FALSE(evaluator.score(run.plan, run.global_batch).fits);
+    return nearest_fitting(run, evaluator).at(0).plan;
+  };
+  // 64k tokens of 128,256 words: 31 GiB in fp32, twice.
+  const Plan chunked = nearest(65536, "generic", "zero=3,recompute=full");
+  CHECK(chunked.loss.has_value());
+  CHECK(chunked.loss != LossKind::kWhole);
+  CHECK_FALSE(chunked.offload);
+  // Not offered by this stack: never proposed.
+  CHECK_FALSE(nearest(65536, "megatron", "zero=1,recompute=full").loss.has_value());
+  // With the loss in pieces already, what 128k tokens keep of 32 layers goes to the host.
+  CHECK(nearest(131072, "generic", "zero=3,recompute=full,loss=fused").offload);
 }

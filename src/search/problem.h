@@ -16,6 +16,7 @@ struct Problem {
   std::int64_t global_batch = 0;
   std::vector<std::int64_t> gpus;                         // ascending
   std::vector<std::vector<std::int64_t>> given_splits{};  // layers_per_stage that constraints name
+  Documents documents{};
 };
 
 // A plan on a number of GPUs.

@@ -13,7 +13,7 @@
 
 namespace foretrain {
 
-inline constexpr std::size_t kMostDimensions = 32;
+inline constexpr std::size_t kMostDimensions = 48;
 
 class Space {
  public:

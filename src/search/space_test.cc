@@ -175,5 +175,26 @@ TEST_CASE("bad constraints are told with the nearest name") {
   CHECK(error(c.add_range("pp=4")) == "pp: found '4', expected a range such as 1..16");
 }
 
+TEST_CASE(
+    "pieces and offloading are in the space where they are asked for, and where the stack offers them") {
+  Problem problem = problem_of("gpt2", "dgx-h100", "generic", {8}, 8);
+  const auto count = [&](const std::vector<const char*>& sets) {
+    Constraints constraints;
+    for (const char* set : sets) REQUIRE(constraints.add_set(set, problem).has_value());
+    return Space::make(problem, constraints).value().size();
+  };
+  const auto plain = count({});
+  CHECK(count({"loss=whole"}) == plain);
+  CHECK(count({"loss=chunked"}) == plain);
+  CHECK(count({"mlp_chunks=1,6"}) == 2 * plain);
+  CHECK(count({"offload=0,1"}) == 2 * plain);
+  // A fused loss takes whole rows of logits.
+  CHECK(count({"loss=fused"}) == count({"tp=1"}));
+  problem.stack = Catalog().stack("megatron").value();
+  Constraints constraints;
+  CHECK(constraints.add_set("loss=fused", problem).error().message ==
+        "stack 'megatron' offers no loss fused");
+}
+
 }  // namespace
 }  // namespace foretrain

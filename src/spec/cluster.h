@@ -1,6 +1,7 @@
 // A cluster: nodes of GPUs, the links inside and between them, and the host's speed at launching.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -56,11 +57,20 @@ struct Cluster {
   Fabric fabric;
   std::vector<FittedCollective> collectives;  // where samples exist
   Seconds host_launch;                        // host time to issue one kernel through the framework
-  std::optional<double> price_per_gpu_hour;   // USD
+  BytesPerSecond
+      host;           // between a node's GPUs and its memory, each way, all of them together; zero: no limit
+  Bytes host_memory;  // of a node; zero: not stated
+  std::optional<double> price_per_gpu_hour;  // USD
   std::optional<Jitter> jitter;
   std::string source;
 
   bool operator==(const Cluster&) const = default;
 };
+
+// Between one GPU and its node's memory, each way, while all of them use it.
+inline BytesPerSecond host_rate(const Cluster& cluster) {
+  if (cluster.host == BytesPerSecond()) return cluster.gpu.host;
+  return std::min(cluster.gpu.host, cluster.host / static_cast<double>(cluster.gpus_per_node));
+}
 
 }  // namespace foretrain

@@ -71,9 +71,10 @@ std::string indented(std::string_view text) {
 }  // namespace
 
 Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(const Node&)>& gpu_of) {
-  TRY(only_fields(node, "a cluster",
-                  {"name", "source", "gpu", "gpus_per_node", "nvlink_domain", "intra", "inter",
-                   "host_launch_us", "price_per_gpu_hour", "jitter", "collectives"}));
+  TRY(only_fields(
+      node, "a cluster",
+      {"name", "source", "gpu", "gpus_per_node", "nvlink_domain", "intra", "inter", "host_launch_us",
+       "host_gbytes", "host_memory_gib", "price_per_gpu_hour", "jitter", "collectives"}));
   Cluster cluster;
   cluster.name = "inline";
   TRY(read_optional(node, "name", cluster.name));
@@ -110,6 +111,11 @@ Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(
   double host_launch_us = 0;
   TRY(read_required(node, "host_launch_us", host_launch_us, RealNumber{0.0, 1e6}));
   cluster.host_launch = microseconds(host_launch_us);
+  double host = 0, memory = 0;
+  TRY(read_optional(node, "host_gbytes", host, RealNumber{1e-3, 1e6}));
+  TRY(read_optional(node, "host_memory_gib", memory, RealNumber{1.0, 1e6}));
+  cluster.host = gigabytes_per_second(host);
+  cluster.host_memory = gib(memory);
   TRY(read_optional(node, "price_per_gpu_hour", cluster.price_per_gpu_hour, RealNumber{0.0, 1e6}));
   if (node.find("jitter") != nullptr) {
     TRY_ASSIGN(cluster.jitter, parse_jitter(node));
@@ -142,6 +148,10 @@ std::string to_yaml(const Cluster& cluster) {
     if (cluster.fabric.rail_optimized) out += "  rail_optimized: true\n";
   }
   out += fmt::format("host_launch_us: {}\n", in_units_of(1e-6, cluster.host_launch.value));
+  if (cluster.host > BytesPerSecond())
+    out += fmt::format("host_gbytes: {}\n", in_units_of(1e9, cluster.host.value));
+  if (cluster.host_memory > Bytes(0))
+    out += fmt::format("host_memory_gib: {}\n", cluster.host_memory / gib(1));
   if (cluster.price_per_gpu_hour) out += fmt::format("price_per_gpu_hour: {}\n", *cluster.price_per_gpu_hour);
   if (cluster.jitter)
     out += fmt::format("jitter: {{spread: {}, message_spread: {}, stalls_per_node_hour: {}, stall_ms: {}}}\n",

@@ -49,6 +49,12 @@ inline constexpr std::array<std::string_view, kDispatcherCount> kDispatcherNames
 enum class AttentionKind : unsigned char { kFlash, kUnfused };
 inline constexpr std::array<std::string_view, 2> kAttentionNames = {"flash", "unfused"};
 
+// How the head's product and the loss are worked off: for all tokens at once; in pieces of tokens, each with its
+// backward right after its forward; or so with one kernel that puts the gradient where the logits were (Hsu et al.
+// 2024, Liger Kernel, arXiv 2410.10989).
+enum class LossKind : unsigned char { kWhole, kChunked, kFused };
+inline constexpr std::array<std::string_view, 3> kLossNames = {"whole", "chunked", "fused"};
+
 // Adam with moments in the stack's format, in bf16 or in eight bits (a byte each and an fp32 scale every 256:
 // Dettmers et al. 2022, arXiv 2110.02861); Muon: one momentum for the blocks' matrices, AdamW for the rest.
 enum class OptimizerKind : unsigned char { kAdamw, kAdamwBf16, kAdamw8bit, kMuon };
@@ -76,7 +82,11 @@ struct Plan {
   std::optional<ExpertProducts> expert_products;
   std::optional<Dtype> grad_dtype;    // gradients are accumulated in it
   std::optional<Dtype> reduce_dtype;  // and reduced over data parallel ranks in it
-  bool offload = false;               // what blocks keep for their backward waits in the host's memory
+  std::optional<LossKind> loss;
+  std::int64_t loss_chunks = 0;  // 0: the stack's number, or Liger's rule
+  std::int64_t mlp_chunks = 1;   // pieces of tokens in which a dense MLP is worked off, and run again
+  std::optional<double> document_imbalance;  // attention of the fullest rank over the mean
+  bool offload = false;                      // what blocks keep for their backward waits in the host's memory
   OptimizerKind optimizer = OptimizerKind::kAdamw;
   std::optional<bool> master_weights;  // an fp32 copy of half precision weights
   // The backward gathers the saved shard of a column-parallel input again.

@@ -67,8 +67,24 @@ inline constexpr auto kPlanFields = std::tuple{
           "**all but `fp32`, `bf16` and `fp16` not yet**"),
     field("reduce_dtype", &Plan::reduce_dtype, OneOf{kDtypeNames},
           "and reduced over data-parallel ranks in it", kStacksOwn, "likewise"),
+    field("loss", &Plan::loss, OneOf{kLossNames},
+          "the head's product and the loss: `whole`: of all tokens at once; `chunked`: in pieces of tokens, "
+          "each with its backward right after its forward, so that the logits of one are there at once; "
+          "`fused`: so in one kernel that puts the gradient where the logits were (Liger)",
+          kStacksOwn, "what the stack offers; `fused` needs tp 1"),
+    field("loss_chunks", &Plan::loss_chunks, WholeNumber{0, 65'536},
+          "pieces of `loss=chunked` or `fused`; 0: the stack's number, or as many as Liger makes", {},
+          "needs one of them; divides no further than tokens"),
+    field("mlp_chunks", &Plan::mlp_chunks, WholeNumber{1, 65'536},
+          "pieces of tokens in which a dense MLP is worked off, each run again in the backward (TiledMLP): "
+          "of all that the MLP keeps, its input alone stays",
+          {}, "needs a dense MLP that is not run again by itself"),
+    field("document_imbalance", &Plan::document_imbalance, RealNumber{1.0, 1'000.0},
+          "attention of the rank with the longest documents over the mean; data-parallel ranks wait for it",
+          "1, of random documents as expected of so many ranks", "needs `documents` of the run"),
     field("offload", &Plan::offload, Flag{},
-          "what blocks keep for their backward waits in the host's memory"),
+          "what blocks keep for their backward waits in the host's memory; copies run beside the passes, "
+          "which last at least as long"),
     field("optimizer", &Plan::optimizer, OneOf{kOptimizerNames},
           "whose states are kept; what Muon iterates on is not timed"),
     field("master_weights", &Plan::master_weights, Flag{}, "an fp32 copy of half-precision weights",

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "spec/cluster.h"
+#include "spec/documents.h"
 #include "spec/model.h"
 #include "spec/plan.h"
 #include "spec/stack.h"
@@ -26,6 +27,7 @@ struct Run {
   std::int64_t gpus = 0;
   std::int64_t seq = 0;
   std::int64_t global_batch = 0;
+  Documents documents;  // of packed sequences; none stated: each sequence is one
   std::string profile;  // where operators' seconds come from; empty: the GPU's own, if there is one
   std::vector<std::string> assumed;  // what nobody stated, in words that the output repeats
 

@@ -278,6 +278,19 @@ struct Stack {
   };
   Experts experts;
 
+  // How the head and the loss are worked off, and what else the framework offers.
+  struct Loss {
+    LossKind kind = LossKind::kWhole;
+    bool offers_chunked = false;
+    bool offers_fused = false;
+    std::int64_t chunks = 8;
+    // In pieces, but the logits of all stay until the backward: only what is made of them is there by piece.
+    bool keeps_logits = false;
+
+    bool operator==(const Loss&) const = default;
+  };
+  Loss loss;
+
   // What the framework's own log says of memory, for runs that do not name a counter: which, and whose.
   struct MemoryLog {
     MemoryCounter counter = MemoryCounter::kReserved;

@@ -130,6 +130,16 @@ inline constexpr auto kExpertFields = std::tuple{
           "shared experts work while tokens travel"),
 };
 
+inline constexpr auto kLossFields = std::tuple{
+    field("kind", &Stack::Loss::kind, OneOf{kLossNames}, "where the plan is silent"),
+    field("offers_chunked", &Stack::Loss::offers_chunked, Flag{}, "a plan may ask for `loss=chunked`"),
+    field("offers_fused", &Stack::Loss::offers_fused, Flag{}, "a plan may ask for `loss=fused`"),
+    field("chunks", &Stack::Loss::chunks, WholeNumber{1, 65'536}, "pieces of `chunked`"),
+    field("keeps_logits", &Stack::Loss::keeps_logits, Flag{},
+          "`chunked` keeps all logits, in the plan's precision, until the backward; only their fp32 copy is "
+          "there by piece"),
+};
+
 inline constexpr auto kMemoryLogFields = std::tuple{
     field("counter", &Stack::MemoryLog::counter, OneOf{kMemoryCounterNames},
           "which counter the framework's log shows, for measured rows that do not say"),
@@ -175,6 +185,7 @@ inline constexpr auto kStackSections = std::tuple{
     StackSection{"pipeline", &Stack::pipeline, kPipelineFields},
     StackSection{"data_parallel", &Stack::data_parallel, kDataParallelFields},
     StackSection{"experts", &Stack::experts, kExpertFields},
+    StackSection{"loss", &Stack::loss, kLossFields},
     StackSection{"memory_log", &Stack::memory_log, kMemoryLogFields},
     StackSection{"host", &Stack::host, kHostFields},
 };

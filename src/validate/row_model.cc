@@ -144,7 +144,6 @@ void put_biases(SpecMap& map, const MeasuredRow& row, std::vector<std::string>& 
 // What a row says of its model that a model has no key for.
 void assume_unsaid(const MeasuredRow& row, std::vector<std::string>& assumed) {
   if (row.notes.has("nope on every 4th layer")) assumed.emplace_back("positions on every layer");
-  if (row.packed == true && row.task != "pretrain") assumed.emplace_back("attention over whole sequences");
 }
 
 }  // namespace

@@ -167,8 +167,6 @@ TEST_CASE("what a model has no key for is assumed away, or refused where it woul
     return std::find(list.begin(), list.end(), item) != list.end();
   };
   CHECK(says(mixture({{"notes", "nope on every 4th layer"}}), "positions on every layer"));
-  CHECK(says({{"task", "sft"}, {"packed", "1"}}, "attention over whole sequences"));
-  CHECK_FALSE(says({{"task", "pretrain"}, {"packed", "1"}}, "attention over whole sequences"));
   CHECK(refusal(mixture({{"notes", "attention chunk 8192"}})) == "");
   CHECK(refusal(mixture({{"seq", "16384"}, {"notes", "attention chunk 8192"}})).find("inside chunks") !=
         std::string::npos);

@@ -151,6 +151,7 @@ TEST_CASE("what is not modelled is left out under its name") {
   CHECK(skip_of({{"cp", "2"}, {"dp", "2"}}) == "cp > 1");
   CHECK(skip_of({{"offload", "activations:moe_act"}}) == "offload activations:moe_act");
   CHECK(skip_of({{"offload", "none"}}) == "");
+  CHECK(skip_of({{"offload", "activations"}}) == "");
 }
 
 TEST_CASE("a row of adapters is not answered as another training") {

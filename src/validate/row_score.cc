@@ -119,7 +119,7 @@ bool RowScore::covered() const {
 Result<Evaluator*> RowScorer::evaluator_for(const Run& run) {
   const auto found = std::find_if(kept_.begin(), kept_.end(), [&run](const Kept& kept) {
     return kept.seq == run.seq && kept.model == run.model && kept.cluster == run.cluster &&
-           kept.stack == run.stack;
+           kept.stack == run.stack && kept.documents == run.documents;
   });
   if (found != kept_.end()) return found->evaluator.get();
   std::shared_ptr<const CostSource> costs;
@@ -131,9 +131,9 @@ Result<Evaluator*> RowScorer::evaluator_for(const Run& run) {
     costs = choice->costs;
   }
   if (kept_.size() == kMaxKept) kept_.pop_front();
-  kept_.push_back(
-      {run.model, run.cluster, run.stack, run.seq,
-       std::make_unique<Evaluator>(run.model, run.cluster, run.stack, run.seq, std::move(costs))});
+  kept_.push_back({run.model, run.cluster, run.stack, run.seq, run.documents,
+                   std::make_unique<Evaluator>(run.model, run.cluster, run.stack, run.seq, std::move(costs),
+                                               run.documents)});
   return kept_.back().evaluator.get();
 }
 

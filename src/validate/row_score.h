@@ -69,6 +69,7 @@ class RowScorer {
     Cluster cluster;
     Stack stack;
     std::int64_t seq;
+    Documents documents;
     std::unique_ptr<Evaluator> evaluator;
   };
   Result<Evaluator*> evaluator_for(const Run& run);

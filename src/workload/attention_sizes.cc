@@ -1,8 +1,5 @@
 #include "workload/attention_sizes.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "operators/attention.h"
 #include "operators/product.h"
 
@@ -12,13 +9,12 @@ namespace {
 std::int64_t tokens_of(const AttentionHere& at) { return at.shape.micro_batch * at.shape.seq; }
 std::int64_t heads(const AttentionHere& at) { return heads_of(at.attention, at.shape.tp); }
 
-// A window makes as many pairs of queries and keys as shorter sequences would, of as many tokens.
-std::int64_t equal_parts(std::int64_t window, std::int64_t tokens) {
-  if (window == 0 || window >= tokens) return 1;
-  const auto w = static_cast<double>(window), seq = static_cast<double>(tokens);
-  const double keys =
-      w - w * (w - 1) / (2 * seq);  // of a query, in the mean; of n tokens in a row (n + 1) / 2
-  return std::max<std::int64_t>(1, std::llround(seq / std::max(2 * keys - 1, 1.0)));
+// What queries see, as AttentionSizes states it: causal sequences, or others with as many tiles of scores.
+std::int64_t causal(const AttentionHere& at, std::int64_t plain) {
+  const std::int64_t seq = at.shape.seq, window = at.attention.window;
+  std::int64_t span = window_span(window, seq);
+  if (at.shape.spans[0] > 0) span = at.shape.spans[place_of(at.model, window)];
+  return span == seq ? plain : span;
 }
 
 // The sums of exponentials, fp32, a query and head.
@@ -30,7 +26,8 @@ Amounts set_latent(Operator& op, const AttentionHere& at) {
                               .heads = heads(at),
                               .seq = at.shape.seq,
                               .qk_dim = at.attention.head_dim,
-                              .v_dim = at.attention.v_dim});
+                              .v_dim = at.attention.v_dim,
+                              .causal = causal(at, 0)});
   const std::int64_t tokens = tokens_of(at), out = at.widths[Width::kAttended];
   return {.inputs = static_cast<double>(tokens * (2 * at.widths[Width::kQ] + out)),
           .outputs = static_cast<double>(tokens * out),
@@ -41,14 +38,13 @@ Amounts set_latent(Operator& op, const AttentionHere& at) {
 
 Amounts set_attention(Operator& op, const AttentionHere& at, bool masked) {
   if (at.attention.is_latent()) return set_latent(op, at);
-  const std::int64_t seq = at.shape.seq, tokens = tokens_of(at), q = at.widths[Width::kQ];
-  const std::int64_t parts = masked ? 1 : equal_parts(at.attention.window, seq);
-  op.set(AttentionSizes{.batch = at.shape.micro_batch * parts,
+  const std::int64_t tokens = tokens_of(at), q = at.widths[Width::kQ];
+  op.set(AttentionSizes{.batch = at.shape.micro_batch,
                         .heads = heads(at),
                         .kv_heads = masked ? heads(at) : kv_heads_of(at.attention, at.shape.tp),
-                        .seq = (seq + parts - 1) / parts,
+                        .seq = at.shape.seq,
                         .head_dim = at.attention.head_dim,
-                        .causal = masked ? 0 : 1});
+                        .causal = masked ? 0 : causal(at, 1)});
   return {.inputs = static_cast<double>(tokens * (masked ? 3 * q : at.widths[Width::kQkv])),
           .outputs = static_cast<double>(tokens * q),
           .stats = statistics(at)};

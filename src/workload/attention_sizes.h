@@ -1,8 +1,11 @@
-// The sizes of attention on one rank: which queries meet which keys, and what that reads, makes and keeps.
+// The sizes of attention on one rank: which queries meet which keys, and what that reads, makes and keeps. Windows
+// and documents leave a query fewer keys than its sequence has: the operator then states the span of causal
+// sequences with as many tiles of scores (job/packing.h). A rank that has a share of a sequence's queries would
+// state their number as `seq`, and the span of the whole sequence.
 #pragma once
 
 #include "operators/operator.h"
-#include "spec/attention.h"
+#include "spec/model.h"
 #include "workload/amounts.h"
 #include "workload/pass_shape.h"
 #include "workload/widths.h"
@@ -11,6 +14,7 @@ namespace foretrain {
 
 // One layer's attention, in passes of this shape.
 struct AttentionHere {
+  const Model& model;
   const Attention& attention;
   const PassShape& shape;
   const Widths& widths;

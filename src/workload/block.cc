@@ -87,7 +87,7 @@ void write_feed_forward(const Stack& stack, const PassShape& shape, const FeedFo
   if (enters) out.enter();
   {
     const BlockWriter::Module module(out, RecomputeModule::kMlp);
-    out.part(stack.parts.mlp[static_cast<std::size_t>(f.mlp)], false);
+    out.dense_mlp(stack.parts.mlp[static_cast<std::size_t>(f.mlp)]);
   }
   out.leave();
 }
@@ -158,8 +158,7 @@ std::vector<BlockItem> mtp_items(const Model& model, const Stack& stack, const P
   out.part(stack.parts.mtp, true);
   out.part(norm, true);
   out.enter();
-  out.part(stack.parts.head, false);
-  out.part(stack.parts.loss, false);
+  out.head(stack.parts.head, stack.parts.loss);
   return out.take();
 }
 
@@ -167,8 +166,7 @@ std::vector<BlockItem> head_items(const Model& model, const Stack& stack, const 
   BlockWriter out(model, stack, shape, model.blocks.front().block);
   out.part(norm_of(model, stack), true);
   out.enter();
-  out.part(stack.parts.head, false);
-  out.part(stack.parts.loss, false);
+  out.head(stack.parts.head, stack.parts.loss);
   return out.take();
 }
 

@@ -50,6 +50,10 @@ struct BlockItem {
   bool has_backward = true;
   bool waits = false;   // in place of an operator: the host waits for the GPU, forward
   bool beside = false;  // runs while the exchange before it does
+  // Of tokens, which it works on one after the other: `times` counts them, sizes are of one (pieces.h).
+  std::int64_t pieces = 1;
+  bool tiled = false;  // each run again in the backward
+  bool early = false;  // each with its backward right after its forward
 
   // A product with weights, whose backward to them is a pass of its own.
   bool has_weights() const {

@@ -8,6 +8,7 @@
 #include "operators/pointwise.h"
 #include "operators/product.h"
 #include "operators/softmax.h"
+#include "workload/pieces.h"
 
 namespace foretrain {
 
@@ -48,6 +49,31 @@ void BlockWriter::shared_mlp(const Part& mlp, Half half) {
     input_kept_ = (shape_.tp == 1 || shape_.sp_gather_again) && block_.feed_forward.router != Router::kFp32;
   part(operators, false);
   widths_.set_ffn(block_.feed_forward, block_.feed_forward.ffn, shape_.tp);
+}
+
+void BlockWriter::dense_mlp(const Part& mlp) {
+  const std::size_t begin = items_.size();
+  pieces_ = std::min(shape_.mlp_chunks, all_tokens());
+  part(mlp, false);
+  if (pieces_ > 1) {
+    tile(std::span(items_).subspan(begin));
+    BlockItem joined;  // what the pieces made is put together
+    joined.op = pointwise(OperatorKind::kCopy, {.tokens = all_tokens(), .width = model_.hidden},
+                          {.impl = Impl::kAten, .dtype = shape_.precision});
+    joined.launches = {1, 0, 0};
+    joined.has_backward = false;
+    items_.push_back(joined);
+  }
+  pieces_ = 1;
+}
+
+void BlockWriter::head(const Part& head, const Part& loss) {
+  const std::size_t begin = items_.size();
+  pieces_ = loss_pieces(shape_.loss, all_tokens(), model_.hidden, widths_[Width::kVocab]);
+  part(head, false);
+  part(shape_.loss.kind == LossKind::kFused ? fused_loss() : loss, false);
+  if (shape_.loss.kind != LossKind::kWhole) work_in_pieces(std::span(items_).subspan(begin), shape_.loss);
+  pieces_ = 1;
 }
 
 void BlockWriter::experts(const Part& experts) {
@@ -261,13 +287,15 @@ void BlockWriter::add(const PartOperator& entry, bool sequence_region) {
   std::int64_t tokens = shared ? all_tokens() / shape_.tp : all_tokens();
   if (entry.rows == Rows::kRouted) tokens = routed_rows(tokens);
   if (entry.rows == Rows::kWeights) tokens = experts_here() * model_.hidden;
+  if (pieces_ > 1) tokens = (tokens + pieces_ - 1) / pieces_;
 
   BlockItem item;
   item.op.kind = entry.kind;
   item.op.impl = entry.impl;
   item.op.dtype = entry.fp32 ? Dtype::kFp32 : shape_.precision;
   item.launches = entry.launches;
-  item.times = entry.times;
+  item.times = entry.times * pieces_;
+  item.pieces = pieces_;
   // Each expert has its share of the rows; over weights each goes through all of them.
   if (entry.each_expert && entry.rows == Rows::kWeights)
     item.times *= experts_here();
@@ -278,14 +306,15 @@ void BlockWriter::add(const PartOperator& entry, bool sequence_region) {
   item.beside = beside_;
 
   const Amounts amounts = set_sizes(item.op, entry, tokens);
-  item.saved = saved_bytes(entry.saves, amounts, entry.times);
+  const std::int64_t times = entry.times * pieces_;
+  item.saved = saved_bytes(entry.saves, amounts, times);
   const bool selects = shape_.modules.has(RecomputeModule::kCoreAttention);
-  item.saved_input = saved_input(selects && entry.selective_saves ? *entry.selective_saves : entry.saves,
-                                 amounts, entry.times);
+  item.saved_input =
+      saved_input(selects && entry.selective_saves ? *entry.selective_saves : entry.saves, amounts, times);
   if (!selects)
     item.selective_saved = item.saved;
   else if (entry.selective_saves)
-    item.selective_saved = saved_bytes(*entry.selective_saves, amounts, entry.times);
+    item.selective_saved = saved_bytes(*entry.selective_saves, amounts, times);
   else if (!entry.selective)
     item.selective_saved = item.saved;
   if (made_again_) item.selective_saved = std::max(Bytes(0), item.selective_saved - item.saved_input);

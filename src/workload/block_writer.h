@@ -31,6 +31,10 @@ class BlockWriter {
   enum class Half { kUp, kDown };
   void shared_mlp(const Part& mlp, Half half);
 
+  // A dense MLP, in the plan's pieces; the head and the loss likewise.
+  void dense_mlp(const Part& mlp);
+  void head(const Part& head, const Part& loss);
+
   // Experts' operators: products, and what lies between them.
   void experts(const Part& experts);
 
@@ -77,7 +81,7 @@ class BlockWriter {
   std::int64_t heads() const { return heads_of(block_.attention, shape_.tp); }
 
   AttentionHere attention_here() const {
-    return {.attention = block_.attention, .shape = shape_, .widths = widths_};
+    return {.model = model_, .attention = block_.attention, .shape = shape_, .widths = widths_};
   }
 
   void add(const PartOperator& entry, bool sequence_region);
@@ -101,6 +105,7 @@ class BlockWriter {
   bool again_ = false;           // inside a module that is run again
   bool made_again_ = false;      // what comes next reads what such a module made
   bool beside_ = false;          // an exchange is on its way
+  std::int64_t pieces_ = 1;      // of tokens, in which what comes next is worked off
 };
 
 }  // namespace foretrain

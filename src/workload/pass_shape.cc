@@ -12,6 +12,7 @@ PassShape pass_shape(const Job& job) {
   shape.sp = choices.sp;
   shape.micro_batch = job.micro_batch;
   shape.seq = job.seq;
+  shape.spans = job.spans;
   shape.recompute = choices.recompute;
   shape.attention = choices.attention;
   shape.expert_products = choices.expert_products;
@@ -22,6 +23,8 @@ PassShape pass_shape(const Job& job) {
   shape.sp_gather_again = job.gathers_again();
   shape.recompute_layers = choices.recompute_layers;
   shape.modules = choices.modules;
+  shape.loss = choices.loss;
+  shape.mlp_chunks = choices.mlp_chunks;
   shape.offload = choices.offload;
   shape.grad_dtype = choices.grad_dtype;
   shape.units = choices.sharding.units;

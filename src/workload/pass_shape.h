@@ -15,6 +15,7 @@ struct PassShape {
   bool sp = false;
   std::int64_t micro_batch = 1;
   std::int64_t seq = 0;
+  AttentionSpans spans{};  // of packed documents, by window; 0: none
   Recompute recompute = Recompute::kNone;
   AttentionKind attention = AttentionKind::kFlash;
   ExpertProducts expert_products = ExpertProducts::kGrouped;
@@ -25,6 +26,8 @@ struct PassShape {
   bool sp_gather_again = false;
   std::int64_t recompute_layers = 0;  // of recompute full; 0: all
   RecomputeModules modules;           // of recompute selective
+  LossChoices loss;
+  std::int64_t mlp_chunks = 1;
   bool offload = false;
   Dtype grad_dtype = Dtype::kFp32;
   UnitSharding units;

@@ -57,6 +57,11 @@ void TaskWriter::backward(const std::vector<BlockItem>& items, bool selective) {
       while (begin > 0 && items[begin - 1].selective) --begin;
       forward(items, begin, i + 1, true);
     }
+    if (item.tiled && (i + 1 == items.size() || !items[i + 1].tiled)) {
+      std::size_t begin = i;
+      while (begin > 0 && items[begin - 1].tiled) --begin;
+      forward(items, begin, i + 1, true);
+    }
     // Work beside an exchange follows it backward too.
     if (item.beside) {
       std::size_t begin = i;
@@ -78,10 +83,32 @@ void TaskWriter::backward(const std::vector<BlockItem>& items, bool selective) {
 
 void TaskWriter::item_backward(const std::vector<BlockItem>& items, std::size_t i) {
   const BlockItem& item = items[i];
+  if (item.early) return;
   if (!item.exchange) operator_backward(items, i);
   // What a product's input came through is written with the product, so that its W can run beside it.
-  else if (!item.enters() || i + 1 == items.size() || !items[i + 1].has_weights())
+  else if (!item.enters() || i + 1 == items.size() || !items[i + 1].has_weights() || items[i + 1].early)
     exchange_backward(*item.exchange);
+}
+
+void TaskWriter::early_backward(const std::vector<BlockItem>& items) {
+  const std::size_t begin = tasks_.size();
+  for (std::size_t i = items.size(); i-- > 0;) {
+    const BlockItem& item = items[i];
+    if (!item.early || !item.has_backward) continue;
+    if (!item.has_weights()) {
+      add_operator(item, PassKind::kBackward, 1, false);
+      continue;
+    }
+    if (item.launches[1] > 0) add_operator(item, PassKind::kInput, 1, false);
+    if (item.launches[2] > 0) {
+      add_operator(item, PassKind::kWeight, 2, false);
+      if (shape_.loss.kind != LossKind::kFused) accumulate(item);  // Liger's product adds up itself
+    }
+  }
+  for (std::size_t i = begin; i < tasks_.size(); ++i) {
+    tasks_[i].direction = Direction::kForward;
+    tasks_[i].lets_go = tasks_[i].leaves = Bytes(0);
+  }
 }
 
 void TaskWriter::add_tied_gradients(std::int64_t width, std::int64_t rows) {
@@ -156,16 +183,19 @@ void TaskWriter::operator_backward(const std::vector<BlockItem>& items, std::siz
 
 Bytes TaskWriter::weight_gradient(const BlockItem& item) const {
   const auto [m, k, n] = item.product();
-  return Bytes(k * n * static_cast<double>(item.matrices() * item.times) * bytes_of(shape_.grad_dtype));
+  return Bytes(k * n * static_cast<double>(item.matrices() * item.times / item.pieces) *
+               bytes_of(shape_.grad_dtype));
 }
 
 // An accumulator in a wider format is always added to; .grad itself only from the second micro-batch on.
 void TaskWriter::accumulate(const BlockItem& item) {
   const bool wider = bytes_of(shape_.grad_dtype) > bytes_of(shape_.precision);
-  if (fused_accumulation_ || !(wider || shape_.accumulates)) return;
+  const bool always = wider || shape_.accumulates;
+  const std::int64_t times = always ? item.times : item.times - item.times / item.pieces;
+  if (fused_accumulation_ || times == 0) return;
   const ProductSizes product = item.product();
   add_accumulate(static_cast<std::int64_t>(product.k) * item.matrices(), static_cast<std::int64_t>(product.n),
-                 bytes_of(shape_.grad_dtype), item.times);
+                 bytes_of(shape_.grad_dtype), times);
 }
 
 void TaskWriter::add_accumulate(std::int64_t k, std::int64_t n, double bytes, std::int64_t times) {

@@ -17,6 +17,8 @@ class TaskWriter {
 
   void forward(const std::vector<BlockItem>& items, std::size_t begin, std::size_t end, bool recompute);
   void backward(const std::vector<BlockItem>& items, bool selective);
+  // The backward of items that have theirs right after the forward, as part of that pass.
+  void early_backward(const std::vector<BlockItem>& items);
   // Both uses of a tied table on one rank leave a gradient; autograd adds them up.
   void add_tied_gradients(std::int64_t width, std::int64_t rows);
   void gather_checkpoint();

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "operators/pointwise.h"
 #include "operators/product.h"
 #include "workload/block.h"
 #include "workload/host_work.h"
@@ -17,14 +18,35 @@ namespace {
 
 // Vocabulary-parallel cross-entropy reduces the row maximum, the target's logit and the sum of exponentials:
 // three fp32 numbers a token (Shoeybi et al. 2019, section 3).
-void add_loss_exchange(const PassShape& shape, std::vector<Task>& tasks) {
+void add_loss_exchange(const PassShape& shape, std::int64_t pieces, std::vector<Task>& tasks) {
   if (shape.tp == 1) return;
   for (int i = 0; i < 3; ++i) {
     Task task;
     task.kind = Task::Kind::kCollective;
-    task.collective = {CollectiveKind::kAllReduce, GroupKind::kTensor,
-                       Bytes(4.0 * static_cast<double>(shape.micro_batch * shape.seq))};
+    task.collective = {
+        CollectiveKind::kAllReduce, GroupKind::kTensor,
+        Bytes(4.0 * static_cast<double>((shape.micro_batch * shape.seq + pieces - 1) / pieces))};
+    task.times = pieces;
     tasks.push_back(task);
+  }
+}
+
+// A loss that is scaled after its gradients were made scales them, those of the head's input and weights: the mean
+// over micro-batches does so.
+void scale_early_gradients(const std::vector<BlockItem>& items, const PassShape& shape,
+                           std::vector<Task>& tasks) {
+  if (shape.loss.kind != LossKind::kFused || !shape.accumulates) return;
+  for (const BlockItem& item : items) {
+    if (!item.early || !item.has_weights()) continue;
+    const auto [m, k, n] = item.product();
+    for (const double rows : {m * static_cast<double>(item.pieces), n}) {
+      Task task;
+      task.direction = Direction::kBackward;
+      task.op = pointwise(OperatorKind::kCopy,
+                          {.tokens = static_cast<std::int64_t>(rows), .width = static_cast<std::int64_t>(k)},
+                          {.impl = Impl::kAten, .dtype = shape.precision});
+      tasks.push_back(task);
+    }
   }
 }
 
@@ -34,10 +56,11 @@ Bytes held_for_weight(const std::vector<BlockItem>& items, const PassShape& shap
   double sum = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const BlockItem& item = items[i];
-    if (!item.has_weights() || !item.has_backward || item.launches[2] == 0) continue;
+    if (!item.has_weights() || !item.has_backward || item.launches[2] == 0 || item.early) continue;
     const auto [m, k, n] = item.product();
     const bool gathered = i > 0 && items[i - 1].enters() && shape.sp_gather_again;
-    const double input = m * k / (gathered ? static_cast<double>(shape.tp) : 1.0);
+    const double input =
+        m * k * static_cast<double>(item.pieces) / (gathered ? static_cast<double>(shape.tp) : 1.0);
     sum += bytes_of(item.op.dtype) * (input + m * n * static_cast<double>(item.times));
   }
   return Bytes(sum);
@@ -61,10 +84,10 @@ Bytes saved_by(const std::vector<BlockItem>& items) {
 std::size_t recomputed_items(const std::vector<BlockItem>& items, const Stack& stack) {
   std::size_t end = items.size();
   if (!stack.recompute.stops_early) return end;
-  while (end > 0 && items[end - 1].saved == Bytes(0)) --end;
+  while (end > 0 && items[end - 1].saved == Bytes(0) && !items[end - 1].tiled) --end;
   if (end == 0) return 0;
   const BlockItem& last = items[end - 1];
-  return last.has_weights() ? end - 1 : end;
+  return last.has_weights() && !last.tiled ? end - 1 : end;
 }
 
 // Under recomputation a forward keeps less than its items say: put what it keeps on the first task.
@@ -106,14 +129,18 @@ class ChunkWriter {
   void end(const std::vector<BlockItem>& items, bool is_head, const UnitWeights& weights) {
     TaskWriter forward(model_, stack_, shape_);
     forward.forward(items, 0, items.size(), false);
+    if (is_head) forward.early_backward(items);
     Repeat f{1, false, forward.take(), {}, {}, {}};
-    if (is_head) add_loss_exchange(shape_, f.tasks);
+    if (is_head) add_loss_exchange(shape_, items.empty() ? 1 : items.back().pieces, f.tasks);
     TaskWriter backward(model_, stack_, shape_);
     backward.backward(items, false);
     if (!is_head && last_ && model_.tied)
       backward.add_tied_gradients(model_.hidden, padded_vocab(model_, stack_, shape_.tp) / shape_.tp);
     work_.held_for_weight += held_for_weight(items, shape_);
-    add(std::move(f), Repeat{1, false, backward.take(), {}, {}, {}}, weights, false);
+    Repeat b{1, false, {}, {}, {}, {}};
+    if (is_head) scale_early_gradients(items, shape_, b.tasks);
+    for (Task& task : backward.take()) b.tasks.push_back(std::move(task));
+    add(std::move(f), std::move(b), weights, false);
   }
 
   // Of a chunk without layers, what is not of multi-token prediction's layers.
