@@ -4,6 +4,7 @@
 #include "report/megatron_flags.h"
 #include "report/search_report.h"
 #include "report/training.h"
+#include "spec/documents_text.h"
 #include "spec/plan_text.h"
 
 namespace foretrain {
@@ -137,6 +138,7 @@ void put_problem(JsonWriter& w, const SearchAnswer& a) {
   w.key("profile").value(a.profile);
   w.key("global_batch").value(a.problem.global_batch);
   w.key("seq").value(a.problem.seq);
+  if (a.problem.documents.stated()) w.key("documents").value(to_text(a.problem.documents));
   w.key("memory_limit_bytes").value(std::round(a.options.limits.memory.value));
   put_words(w, "constraints", a.constraints);
 }

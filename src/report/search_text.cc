@@ -10,6 +10,7 @@
 #include "report/table.h"
 #include "report/text_parts.h"
 #include "report/training.h"
+#include "spec/documents_text.h"
 #include "spec/plan_text.h"
 
 namespace foretrain {
@@ -43,8 +44,10 @@ std::string header(const SearchAnswer& a) {
       "{} ({} parameters) on {}: {} x {}, stack {}, profile {}\n", printable(p.model.name),
       human_count(static_cast<double>(parameters(p.model))), printable(p.cluster.name), counts_text(p.gpus),
       printable(p.cluster.gpu.name), printable(p.stack.name), printable(a.profile));
-  out += fmt::format("{} x {} tokens a step; best by {}{}; up to {} a GPU\n", p.global_batch, p.seq,
-                     kObjectiveNames[static_cast<std::size_t>(a.options.objective)],
+  const std::string documents =
+      p.documents.stated() ? fmt::format(" in documents of {}", to_text(p.documents)) : "";
+  out += fmt::format("{} x {} tokens{} a step; best by {}{}; up to {} a GPU\n", p.global_batch, p.seq,
+                     documents, kObjectiveNames[static_cast<std::size_t>(a.options.objective)],
                      a.options.objective == Objective::kEnergy ? " (analytic: no meter was read)" : "",
                      human_bytes(a.options.limits.memory));
   if (!a.constraints.empty()) out += fmt::format("under {}\n", join(a.constraints, ", "));
