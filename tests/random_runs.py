@@ -29,6 +29,7 @@ STACKS = ["generic", "hf-compile", "hf-eager", "llm-foundry", "megatron", "nanot
           "torchtitan-compile"]
 SCHEDULES = ["gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zbv", "dualpipe", "dualpipev"]
 SPLIT_IN_A_V = {"zbv", "dualpipe", "dualpipev"}
+WITH_CONTEXT = ["generic", "megatron", "torchtitan"]  # divide sequences by rings or gathers, whatever the heads
 OPTIMIZERS = ["adamw", "adamw_bf16", "adamw_8bit", "muon"]
 
 
@@ -124,6 +125,11 @@ def run_text(draw):
     }
     if draw.random() < 0.2:
         keys["profile"] = "analytic"
+    gpus, per_node = 2 * keys["gpus"], CLUSTERS[cluster]
+    fits_nodes = gpus <= per_node or gpus % per_node == 0
+    if keys["stack"] in WITH_CONTEXT and plan.get("attention") != "unfused" and fits_nodes and draw.random() < 0.3:
+        plan["cp"] = 2
+        keys["gpus"] = gpus
     lines = [f"{key}: {word(value)}" for key, value in keys.items()]
     choices = ", ".join(f"{key}: {word(value)}" for key, value in plan.items())
     return "\n".join(lines) + f"\nplan: {{{choices}}}\n"

@@ -57,7 +57,7 @@ TEST_CASE("errors name the field that is at fault") {
   CHECK(with(&SearchRequest::set, Words{"layers_per_stage=1-1"}) == "set");
   CHECK(with(&SearchRequest::range, Words{"pp=4..1"}) == "range");
   CHECK(with(&SearchRequest::forbid, Words{"sp=maybe"}) == "forbid");
-  CHECK(with(&SearchRequest::why, Words{"cp=2"}) == "why");
+  CHECK(with(&SearchRequest::why, Words{"cp=2,cp_type=ring"}) == "why");
   CHECK(with(&SearchRequest::why, Words{"expert_sync=0"}) == "why");  // a plan's, but not the search's
   CHECK(with(&SearchRequest::what_if, Words{"gpus=lots"}) == "what_if");
   CHECK(with(&SearchRequest::top, "5000") == "top");

@@ -100,6 +100,15 @@ LossChoices loss_of(const Stack& stack, const Plan& plan) {
   return loss;
 }
 
+ContextChoices context_of(const Stack& stack, const Plan& plan) {
+  if (plan.cp == 1) return {};
+  const CpType type = cp_type_of(stack, plan);
+  ContextChoices c{.type = type, .ranks = plan.cp, .repeats_kv = stack.context_parallel.repeats_kv};
+  if (type == CpType::kA2a) c.a2a = plan.cp;
+  if (type == CpType::kHierarchical) c.a2a = plan.cp_a2a;
+  return c;
+}
+
 }  // namespace
 
 bool offers(const Stack& stack, LossKind kind) {
@@ -119,6 +128,10 @@ double most_imbalance(const Model& model, std::int64_t ep) {
       most = std::max(
           most, static_cast<double>(ep * std::min(f.top_k, f.experts / ep)) / static_cast<double>(f.top_k));
   return most;
+}
+
+CpType cp_type_of(const Stack& stack, const Plan& plan) {
+  return plan.cp_type.value_or(stack.context_parallel.type);
 }
 
 AttentionKind attention_of(const Stack& stack, const Plan& plan) {
@@ -205,6 +218,7 @@ Choices choices_of(const Model& model, const Stack& stack, const Plan& plan) {
   c.updates_fp32 = narrow && (c.master_weights || in_fp32);
   c.moment_width = moment_width_of(stack, plan);
   c.experts = experts_of(model, stack, plan);
+  c.context = context_of(stack, plan);
   c.sharding = sharding_of(stack, plan);
   c.overlap_grad_reduce = overlaps_reduction(stack, plan);
   c.overlap_param_gather = plan.overlap_param_gather.value_or(stack.data_parallel.overlap_param_gather);

@@ -63,6 +63,25 @@ struct LossChoices {
   bool operator==(const LossChoices&) const = default;
 };
 
+// What context ranks do to attend to one another's tokens. Where there is one alone, as at first.
+struct ContextChoices {
+  CpType type = CpType::kP2p;
+  std::int64_t ranks = 1;   // each has this part of the tokens
+  std::int64_t a2a = 1;     // of them, those that exchange heads for tokens
+  bool repeats_kv = false;  // keys and values travel once for each query head
+
+  // Ranks round which keys and values go; and those that gather them instead.
+  constexpr std::int64_t ring() const { return type == CpType::kAllGather ? 1 : ranks / a2a; }
+  constexpr std::int64_t gathering() const { return type == CpType::kAllGather ? ranks : 1; }
+  // Where they exchange.
+  constexpr GroupKind a2a_group() const {
+    return a2a == ranks ? GroupKind::kContext : GroupKind::kContextInner;
+  }
+  constexpr GroupKind ring_group() const { return a2a == 1 ? GroupKind::kContext : GroupKind::kContextRing; }
+
+  bool operator==(const ContextChoices&) const = default;
+};
+
 struct Choices {
   AttentionKind attention = AttentionKind::kFlash;
   ExpertProducts expert_products = ExpertProducts::kGrouped;
@@ -89,6 +108,7 @@ struct Choices {
   std::int64_t moment_width = 4;  // of the optimizer's moments: see moment_bytes(), operators/optimizer.h
 
   ExpertChoices experts;
+  ContextChoices context;
   Sharding sharding;
   bool overlap_grad_reduce = false;
   bool overlap_param_gather = false;
@@ -110,6 +130,9 @@ double most_imbalance(const Model& model, std::int64_t ep);
 
 // Whether the stack, or its users, can work the loss off so.
 bool offers(const Stack& stack, LossKind kind);
+
+// The way of context parallelism that a plan with cp > 1 takes.
+CpType cp_type_of(const Stack& stack, const Plan& plan);
 
 // Single choices, for who checks or lists plans that are not whole yet.
 AttentionKind attention_of(const Stack& stack, const Plan& plan);

@@ -23,11 +23,16 @@ enum class GroupKind : unsigned char {
   kExpertData,
   kExpertShard,
   kExpertReplica,
+  // Of kContext: neighbours that exchange heads for tokens, and those that stand at the same place in each of
+  // these groups, which pass keys and values round. Without hierarchy, one rank and all of them.
+  kContextInner,
+  kContextRing,
 };
-inline constexpr int kGroupKindCount = 13;
+inline constexpr int kGroupKindCount = 15;
 inline constexpr std::array<std::string_view, kGroupKindCount> kGroupNames = {
-    "tensor",        "context", "data",    "pipeline",    "embedding",    "model",         "expert",
-    "expert_tensor", "shard",   "replica", "expert_data", "expert_shard", "expert_replica"};
+    "tensor",      "context",      "data",           "pipeline",      "embedding",
+    "model",       "expert",       "expert_tensor",  "shard",         "replica",
+    "expert_data", "expert_shard", "expert_replica", "context_inner", "context_ring"};
 constexpr std::string_view name(GroupKind group) { return kGroupNames[static_cast<int>(group)]; }
 
 // All groups of a kind at once. Each has the ranks

@@ -28,6 +28,7 @@ struct Job {
   // The plan's own, by stage or by chunk, while the plan is there; empty: by the stack's rule.
   std::span<const std::int64_t> layers_per_stage;
 
+  std::int64_t tokens() const { return micro_batch * (seq / mesh.cp); }  // of a pass, on one rank
   // What is asked for and has an effect here: the gathers of sp, and checkpoints that tensor ranks can share.
   bool gathers_again() const { return choices.sp && choices.sp_gather_again; }
   bool partitions_activations() const { return choices.partition_activations && mesh.tp > 1; }

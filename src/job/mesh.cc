@@ -1,5 +1,7 @@
 #include "job/mesh.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace foretrain {
@@ -7,12 +9,17 @@ namespace foretrain {
 Group Mesh::group(GroupKind kind) const {
   CHECK_THAT(tp >= 1 && cp >= 1 && dp >= 1 && pp >= 1 && ep >= 1 && etp >= 1);
   CHECK_THAT(stage_ranks() % expert_ranks() == 0);
+  CHECK_THAT(cp_a2a >= 1 && cp % cp_a2a == 0);
   CHECK_THAT(shard >= 0 && data_ranks() % shards() == 0);
   switch (kind) {
     case GroupKind::kTensor:
       return {.size = tp};
     case GroupKind::kContext:
       return {.size = cp, .stride = tp};
+    case GroupKind::kContextInner:
+      return {.size = cp_a2a, .stride = tp};
+    case GroupKind::kContextRing:
+      return {.size = cp / cp_a2a, .stride = tp * cp_a2a};
     case GroupKind::kData:
       return {.size = data_ranks(), .stride = tp};
     case GroupKind::kPipeline:
@@ -48,6 +55,7 @@ Mesh mesh_of(const Plan& plan) {
             .pp = plan.pp,
             .ep = plan.ep,
             .etp = plan.etp.value_or(plan.tp),
+            .cp_a2a = std::max<std::int64_t>(plan.cp_a2a, 1),
             .shard = plan.shard};
   if (mesh.shard == mesh.data_ranks()) mesh.shard = 0;
   return mesh;

@@ -28,9 +28,10 @@ struct Mesh {
   std::int64_t cp = 1;
   std::int64_t dp = 1;
   std::int64_t pp = 1;
-  std::int64_t ep = 1;     // of a stage's ranks
-  std::int64_t etp = 1;    // likewise
-  std::int64_t shard = 0;  // of the data ranks; 0: all of them
+  std::int64_t ep = 1;      // of a stage's ranks
+  std::int64_t etp = 1;     // likewise
+  std::int64_t cp_a2a = 1;  // of the context ranks, neighbours
+  std::int64_t shard = 0;   // of the data ranks; 0: all of them
 
   constexpr std::int64_t gpus() const { return stage_ranks() * pp; }
   // Those of one pipeline stage, which do the same at the same time.

@@ -121,6 +121,12 @@ std::vector<Ranks> by_coordinates(GroupKind kind, const Mesh& m) {
       case GroupKind::kContext:
         groups[{t, d, p}].push_back(x);
         break;
+      case GroupKind::kContextInner:
+        groups[{t, c / m.cp_a2a, d, p}].push_back(x);
+        break;
+      case GroupKind::kContextRing:
+        groups[{t, c % m.cp_a2a, d, p}].push_back(x);
+        break;
       case GroupKind::kData:
         groups[{t, p}].push_back(x);
         break;
@@ -193,9 +199,10 @@ std::int64_t any_divisor(std::int64_t n) {
 TEST_CASE("the groups of a kind hold every rank once, as the coordinates say") {
   CHECK(rc::check([] {
     const auto size = rc::gen::inRange<std::int64_t>(1, 9);
-    Mesh mesh{.tp = *size, .cp = *rc::gen::inRange<std::int64_t>(1, 4), .dp = *size, .pp = *size};
+    Mesh mesh{.tp = *size, .cp = *rc::gen::inRange<std::int64_t>(1, 5), .dp = *size, .pp = *size};
     mesh.ep = any_divisor(mesh.stage_ranks());
     mesh.etp = any_divisor(mesh.stage_ranks() / mesh.ep);
+    mesh.cp_a2a = any_divisor(mesh.cp);
     mesh.shard = *rc::gen::arbitrary<bool>() ? any_divisor(mesh.data_ranks()) : 0;
     for (int kind = 0; kind < kGroupKindCount; ++kind) {
       const auto group = static_cast<GroupKind>(kind);

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "job/context_check.h"
 #include "job/job.h"
 #include "job/length_check.h"
 
@@ -161,6 +162,9 @@ Result<void> check_tensor_parallel(const Run& run) {
   if (plan.tp == 1) return fail("sp needs tp > 1");
   if (run.seq % plan.tp != 0)
     return fail(fmt::format("tp {} does not divide seq {}, which sp needs", plan.tp, run.seq));
+  if (run.seq / plan.cp % plan.tp != 0)
+    return fail(
+        fmt::format("tp {} does not divide seq/cp = {}/{}, which sp needs", plan.tp, run.seq, plan.cp));
   return {};
 }
 
@@ -317,7 +321,6 @@ std::optional<std::string> tensor_refusal(const Block& block, std::int64_t tp) {
 }
 
 std::optional<std::string> not_modelled(const Plan& plan) {
-  if (plan.cp > 1) return "cp > 1";
   if (!is_half(plan.precision)) return fmt::format("precision {}", name(plan.precision));
   const auto summable = [](Dtype dtype) { return is_half(dtype) || dtype == Dtype::kFp32; };
   if (plan.grad_dtype && !summable(*plan.grad_dtype))
@@ -335,6 +338,7 @@ Result<void> check_run(Run& run) {
   TRY(check_cluster(run));
   TRY(check_degrees(run));
   TRY(check_choices(run));
+  if (const auto reason = context_refusal(run)) return fail(*reason);
   TRY(check_pieces(run));
   TRY(check_documents(run));
   TRY(check_experts(run));

@@ -9,7 +9,7 @@
 
 namespace foretrain {
 
-// What a plan asks for that the program does not model yet, in few words ("cp > 1", "precision fp8").
+// What a plan asks for that the program does not model yet, in few words ("precision fp8").
 std::optional<std::string> not_modelled(const Plan& plan);
 
 // Why so many tensor ranks cannot share a block, in words that name the width; none: they can.

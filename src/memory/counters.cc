@@ -6,7 +6,8 @@ namespace foretrain {
 
 std::int64_t communicators(const Mesh& mesh) {
   return (mesh.tp > 1 ? 1 : 0) + (mesh.data_ranks() > 1 ? 1 : 0) + (mesh.pp > 1 ? 1 : 0) +
-         (mesh.gpus() > 1 ? 1 : 0) + (mesh.ep > 1 ? 2 : 0);
+         (mesh.gpus() > 1 ? 1 : 0) + (mesh.ep > 1 ? 2 : 0) + (mesh.cp > 1 ? 1 : 0) +
+         (mesh.cp_a2a > 1 ? 1 : 0);
 }
 
 Bytes outside_torch(const Mesh& mesh) {

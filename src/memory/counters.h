@@ -40,7 +40,8 @@ struct MemoryCounters {
   bool operator==(const MemoryCounters&) const = default;
 };
 
-// Communicators of a rank: tensor, data, pipeline neighbours, and the whole model's.
+// Communicators of a rank: tensor, data, pipeline neighbours, the whole model's, experts', and those of context
+// ranks, two where they have a hierarchy.
 std::int64_t communicators(const Mesh& mesh);
 Bytes outside_torch(const Mesh& mesh);  // context and communicators
 

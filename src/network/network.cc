@@ -258,7 +258,9 @@ Network::Network(const Cluster& cluster, const Mesh& mesh)
       groups_[i] = groups_[static_cast<std::size_t>(*same)];
       continue;
     }
-    groups_[i].placed = place(mesh.group(static_cast<GroupKind>(i)), mesh.gpus(), cluster);
+    const Group group = mesh.group(static_cast<GroupKind>(i));
+    if (group.ranks() == 1) continue;  // it exchanges nothing
+    groups_[i].placed = place(group, mesh.gpus(), cluster);
     groups_[i].rates = link_rates(groups_[i].placed, cluster);
   }
 }

@@ -115,6 +115,19 @@ void draw_documents(Run& run) {
     run.documents.lengths.push_back(*rc::gen::inRange<std::int64_t>(1, left + 1));
 }
 
+// One way of the stack's, where it is legal.
+void draw_context(Run& run) {
+  const Run whole = run;
+  Plan& plan = run.plan;
+  plan.cp = *rc::gen::element<std::int64_t>(1, 1, 2, 4);
+  const auto type = static_cast<CpType>(*rc::gen::inRange(0, kCpTypeCount));
+  if (plan.cp == 1) return;
+  plan.cp_type = perhaps(type);
+  if (plan.cp_type == CpType::kHierarchical) plan.cp_a2a = 2;
+  run.gpus = mesh_of(plan).gpus();
+  if (Run checked = run; !check_run(checked)) run = whole;
+}
+
 std::vector<std::int64_t> any_layers(std::int64_t layers, std::int64_t stages) {
   std::vector<std::int64_t> dealt;
   for (std::int64_t s = stages; s > 1; --s) {
@@ -169,6 +182,7 @@ void draw_plan(Run& run, std::int64_t fewest, Draw draw) {
   if (refusal(pipeline_of(plan).schedule, plan.pp, plan.vpp, run.micro_batches()))
     run.global_batch = plan.dp * plan.micro_batch * 2 * plan.pp * *rc::gen::inRange<std::int64_t>(1, 4);
   if (has_experts(run.model)) draw_experts(run);
+  draw_context(run);
 }
 
 Run any_run(std::int64_t fewest, Draw draw) {

@@ -52,6 +52,10 @@ ShapeKey shape_key(const Setting& setting, const Job& job, const Network& networ
   }
   if (job.mesh.ep > 1) key.expert = network.placed(GroupKind::kExpert);
   if (job.mesh.etp > 1) key.expert_tensor = network.placed(GroupKind::kExpertTensor);
+  if (const ContextChoices& context = job.choices.context; context.ranks > 1) {
+    key.context = network.placed(context.a2a > 1 ? context.a2a_group() : GroupKind::kContext);
+    if (context.a2a > 1 && context.ring() > 1) key.context_ring = network.placed(context.ring_group());
+  }
   key.drained = job.mesh.pp > 1 && setting.stack.pipeline.blocking;
   key.ends_together = job.pipeline.ends_together();
   key.split = splits_backward(job.pipeline.schedule);
@@ -78,6 +82,7 @@ std::size_t ChunkMemo::ShapeKeyHash::operator()(const ShapeKey& key) const noexc
   mix(h, c.units.shards[WeightClass::kCommon]);
   mix(h, c.ep * 4096 + c.etp);
   mix(h, c.spans[0] * 4096 + c.mlp_chunks * 4 + static_cast<int>(c.loss.kind));
+  mix(h, c.context.ranks * 4096 + c.context.a2a * 4 + static_cast<int>(c.context.type));
   mix(h, c.modules.bits << 11 | (c.experts.reads ? 1024 : 0) | (c.experts.permute_fused ? 512 : 0) |
              (c.experts.router_fused ? 256 : 0) | (c.expert_products == ExpertProducts::kLoop ? 128 : 0) |
              static_cast<int>(c.experts.dispatcher) << 3 | (c.experts.hidden ? 4 : 0) |

@@ -28,6 +28,8 @@ struct ShapeKey {
   PlacedGroup expert_tensor;
   PlacedGroup expert_shard;
   PlacedGroup expert_replica;
+  PlacedGroup context;  // where keys and values travel
+  PlacedGroup context_ring;
   bool drained = true;        // the host's lead is gone when a pass starts
   bool ends_together = true;  // one rank holds both ends of the model
   bool split = false;         // the schedule runs halves of the backward

@@ -70,6 +70,12 @@ Bytes layers_floor(const Setting& setting, const Job& job, ShapeKey key, ChunkMe
 PlanFloor plan_floor(const Setting& setting, const Job& job, const Network& network, ChunkMemo& memo) {
   const std::int64_t pp = job.mesh.pp;
   ShapeKey key = shape_key(setting, job, network);
+  // Over how many ranks units are divided, and where these lie, makes only collectives longer: one floor serves
+  // them all.
+  for (const WeightClass of : kWeightClasses)
+    if (key.passes.units.shards[of] > 1) key.passes.units.shards[of] = 2;
+  key.passes.units.replicated = {};
+  key.shard = key.replica = key.expert_shard = key.expert_replica = {};
   // Which stages have layers that are not run again hangs on the split: at least, none is.
   if (key.passes.recompute_layers > 0) {
     key.passes.recompute = Recompute::kNone;

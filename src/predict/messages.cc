@@ -11,7 +11,7 @@ Messages::Messages(const Setting& setting, const Job& job, const Pipeline& pipel
   const std::int64_t tp = job.mesh.tp;
   const bool sp = job.choices.sp;
   const double element = bytes_of(job.choices.precision);
-  const double activation = static_cast<double>(job.micro_batch * job.seq * setting.model.hidden) * element;
+  const double activation = static_cast<double>(job.tokens() * setting.model.hidden) * element;
   const bool scattered = sp || (stack.pipeline.scatter_gather && tp > 1);
   const Bytes message(activation / (scattered ? static_cast<double>(tp) : 1.0));
   const Bytes mask(stack.pipeline.sends_mask ? static_cast<double>(job.seq * job.seq) * element : 0.0);

@@ -25,8 +25,9 @@ enum class StepCause : unsigned char {
   kBackward,
   kRecompute,
   kTensorParallel,
-  kExpertParallel,  // waits for tokens on their way
-  kDataParallel,    // waits for gathers and scatters inside passes, and work that they slow down
+  kExpertParallel,   // waits for tokens on their way
+  kContextParallel,  // waits for keys and values, and work that they slow down
+  kDataParallel,     // waits for gathers and scatters inside passes, and work that they slow down
   kLaunch,
   kPipelineSend,
   kBubble,
@@ -36,11 +37,11 @@ enum class StepCause : unsigned char {
   kOptimizer,
   kParameterGather,
 };
-inline constexpr int kStepCauseCount = 14;
+inline constexpr int kStepCauseCount = 15;
 inline constexpr std::array<std::string_view, kStepCauseCount> kStepCauseNames = {
-    "forward",   "backward",        "recompute", "tensor_parallel", "expert_parallel",    "data_parallel",
-    "launch",    "pipeline_send",   "bubble",    "gradient_reduce", "embedding_exchange", "stage_wait",
-    "optimizer", "parameter_gather"};
+    "forward",          "backward",           "recompute",  "tensor_parallel", "expert_parallel",
+    "context_parallel", "data_parallel",      "launch",     "pipeline_send",   "bubble",
+    "gradient_reduce",  "embedding_exchange", "stage_wait", "optimizer",       "parameter_gather"};
 constexpr std::string_view name(StepCause cause) { return kStepCauseNames[static_cast<int>(cause)]; }
 
 struct StagePrediction {

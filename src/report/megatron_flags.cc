@@ -17,6 +17,7 @@ class FlagWriter {
 
   MegatronFlags write() {
     add_parallel_sizes();
+    if (plan_.cp > 1) add_context();
     if (has_experts(run_.model)) add_experts();
     add_layers_per_stage();
     add_batch();
@@ -43,6 +44,15 @@ class FlagWriter {
     } else if (plan_.pp > 1 && schedule != ScheduleKind::k1f1b) {
       out_.beyond.push_back(fmt::format("schedule {}", name(schedule)));
     }
+  }
+
+  void add_context() {
+    const ContextChoices& context = job_.choices.context;
+    add("context-parallel-size", plan_.cp);
+    const auto name = kCpTypeNames[static_cast<std::size_t>(context.type)];
+    add(fmt::format("cp-comm-type {}", name == "allgather" ? "all_gather" : name));
+    if (context.type == CpType::kHierarchical)
+      add(fmt::format("hierarchical-context-parallel-sizes {} {}", context.a2a, context.ring()));
   }
 
   void add_experts() {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "predict/uncertainty.h"
 #include "report/text_parts.h"
+#include "spec/plan_text.h"
 #include "trace/memory_track.h"
 
 namespace foretrain {
@@ -115,29 +116,21 @@ std::string memory_text(const Prediction& p) {
          wrapped(told(activation_parts(worst)), "  ");
 }
 
+// What follows from the other keys is not told.
 std::string changes(const Plan& from, const Plan& to) {
-  std::vector<std::string> parts;
-  const auto add = [&](std::string_view key, auto before, auto after) {
-    if (before != after) parts.push_back(fmt::format("{}={}", key, after));
-  };
-  add("tp", from.tp, to.tp);
-  if (from.sp != to.sp) parts.push_back(to.sp ? "sp=1" : "sp=0");
-  add("pp", from.pp, to.pp);
-  add("zero", from.zero, to.zero);
-  add("micro_batch", from.micro_batch, to.micro_batch);
-  if (from.recompute != to.recompute || from.recompute_layers != to.recompute_layers)
-    parts.push_back(fmt::format("recompute={}", kRecomputeNames[static_cast<std::size_t>(to.recompute)]));
-  if (from.loss != to.loss && to.loss)
-    parts.push_back(fmt::format("loss={}", kLossNames[static_cast<std::size_t>(*to.loss)]));
-  add("mlp_chunks", from.mlp_chunks, to.mlp_chunks);
-  if (from.offload != to.offload) parts.push_back(to.offload ? "offload=1" : "offload=0");
-  return join(parts, ",");
+  Plan before = from;
+  before.dp = to.dp;
+  before.shard = to.shard;
+  before.layers_per_stage = to.layers_per_stage;
+  if (from.recompute != to.recompute) before.recompute_layers = to.recompute_layers;
+  return to_text(to, before);
 }
 
 std::string would_fit_text(const Run& run, const Prediction& p) {
   if (p.fits) return "";
   if (p.would_fit.empty())
-    return "\nno change of up to three of tp, sp, pp, ep, zero, micro_batch, recompute, loss, mlp_chunks and "
+    return "\nno change of up to three of tp, sp, pp, cp, ep, zero, micro_batch, recompute, loss, mlp_chunks "
+           "and "
            "offload makes it fit\n";
   std::string out = "\nwhat would fit (the nearest plans, the fastest of equals first)\n";
   std::vector<std::array<std::string, 4>> rows = {{"change", "step", "needs", ""}};

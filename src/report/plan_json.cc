@@ -15,6 +15,7 @@ Plan settled(const Run& run) {
   const Choices& choices = job.choices;
   plan.shard = plan.zero > 0 ? job.mesh.shards() : 0;
   if (plan.pp > 1) plan.schedule = job.pipeline.schedule;
+  if (plan.cp > 1) plan.cp_type = choices.context.type;
   plan.attention = choices.attention;
   plan.expert_products = choices.expert_products;
   plan.loss = choices.loss.kind;

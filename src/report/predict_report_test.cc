@@ -207,7 +207,7 @@ TEST_CASE("what does not fit is said plainly") {
   p.fits = false;
   p.fit_probability = 0.001;
   CHECK(has(predict_text(two_stages(), p), "usable: does not fit (over 99 % sure); nvidia-smi"));
-  CHECK(has(predict_text(two_stages(), p), "\nno change of up to three of tp, sp, pp, ep, zero"));
+  CHECK(has(predict_text(two_stages(), p), "\nno change of up to three of tp, sp, pp, cp, ep, zero"));
   p.fit_probability = 0.5;
   CHECK(has(predict_text(two_stages(), p), "usable: may not fit (50 % that it does); nvidia-smi"));
   FittingPlan near;

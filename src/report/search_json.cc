@@ -141,6 +141,14 @@ void put_problem(JsonWriter& w, const SearchAnswer& a) {
   if (a.problem.documents.stated()) w.key("documents").value(to_text(a.problem.documents));
   w.key("memory_limit_bytes").value(std::round(a.options.limits.memory.value));
   put_words(w, "constraints", a.constraints);
+  w.key("not_searched").begin_array();
+  for (const LeftOut& left : a.left_out) {
+    w.begin_object();
+    w.key("values").value(left.values);
+    w.key("reason").value(left.reason);
+    w.end_object();
+  }
+  w.end_array();
 }
 
 void put_best(JsonWriter& w, const SearchAnswer& a) {

@@ -51,6 +51,8 @@ std::string header(const SearchAnswer& a) {
                      a.options.objective == Objective::kEnergy ? " (analytic: no meter was read)" : "",
                      human_bytes(a.options.limits.memory));
   if (!a.constraints.empty()) out += fmt::format("under {}\n", join(a.constraints, ", "));
+  for (const LeftOut& left : a.left_out)
+    out += fmt::format("not searched: {} ({})\n", left.values, printable(left.reason));
   out += fmt::format("{} plans: {} evaluated, {} do not fit, {} cannot be better\n", count_of(c.candidates),
                      count_of(c.evaluated), count_of(c.pruned_memory), count_of(c.pruned_bound));
   const std::uint64_t left = c.candidates - c.evaluated - c.pruned_memory - c.pruned_bound;

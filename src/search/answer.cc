@@ -143,6 +143,17 @@ Result<WhatIfAnswer> answer_what_if(const AnswerRequest& request, const std::str
   return out;
 }
 
+// A best plan that divides sequences, where nobody asked for it, says what that gains.
+std::vector<std::string> whys_of(const AnswerRequest& request, const SearchAnswer& answer) {
+  std::vector<std::string> whys = request.whys;
+  if (answer.best.empty() || answer.best.front().run.plan.cp == 1) return whys;
+  const auto& constraints = request.constraints.all();
+  const bool asked = std::any_of(constraints.begin(), constraints.end(),
+                                 [](const Constraint& c) { return c.key.rfind("cp", 0) == 0; });
+  if (!asked) whys.insert(whys.begin(), "cp=1");
+  return whys;
+}
+
 }  // namespace
 
 Result<void> check_questions(const AnswerRequest& request) {
@@ -163,6 +174,7 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
   TRY_ASSIGN(const auto costs, request.costs_for(request.problem.cluster));
   TRY_ASSIGN(const Space space, Space::make(request.problem, request.constraints));
 
+  answer.left_out = space.left_out();
   answer.result = search(space, costs, answer.options);
   const auto& best = answer.result.best;
   for (std::size_t i = 0; i < std::min(request.top, best.size()); ++i) {
@@ -188,7 +200,7 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
     answer.smallest = std::move(smallest);
     answer.would_fit = std::move(near);
   }
-  for (const std::string& text : request.whys) {
+  for (const std::string& text : whys_of(request, answer)) {
     TRY_ASSIGN(Why why, explain_why(request, answer, costs, text));
     if (stopped()) return answer;
     answer.whys.push_back(std::move(why));
@@ -204,6 +216,7 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
 void spell(SearchAnswer& answer, const FieldWords& words) {
   const auto in_words = [&words](std::string& text) { text = spelled(text, words); };
   for (std::string& text : answer.constraints) in_words(text);
+  for (LeftOut& left : answer.left_out) in_words(left.reason);
   for (TiedPlan& plan : answer.ties) in_words(plan.tie.settles);
   for (NearPlan& near : answer.would_fit) in_words(near.change);
   for (Why& why : answer.whys) {

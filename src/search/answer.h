@@ -56,6 +56,7 @@ struct SearchAnswer {
   SearchOptions options;
   std::string profile;
   std::vector<std::string> constraints;  // in words, fields marked (base/field_mark.h)
+  std::vector<LeftOut> left_out;         // likewise
   std::optional<double> tokens;
   SearchResult result;
   std::vector<RankedPlan> best;    // the first of result.best

@@ -158,6 +158,19 @@ Result<void> check_pieces(const Problem& problem, std::string_view key, Value va
   return {};
 }
 
+// Nor with the stack.
+Result<void> check_context(const Stack& stack, std::string_view key, Value value) {
+  const CpTypes& types = stack.context_parallel.types;
+  const bool of_ranks = key == plan_field<&Plan::cp>.key && value > 1;
+  const bool of_type = key == plan_field<&Plan::cp_type>.key;
+  if (types.empty() && (of_ranks || of_type))
+    return fail(fmt::format("{}: stack {} has no context parallelism", key, quoted(stack.name)));
+  if (of_type && !types.has(static_cast<CpType>(value)))
+    return fail(fmt::format("{}: stack {} has no {}", key, quoted(stack.name),
+                            kCpTypeNames[static_cast<std::size_t>(value)]));
+  return {};
+}
+
 }  // namespace
 
 Result<void> Constraints::add_set(std::string_view text, Problem& problem) {
@@ -168,6 +181,7 @@ Result<void> Constraints::add_set(std::string_view text, Problem& problem) {
     TRY(check_number(key, word));
     TRY(check_experts(problem.model, key, value));
     TRY(check_pieces(problem, key, value));
+    TRY(check_context(problem.stack, key, value));
     constraint.set.push_back(value);
     constraint.set_words.push_back(word);
   }

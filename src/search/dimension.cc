@@ -1,10 +1,15 @@
 #include "search/dimension.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <numeric>
 
 #include "base/check.h"
+#include "base/field_mark.h"
+#include "base/text.h"
+#include "job/context_check.h"
 #include "job/job.h"
 #include "job/run_check.h"
 #include "spec/plan_fields.h"
@@ -104,6 +109,63 @@ void beside_values(const Problem& problem, const Candidate& c, Values& out) {
   if (has_experts(problem.model) && c.plan.ep > 1) out.insert(out.end(), {0, 1});
 }
 
+// Equal shares of every sequence.
+void cp_values(const Problem& problem, const Candidate& c, Values& out) {
+  if (problem.stack.context_parallel.types.empty()) {
+    out.push_back(1);
+    return;
+  }
+  divisors(std::gcd(c.gpus / (c.plan.tp * c.plan.pp), problem.seq), out);
+}
+
+// Of a power of two, the next smaller one: it divides what most lengths are.
+Value most_cp(const Problem& problem) {
+  if (problem.stack.context_parallel.types.empty()) return 1;
+  Value most = 1;
+  while (problem.seq / (2 * most) >= kFewestTokens) most *= 2;
+  return most;
+}
+
+std::string why_not_more_cp(const Problem& problem) {
+  if (problem.stack.context_parallel.types.empty())
+    return fmt::format("stack {} has no context parallelism", problem.stack.name);
+  return fmt::format("a rank would have fewer than {} tokens of a sequence; {} cp=1..{} brings it in",
+                     with_commas(kFewestTokens), marked("range"), problem.gpus.back());
+}
+
+// The stack's own first.
+void cp_type_values(const Problem& problem, const Candidate& c, Values& out) {
+  const Stack::ContextParallel& has = problem.stack.context_parallel;
+  if (c.plan.cp == 1) {
+    out.push_back(kUnset);
+    return;
+  }
+  if (has.types.has(has.type)) out.push_back(static_cast<Value>(has.type));
+  for (Value k = 0; k < kCpTypeCount; ++k)
+    if (const auto type = static_cast<CpType>(k); type != has.type && has.types.has(type)) out.push_back(k);
+}
+
+void cp_a2a_values(const Problem& problem, const Candidate& c, Values& out) {
+  if (c.plan.cp_type != CpType::kHierarchical) {
+    out.push_back(0);
+    return;
+  }
+  // All-to-alls stay inside an NVLink domain, as large as they can be: that is what the hierarchy is for.
+  const Cluster& cluster = problem.cluster;
+  const int64_t domain = std::max(cluster.nvlink_domain, cluster.gpus_per_node);
+  if (c.plan.tp * c.plan.cp <= domain) return;
+  divisors(c.plan.cp, out);
+  std::erase_if(out, [&](Value ranks) {
+    return ranks == 1 || ranks == c.plan.cp || domain % (c.plan.tp * ranks) != 0 ||
+           std::any_of(problem.model.blocks.begin(), problem.model.blocks.end(), [&](const BlockRun& run) {
+             return a2a_refusal(run.block.attention, c.plan.tp, ranks,
+                                problem.stack.context_parallel.copies_kv)
+                 .has_value();
+           });
+  });
+  if (out.size() > 1) out.erase(out.begin(), out.end() - 1);
+}
+
 void dp_values(const Problem&, const Candidate& c, Values& out) {
   out.push_back(c.gpus / (c.plan.tp * c.plan.pp * c.plan.cp));
 }
@@ -143,7 +205,7 @@ void vpp_values(const Problem& problem, const Candidate& c, Values& out) {
 
 void sp_values(const Problem& problem, const Candidate& c, Values& out) {
   out.push_back(0);
-  if (c.plan.tp > 1 && problem.seq % c.plan.tp == 0) out.push_back(1);
+  if (c.plan.tp > 1 && problem.seq / c.plan.cp % c.plan.tp == 0) out.push_back(1);
 }
 
 bool is_alone(const Candidate& c) {
@@ -361,6 +423,15 @@ constexpr Dimension open(decltype(Dimension::values) values, Scope scope = Scope
   return {f.key, words_of(f.kind), scope, inner, values, put_open<kMember>, get_open<kMember>};
 }
 
+template <auto kMember>
+constexpr Dimension up_to(decltype(Dimension::values) values, decltype(Dimension::most) most,
+                          decltype(Dimension::why_not_more) why) {
+  Dimension dimension = number<kMember>(values);
+  dimension.most = most;
+  dimension.why_not_more = why;
+  return dimension;
+}
+
 const std::array kDimensions = {
     Dimension{"gpus",
               {},
@@ -371,6 +442,9 @@ const std::array kDimensions = {
               [](const Problem&, const Candidate& c) { return c.gpus; }},
     number<&Plan::tp>(tp_values),
     number<&Plan::pp>(pp_values),
+    up_to<&Plan::cp>(cp_values, most_cp, why_not_more_cp),
+    open<&Plan::cp_type>(cp_type_values),
+    number<&Plan::cp_a2a>(cp_a2a_values),
     number<&Plan::dp>(dp_values),
     number<&Plan::ep>(ep_values),
     open<&Plan::etp>(etp_values),
@@ -412,9 +486,10 @@ const std::array kDimensions = {
 std::span<const Dimension> dimensions() { return kDimensions; }
 
 std::size_t outer_count() {
-  const auto inner = [](const Dimension& d) { return d.inner; };
-  return static_cast<std::size_t>(std::find_if(kDimensions.begin(), kDimensions.end(), inner) -
-                                  kDimensions.begin());
+  static const auto count = static_cast<std::size_t>(
+      std::find_if(kDimensions.begin(), kDimensions.end(), [](const Dimension& d) { return d.inner; }) -
+      kDimensions.begin());
+  return count;
 }
 
 const Dimension* find_dimension(std::string_view name) {

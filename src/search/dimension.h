@@ -2,7 +2,7 @@
 // legal after the choices of the dimensions before it, and how a value goes into a plan. A new dimension is a
 // new row. Values are whole numbers; those with words (schedule, recompute) count them.
 //
-//   gpus  tp  pp  dp  ep  etp  micro_batch  schedule  vpp  sp  zero  shard  dispatcher  overlap_dispatch
+//   gpus  tp  pp  cp  cp_type  cp_a2a  dp  ep  etp  micro_batch  schedule  vpp  sp  zero  shard  dispatcher  overlap_dispatch
 //   overlap_shared  attention  precision  grad_dtype  reduce_dtype  optimizer  master_weights
 //   sp_gather_again  recompute  recompute_layers  partition_activations
 //                                                                  outer: they make a family
@@ -39,7 +39,14 @@ struct Dimension {
   void (*values)(const Problem& problem, const Candidate& so_far, std::vector<Value>& out) = nullptr;
   void (*put)(const Problem& problem, Candidate& candidate, Value value) = nullptr;
   Value (*get)(const Problem& problem, const Candidate& candidate) = nullptr;
+  // The largest value that is looked at unless constraints speak of the dimension, where there are larger ones.
+  Value (*most)(const Problem& problem) = nullptr;
+  std::string (*why_not_more)(const Problem& problem) = nullptr;
 };
+
+// Context ranks with fewer tokens of a sequence are seldom worth it: a search leaves them out unless it is told
+// otherwise.
+inline constexpr std::int64_t kFewestTokens = 8'192;
 
 std::span<const Dimension> dimensions();  // outer ones first
 std::size_t outer_count();

@@ -82,6 +82,15 @@ std::vector<Plan> more_pp(const Plan& plan) {
   return plans;
 }
 
+std::vector<Plan> more_cp(const Plan& plan) {
+  std::vector<Plan> plans;
+  for (std::int64_t times = 2; times <= kMostTimes; times *= 2) {
+    plans.push_back(plan);
+    plans.back().cp *= times;
+  }
+  return plans;
+}
+
 std::vector<Plan> more_ep(const Plan& plan) {
   std::vector<Plan> plans;
   for (std::int64_t times = 2; times <= 4 * kMostTimes; times *= 2) {
@@ -114,9 +123,9 @@ std::vector<Plan> offloaded(const Plan& plan) {
 }
 
 // Changed in this order: sp is a choice only once tp is more than 1.
-constexpr std::array<Others, 10> kOthers = {more_recompute,  more_zero, smaller_batches, smaller_loss,
+constexpr std::array<Others, 11> kOthers = {more_recompute,  more_zero, smaller_batches, smaller_loss,
                                             more_mlp_chunks, offloaded, more_tp,         more_sp,
-                                            more_pp,         more_ep};
+                                            more_pp,         more_cp,   more_ep};
 
 class Search {
  public:

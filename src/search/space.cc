@@ -12,9 +12,27 @@
 namespace foretrain {
 namespace {
 
-constexpr std::size_t kMostFamilies = 4'000'000;  // of about 100 bytes each
+constexpr std::size_t kMostFamilies = 5'000'000;  // of about 100 bytes each
 
 }  // namespace
+
+// Whoever speaks of a dimension, or of one that hangs on it (cp_type on cp), has all of its values.
+bool Space::is_bounded(const Dimension& dimension) const {
+  if (dimension.most == nullptr) return false;
+  const std::string hangs_on_it = std::string(dimension.name) + "_";
+  return std::none_of(constraints_.all().begin(), constraints_.all().end(), [&](const Constraint& c) {
+    return c.key == dimension.name || c.key.rfind(hangs_on_it, 0) == 0;
+  });
+}
+
+std::vector<LeftOut> Space::left_out() const {
+  std::vector<LeftOut> all;
+  for (const Dimension& dimension : dimensions())
+    if (is_bounded(dimension))
+      if (const Value most = dimension.most(problem_); most < problem_.gpus.back())
+        all.push_back({fmt::format("{} > {}", dimension.name, most), dimension.why_not_more(problem_)});
+  return all;
+}
 
 // The legal values that the constraints allow.
 void Space::fill(const Dimension& dimension, const Candidate& so_far, std::vector<Value>& out) const {
@@ -23,6 +41,8 @@ void Space::fill(const Dimension& dimension, const Candidate& so_far, std::vecto
   const Constraint* constraint = constraints_.find(dimension.name);
   if (constraint == nullptr) {
     if (dimension.scope == Scope::kAllowed && out.size() > 1) out.resize(1);
+    if (is_bounded(dimension))
+      std::erase_if(out, [most = dimension.most(problem_)](Value value) { return value > most; });
   } else {
     std::erase_if(out, [&](Value value) { return !constraint->allows(value); });
     // A stack's own choice stands for itself, unless values are set.
@@ -52,7 +72,7 @@ Result<void> Space::grow(Run& run, Candidate& candidate, Family& family, std::si
     const Candidate before = candidate;
     for (const Value value : values) {
       dimension.put(problem_, candidate, value);
-      family.values[depth] = static_cast<std::int32_t>(value);
+      family.set(depth, value);
       TRY(grow(run, candidate, family, depth + 1));
       candidate = before;
     }
@@ -113,7 +133,7 @@ std::size_t Space::family_of(std::uint64_t index) const {
 Candidate Space::shared(std::size_t family) const {
   Candidate candidate;
   for (std::size_t i = 0; i < outer_count(); ++i)
-    dimensions()[i].put(problem_, candidate, families_[family].values[i]);
+    dimensions()[i].put(problem_, candidate, families_[family].value(i));
   return candidate;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "job/pipeline.h"
@@ -15,6 +16,12 @@ namespace foretrain {
 
 inline constexpr std::size_t kMostDimensions = 48;
 
+// Values that are not looked at, "cp > 16", and why.
+struct LeftOut {
+  std::string values;
+  std::string reason;  // fields of requests marked (base/field_mark.h)
+};
+
 class Space {
  public:
   // Refused where a GPU count or the cluster cannot be used at all, or where there are too many families.
@@ -22,6 +29,7 @@ class Space {
 
   const Problem& problem() const { return problem_; }
   const Constraints& constraints() const { return constraints_; }
+  std::vector<LeftOut> left_out() const;
   std::uint64_t size() const { return size_; }
   std::size_t families() const { return families_.size(); }
 
@@ -48,10 +56,23 @@ class Space {
   };
 
  private:
+  // Values of the outer dimensions: the first of them may be large, the others are words, flags and layers.
   struct Family {
-    std::array<std::int32_t, kMostDimensions> values{};  // of the outer dimensions
+    std::array<std::int32_t, kMostDimensions / 2> large{};
+    std::array<std::int16_t, kMostDimensions / 2> small{};
     std::uint64_t first = 0;
+
+    void set(std::size_t dimension, Value value) {
+      if (dimension < large.size())
+        large[dimension] = static_cast<std::int32_t>(value);
+      else
+        small[dimension - large.size()] = static_cast<std::int16_t>(value);
+    }
+    Value value(std::size_t dimension) const {
+      return dimension < large.size() ? large[dimension] : small[dimension - large.size()];
+    }
   };
+  bool is_bounded(const Dimension& dimension) const;
   void fill(const Dimension& dimension, const Candidate& so_far, std::vector<Value>& out) const;
   std::vector<std::vector<Value>> inner_values(const Candidate& shared) const;
 

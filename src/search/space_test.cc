@@ -82,6 +82,65 @@ TEST_CASE("every legal plan is in the space") {
   CHECK(legal > 500);
 }
 
+// Degrees and ways as loops over everything, the rest plain.
+TEST_CASE("every legal way of context parallelism is in the space of long sequences") {
+  Problem problem = problem_of("llama-3-8b", "dgx-h100", "megatron", {16}, 16);
+  problem.seq = 16 * kFewestTokens;
+  const Space space = space_of(problem, {"micro_batch=1", "pp=1", "zero=0", "recompute=none"});
+  CHECK(space.left_out().empty());
+  std::set<std::string> known;
+  for (Candidate c : all_of(space)) {
+    c.plan.overlap_grad_reduce.reset();
+    known.insert(to_text(c.plan));
+  }
+  Run run = run_without_plan(problem);
+  run.gpus = 16;
+  int legal = 0;
+  for (const std::int64_t tp : {1, 2, 4, 8})
+    for (const std::int64_t cp : {1, 2, 4, 8, 16})
+      for (const bool sp : {false, true})
+        for (int type = 0; type < kCpTypeCount; ++type)
+          for (const std::int64_t a2a : {0, 8}) {
+            run.plan = Plan{};
+            run.plan.tp = tp, run.plan.cp = cp, run.plan.sp = sp, run.plan.cp_a2a = a2a;
+            if (cp > 1) run.plan.cp_type = static_cast<CpType>(type);
+            if (!check_run(run)) continue;
+            if (a2a > 0 && tp > 1) continue;  // all-to-alls that fill a node: 8 ranks without tp
+            ++legal;
+            INFO(to_text(run.plan));
+            CHECK(known.count(to_text(run.plan)) == 1);
+          }
+  CHECK(legal > 40);
+  CHECK(known.size() < static_cast<std::size_t>(legal));  // plans of cp=1 were met once for each type
+}
+
+TEST_CASE("values that are left out are named with the reason, and whoever speaks of them brings them in") {
+  Problem problem = problem_of("llama-3-8b", "dgx-h100", "megatron", {8}, 8);
+  const auto most = [](const Space& space) {
+    std::int64_t cp = 1;
+    for (const Candidate& c : all_of(space)) cp = std::max(cp, c.plan.cp);
+    return cp;
+  };
+  problem.seq = 4 * kFewestTokens;
+  const Space whole = space_of(problem, {"micro_batch=1", "zero=0"});
+  REQUIRE(whole.left_out().size() == 1);
+  CHECK(whole.left_out()[0].values == "cp > 4");
+  CHECK(whole.left_out()[0].reason.find("fewer than 8,192 tokens") != std::string::npos);
+  CHECK(most(whole) == 4);
+  for (const char* set : {"cp=1,2,4,8", "cp_type=a2a"}) {
+    const Space divided = space_of(problem, {"micro_batch=1", "zero=0", set});
+    CHECK(divided.left_out().empty());
+    CHECK(most(divided) == 8);
+  }
+  problem.seq = 2 * kFewestTokens - 1;
+  CHECK(space_of(problem, {"micro_batch=1", "zero=0"}).left_out()[0].values == "cp > 1");
+  problem.seq = 8 * kFewestTokens;
+  CHECK(space_of(problem, {"micro_batch=1", "zero=0"}).left_out().empty());
+  problem.stack = Catalog().stack("nanotron").value();
+  CHECK(space_of(problem, {"micro_batch=1", "zero=0"}).left_out()[0].reason ==
+        "stack nanotron has no context parallelism");
+}
+
 TEST_CASE("numbers lead to plans and back: families are cut where they begin") {
   const Space space = space_of(problem_of("llama-3-8b", "dgx-h100", "megatron", {64}, 128));
   for (std::size_t f = 0; f < space.families(); f += 97) {

@@ -63,7 +63,6 @@ Result<AskedPlan> parse_why(const std::string& text, const Problem& problem) {
     if (trim(part).empty()) continue;
     const std::size_t equals = part.find('=');
     const std::string key(trim(part.substr(0, equals)));
-    if (key == "cp" || key == "ep") continue;
     if (find_dimension(key) == nullptr)
       return fail(fmt::format("{}: is not searched, expected other keys of a plan", key));
     asked.words.emplace_back(key, trim(part.substr(equals + 1)));

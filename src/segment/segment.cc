@@ -215,8 +215,10 @@ class Streams {
   }
 
   static Cause cause_of(GroupKind group) {
-    return group == GroupKind::kExpert || group == GroupKind::kExpertTensor ? Cause::kExpertParallel
-                                                                            : Cause::kTensorParallel;
+    using enum GroupKind;
+    if (group == kExpert || group == kExpertTensor) return Cause::kExpertParallel;
+    if (group == kContext || group == kContextInner || group == kContextRing) return Cause::kContextParallel;
+    return Cause::kTensorParallel;
   }
 
   // When the collectives are over that the work of a task's direction is for: a gather for W runs beside B, a

@@ -46,10 +46,11 @@ enum class Cause : unsigned char {
   kRecompute,
   kTensorParallel,
   kExpertParallel,
+  kContextParallel,
   kDataParallel,
   kLaunch,
 };
-inline constexpr int kCauseCount = 7;
+inline constexpr int kCauseCount = 8;
 
 // Of a segment's seconds, what follows the clock, and what the GPU's power goes into (cost/governor.h).
 struct ClockedPart {

@@ -43,6 +43,7 @@ static_assert(member_count<Stack::Gradients>() == field_count(kGradientFields));
 static_assert(member_count<Stack::States>() == field_count(kStateFields));
 static_assert(member_count<Stack::Recomputation>() == field_count(kRecomputationFields));
 static_assert(member_count<Stack::TensorParallel>() == field_count(kTensorParallelFields));
+static_assert(member_count<Stack::ContextParallel>() == field_count(kContextParallelFields));
 static_assert(member_count<Stack::Pipeline>() == field_count(kPipelineFields));
 static_assert(member_count<Stack::DataParallel>() == field_count(kDataParallelFields));
 static_assert(member_count<Stack::MemoryLog>() == field_count(kMemoryLogFields));
@@ -85,6 +86,8 @@ TEST_CASE("what a plan says in text, its reader takes, key by key") {
                                       "pp=2",
                                       "vpp=2",
                                       "cp=2",
+                                      "cp_type=a2a+p2p",
+                                      "cp_a2a=2",
                                       "ep=2",
                                       "dp=2",
                                       "zero=3",

@@ -46,6 +46,15 @@ inline constexpr int kDispatcherCount = 4;
 inline constexpr std::array<std::string_view, kDispatcherCount> kDispatcherNames = {"allgather", "alltoall",
                                                                                     "deepep", "hybridep"};
 
+// How ranks that share sequences attend to one another's tokens: keys and values go round a ring, block by
+// block (Liu et al. 2023, arXiv 2310.01889); heads are exchanged for tokens by all-to-alls (DeepSpeed-Ulysses,
+// arXiv 2309.14509); all keys and values are gathered (Llama 3, arXiv 2407.21783); all-to-alls among neighbours
+// and a ring of those groups.
+enum class CpType : unsigned char { kP2p, kA2a, kAllGather, kHierarchical };
+inline constexpr int kCpTypeCount = 4;
+inline constexpr std::array<std::string_view, kCpTypeCount> kCpTypeNames = {"p2p", "a2a", "allgather",
+                                                                            "a2a+p2p"};
+
 enum class AttentionKind : unsigned char { kFlash, kUnfused };
 inline constexpr std::array<std::string_view, 2> kAttentionNames = {"flash", "unfused"};
 
@@ -67,6 +76,8 @@ struct Plan {
   std::int64_t pp = 1;
   std::int64_t vpp = 1;
   std::int64_t cp = 1;
+  std::optional<CpType> cp_type;
+  std::int64_t cp_a2a = 0;  // of cp_type a2a+p2p: neighbours that exchange heads for tokens; 0: not stated
   std::int64_t ep = 1;
   std::optional<std::int64_t> etp;  // tensor-parallel ranks of an expert; absent: tp
   std::int64_t dp = 0;              // 0: derived, gpus / (tp * pp * cp)

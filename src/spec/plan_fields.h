@@ -28,8 +28,19 @@ inline constexpr auto kPlanFields = std::tuple{
     field("vpp", &Plan::vpp, WholeNumber{1, kMaxDegree},
           "chunks of layers on each stage, dealt in turns; more than 1 makes `1f1b` `interleaved`", {},
           "needs pp > 1"),
-    field("cp", &Plan::cp, WholeNumber{1, kMaxDegree}, "context-parallel ranks", {},
-          "**more than 1 not yet**"),
+    field("cp", &Plan::cp, WholeNumber{1, kMaxDegree},
+          "context-parallel ranks: each has an equal share of every sequence's tokens", {},
+          "2 cp divides seq (with `a2a`: cp does); more than 1 needs `flash` attention and a stack that has "
+          "it"),
+    field(
+        "cp_type", &Plan::cp_type, OneOf{kCpTypeNames},
+        "how they attend to one another's tokens. `p2p`: keys and values go round a ring, beside the work on "
+        "the block before; `a2a`: all-to-alls exchange tokens for heads; `allgather`: keys and values are "
+        "gathered; `a2a+p2p`: `a2a` among neighbours, a ring of these groups",
+        kStacksOwn, "see below"),
+    field("cp_a2a", &Plan::cp_a2a, WholeNumber{0, kMaxDegree},
+          "of `cp_type=a2a+p2p`: context-parallel ranks, neighbours, of each all-to-all", {},
+          "more than 1 and less than cp, which it divides"),
     field(
         "ep", &Plan::ep, WholeNumber{1, kMaxDegree},
         "expert-parallel ranks: of a stage's tp cp dp ranks, neighbours (etp apart) that divide the experts",

@@ -125,7 +125,7 @@ std::string value_text(const std::vector<std::int64_t>& layers, const LayerList&
 }
 template <class T, class Kind>
 std::string value_text(const std::optional<T>& value, const Kind& kind) {
-  return value_text(*value, kind);  // one that differs from the default is there
+  return value ? value_text(*value, kind) : std::string("unset");
 }
 
 }  // namespace
@@ -141,11 +141,10 @@ Result<Plan> parse_plan(std::string_view text, Plan start) {
   return plan_map(text).and_then([&](const Node& map) { return parse_plan(map, std::move(start)); });
 }
 
-std::string to_text(const Plan& plan) {
-  const Plan usual;
+std::string to_text(const Plan& plan, const Plan& other) {
   std::vector<std::string> parts;
   for_each_field(kPlanFields, [&](const auto& f) {
-    if (const auto& value = plan.*f.member; value != usual.*f.member)
+    if (const auto& value = plan.*f.member; value != other.*f.member)
       parts.push_back(fmt::format("{}={}", f.key, value_text(value, f.kind)));
   });
   return join(parts, ",");

@@ -12,6 +12,7 @@ namespace foretrain {
 
 Result<Plan> parse_plan(const Node& node, Plan start = {});
 Result<Plan> parse_plan(std::string_view text, Plan start = {});
-std::string to_text(const Plan& plan);  // the command line's form, what differs from the default
+// The command line's form: what differs from the default, or from another plan.
+std::string to_text(const Plan& plan, const Plan& other = {});
 
 }  // namespace foretrain

@@ -144,6 +144,16 @@ inline constexpr std::array<std::string_view, 3> kMemoryCounterNames = {"allocat
 enum class LoggedStage : unsigned char { kWorst, kFirst };
 inline constexpr std::array<std::string_view, 2> kLoggedStageNames = {"worst", "first"};
 
+// Ways of context parallelism that a framework has.
+struct CpTypes {
+  std::uint8_t bits = 0;
+
+  constexpr bool has(CpType type) const { return (bits >> static_cast<int>(type) & 1) != 0; }
+  constexpr void add(CpType type) { bits = static_cast<std::uint8_t>(bits | 1 << static_cast<int>(type)); }
+  constexpr bool empty() const { return bits == 0; }
+  bool operator==(const CpTypes&) const = default;
+};
+
 // Sections and members are named as in a stack's file.
 struct Stack {
   std::string name;
@@ -231,6 +241,18 @@ struct Stack {
     bool operator==(const TensorParallel&) const = default;
   };
   TensorParallel tensor_parallel;
+
+  struct ContextParallel {
+    CpTypes types;               // none: it has no context parallelism
+    CpType type = CpType::kP2p;  // where the plan is silent
+    // An all-to-all among more ranks than there are heads of keys and values copies these; else it is refused.
+    bool copies_kv = false;
+    bool repeats_kv = false;    // keys and values travel once for each query head
+    bool latent_by_a2a = true;  // latent attention goes with a2a and allgather too
+
+    bool operator==(const ContextParallel&) const = default;
+  };
+  ContextParallel context_parallel;
 
   struct Pipeline {
     StageSplit split = StageSplit::kEven;

@@ -17,6 +17,11 @@ struct StoredAs {
 // A number format in which gradients can be kept: fp32, fp16 or bf16.
 struct GradientFormat {};
 
+// A list of words, each of which may stand in it.
+struct ListOf {
+  std::span<const std::string_view> names;
+};
+
 // A map in the file: the member of the same name, and its fields.
 template <class Section, class Fields>
 struct StackSection {
@@ -72,6 +77,19 @@ inline constexpr auto kTensorParallelFields = std::tuple{
           "whole activations in which sp gathers, kept from pass to pass"),
     field("vocab_multiple", &Stack::TensorParallel::vocab_multiple, WholeNumber{1, 1'000'000},
           "the vocabulary is padded to a multiple of this times tp"),
+};
+
+inline constexpr auto kContextParallelFields = std::tuple{
+    field("types", &Stack::ContextParallel::types, ListOf{kCpTypeNames},
+          "ways of context parallelism that it has; none: cp > 1 is refused", "empty"),
+    field("type", &Stack::ContextParallel::type, OneOf{kCpTypeNames}, "where the plan is silent"),
+    field("copies_kv", &Stack::ContextParallel::copies_kv, Flag{},
+          "all-to-alls among more ranks than there are heads of keys and values copy these; otherwise such "
+          "plans are refused"),
+    field("repeats_kv", &Stack::ContextParallel::repeats_kv, Flag{},
+          "keys and values travel repeated for each query head"),
+    field("latent_by_a2a", &Stack::ContextParallel::latent_by_a2a, Flag{},
+          "latent attention goes with `a2a` and `allgather` too"),
 };
 
 inline constexpr auto kPipelineFields = std::tuple{
@@ -182,6 +200,7 @@ inline constexpr auto kStackSections = std::tuple{
     StackSection{"states", &Stack::states, kStateFields},
     StackSection{"recompute", &Stack::recompute, kRecomputationFields},
     StackSection{"tensor_parallel", &Stack::tensor_parallel, kTensorParallelFields},
+    StackSection{"context_parallel", &Stack::context_parallel, kContextParallelFields},
     StackSection{"pipeline", &Stack::pipeline, kPipelineFields},
     StackSection{"data_parallel", &Stack::data_parallel, kDataParallelFields},
     StackSection{"experts", &Stack::experts, kExpertFields},

@@ -23,6 +23,17 @@ static Result<void> read_value(const Node& node, Dtype& out, const GradientForma
   return fail(fmt::format("found {}, expected fp32, fp16 or bf16", name(out)), node.at);
 }
 
+static Result<void> read_value(const Node& node, CpTypes& out, const ListOf& kind) {
+  if (!node.is_list()) return fail("expected a list", node.at);
+  out = {};
+  for (const Node& word : node.items) {
+    CpType type{};
+    TRY(read_value(word, type, OneOf{kind.names}));
+    out.add(type);
+  }
+  return {};
+}
+
 namespace {
 
 constexpr std::int64_t kMaxTimes = 1'000;

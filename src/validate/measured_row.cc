@@ -27,6 +27,7 @@ constexpr TextColumn kTexts[] = {{"id", &Row::id},   {"source", &Row::source}, {
 constexpr TextColumn kFurtherTexts[] = {{"task", &Row::task},
                                         {"peft", &Row::peft},
                                         {"pp_layout", &Row::pp_layout},
+                                        {"cp_type", &Row::cp_type},
                                         {"dispatcher", &Row::dispatcher},
                                         {"routing", &Row::routing},
                                         {"recompute_modules", &Row::recompute_modules},
@@ -104,9 +105,9 @@ constexpr std::string_view kOthers[] = {"ffn_type",
                                         "assumed",
                                         "notes"};
 // Of the format, but nothing that a prediction asks for.
-constexpr std::string_view kUnused[] = {"lora_rank",  "lora_targets", "cp_type",    "fp8_recipe", "fp8_scope",
-                                        "fp8_params", "bf16_layers",  "pp_overlap", "optimizer",  "software",
-                                        "recipe",     "recipe_match", "filled",     "evidence",   "split"};
+constexpr std::string_view kUnused[] = {
+    "lora_rank", "lora_targets", "fp8_recipe", "fp8_scope",    "fp8_params", "bf16_layers", "pp_overlap",
+    "optimizer", "software",     "recipe",     "recipe_match", "filled",     "evidence",    "split"};
 
 bool is_column(std::string_view name) {
   const auto named = [&](const auto& columns) {

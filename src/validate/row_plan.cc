@@ -27,6 +27,13 @@ void put_expert_tensor_ranks(SpecMap& map, const MeasuredRow& row) {
   }
 }
 
+void put_context_type(SpecMap& map, const MeasuredRow& row, std::vector<std::string>& assumed) {
+  if (row.cp_type.empty() || row.cp_type == "none")
+    assumed.emplace_back("cp_type of the stack");
+  else
+    map.put("cp_type", row.cp_type);
+}
+
 void put_degrees(SpecMap& map, const MeasuredRow& row, std::vector<std::string>& assumed) {
   map.put("tp", row.tp);
   map.put("pp", row.pp);
@@ -40,6 +47,7 @@ void put_degrees(SpecMap& map, const MeasuredRow& row, std::vector<std::string>&
   if (several && !row.sp) assumed.emplace_back("sp=0");
   if (!row.vpp) assumed.emplace_back("vpp=1");
   if (!row.cp) assumed.emplace_back("cp=1");
+  if (row.cp > 1) put_context_type(map, row, assumed);
   if (!row.ep) assumed.emplace_back("ep=1");
 }
 

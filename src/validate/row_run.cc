@@ -22,7 +22,6 @@ std::optional<std::string> not_modelled(const MeasuredRow& row) {
   const auto stated = [](const std::string& word) { return !word.empty() && word != "none"; };
   if (stated(row.peft)) return fmt::format("peft {}", row.peft);
   if (row.precision && !is_half(*row.precision)) return fmt::format("precision {}", name(*row.precision));
-  if (row.cp.value_or(1) > 1) return "cp > 1";
   if (stated(row.offload) && row.offload != kAllActivations) return fmt::format("offload {}", row.offload);
   return std::nullopt;
 }

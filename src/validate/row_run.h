@@ -13,7 +13,7 @@
 
 namespace foretrain {
 
-// "precision fp8", "cp > 1", "peft lora", "offload ...": not modelled yet;
+// "precision fp8", "peft lora", "offload ...": not modelled yet;
 // "also_succeeded", "pp_exceeds_layers": a failure that says nothing about memory;
 // "unknown cluster NAME", "unknown ffn", "no step_s": the row or our presets do not say enough;
 // "refused: MESSAGE": the row contradicts itself or a rule of ours.

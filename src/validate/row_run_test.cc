@@ -148,7 +148,6 @@ TEST_CASE("what is not modelled is left out under its name") {
   CHECK(skip_of({{"precision", "fp8"}}) == "precision fp8");
   CHECK(skip_of({{"precision", "mxfp8"}}) == "precision mxfp8");
   CHECK(skip_of({{"precision", "nvfp4"}}) == "precision nvfp4");
-  CHECK(skip_of({{"cp", "2"}, {"dp", "2"}}) == "cp > 1");
   CHECK(skip_of({{"offload", "activations:moe_act"}}) == "offload activations:moe_act");
   CHECK(skip_of({{"offload", "none"}}) == "");
   CHECK(skip_of({{"offload", "activations"}}) == "");
@@ -159,10 +158,10 @@ TEST_CASE("a row of adapters is not answered as another training") {
   CHECK(skip_of({{"peft", "none"}}) == "");
 }
 
-TEST_CASE("of several reasons the first counts: peft, precision, cp") {
-  Cells cells = {{"peft", "lora"}, {"precision", "fp8"}, {"cp", "2"}};
-  const Cells plain = {{"peft", ""}, {"precision", "bf16"}, {"cp", "1"}};
-  const std::string reasons[] = {"peft lora", "precision fp8", "cp > 1", ""};
+TEST_CASE("of several reasons the first counts: peft, precision, offload") {
+  Cells cells = {{"peft", "lora"}, {"precision", "fp8"}, {"offload", "optimizer"}};
+  const Cells plain = {{"peft", ""}, {"precision", "bf16"}, {"offload", "none"}};
+  const std::string reasons[] = {"peft lora", "precision fp8", "offload optimizer", ""};
   for (std::size_t i = 0; i < plain.size(); ++i) {
     CHECK(skip_of(cells) == reasons[i]);
     cells[i] = plain[i];

@@ -6,7 +6,7 @@
 namespace foretrain {
 namespace {
 
-std::int64_t tokens_of(const AttentionHere& at) { return at.shape.micro_batch * at.shape.seq; }
+std::int64_t tokens_of(const AttentionHere& at) { return at.shape.tokens(); }
 std::int64_t heads(const AttentionHere& at) { return heads_of(at.attention, at.shape.tp); }
 
 // What queries see, as AttentionSizes states it: causal sequences, or others with as many tiles of scores.

@@ -21,6 +21,7 @@ struct Exchange {
   std::optional<CollectiveKind> forward;
   std::optional<CollectiveKind> backward;
   Bytes bytes;
+  std::int64_t times = 1;  // so often in a row
   // Of tokens that a router sends: among so many experts, to so many each.
   std::int32_t experts = 0;
   std::int32_t top_k = 0;

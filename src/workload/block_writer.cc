@@ -8,6 +8,7 @@
 #include "operators/pointwise.h"
 #include "operators/product.h"
 #include "operators/softmax.h"
+#include "workload/context_attention.h"
 #include "workload/pieces.h"
 
 namespace foretrain {
@@ -323,7 +324,10 @@ void BlockWriter::add(const PartOperator& entry, bool sequence_region) {
     item.extra = {Bytes((*entry.extra)[0] * amounts.outputs), Bytes((*entry.extra)[1] * amounts.outputs)};
   item.has_backward = entry.launches[1] > 0 || entry.launches[2] > 0;
   if (shape_.experts.reads) item.reads = entry.waits * (entry.each_expert ? experts_here() : 1);
-  if (item.op.launches > 0 || item.has_backward) items_.push_back(item);
+  if (entry.kind == OperatorKind::kAttention && shape_.context.ranks > 1)
+    add_context(item, tokens);
+  else if (item.op.launches > 0 || item.has_backward)
+    items_.push_back(item);
   if (entry.kind == OperatorKind::kRope && model_.rotary_fraction < 1) add_rejoin(entry, tokens);
 }
 
@@ -441,6 +445,17 @@ double BlockWriter::saved_bytes(SavedTensor tensor, const Amounts& amounts) cons
       return amounts.stats;
   }
   return 0;
+}
+
+void BlockWriter::add_context(const BlockItem& attention, std::int64_t tokens) {
+  const Width kv = block_.attention.is_latent() || shape_.context.repeats_kv ? Width::kQ : Width::kKv;
+  const auto elements = [&](Width width) { return static_cast<double>(tokens * widths_[width]); };
+  add_context_attention(attention,
+                        {.q = elements(Width::kQ),
+                         .k = elements(kv),
+                         .v = elements(block_.attention.is_latent() ? Width::kAttended : kv),
+                         .out = elements(Width::kAttended)},
+                        shape_.context, items_);
 }
 
 // A partial rotation is put beside the rest of each head again: one more copy of both, joined piece by

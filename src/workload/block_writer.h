@@ -77,7 +77,7 @@ class BlockWriter {
   std::int64_t routed_rows(std::int64_t tokens) const;
   Bytes activation(std::int64_t width) const;  // of all tokens
   bool applies(Condition when) const;
-  std::int64_t all_tokens() const { return shape_.micro_batch * shape_.seq; }
+  std::int64_t all_tokens() const { return shape_.tokens(); }
   std::int64_t heads() const { return heads_of(block_.attention, shape_.tp); }
 
   AttentionHere attention_here() const {
@@ -91,6 +91,7 @@ class BlockWriter {
   Bytes saved_bytes(const std::vector<SavedTensor>& saves, const Amounts& amounts, std::int64_t times) const;
   double saved_bytes(SavedTensor tensor, const Amounts& amounts) const;
   Bytes saved_input(const std::vector<SavedTensor>& saves, const Amounts& amounts, std::int64_t times) const;
+  void add_context(const BlockItem& attention, std::int64_t tokens);
   void add_rejoin(const PartOperator& rope, std::int64_t tokens);
 
   const Model& model_;

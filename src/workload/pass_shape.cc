@@ -9,6 +9,7 @@ PassShape pass_shape(const Job& job) {
   shape.ep = job.mesh.ep;
   shape.etp = job.mesh.etp;
   shape.experts = choices.experts;
+  shape.context = choices.context;
   shape.sp = choices.sp;
   shape.micro_batch = job.micro_batch;
   shape.seq = job.seq;

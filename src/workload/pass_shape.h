@@ -12,6 +12,7 @@ struct PassShape {
   std::int64_t ep = 1;
   std::int64_t etp = 1;
   ExpertChoices experts;
+  ContextChoices context;
   bool sp = false;
   std::int64_t micro_batch = 1;
   std::int64_t seq = 0;
@@ -33,6 +34,7 @@ struct PassShape {
   UnitSharding units;
   std::int64_t calls_beside_messages = 0;  // of a layer and direction, all tensor-parallel ranks together
 
+  std::int64_t tokens() const { return micro_batch * (seq / context.ranks); }  // of this rank
   WeightRanks weight_ranks() const { return {tp, ep, etp}; }
   bool operator==(const PassShape&) const = default;
 };

@@ -12,9 +12,11 @@ constexpr std::int64_t kCallsOfRead = 2;
 
 Direction forward_direction(bool recompute) { return recompute ? Direction::kBackward : Direction::kForward; }
 
-// Of tokens on their way to experts or back.
-bool is_of_tokens(const Exchange& exchange) {
-  return exchange.group == GroupKind::kExpert || exchange.group == GroupKind::kExpertTensor;
+// Tokens on their way to experts or back, and keys and values that go round a ring.
+bool has_work_beside(const Exchange& exchange) {
+  using enum GroupKind;
+  return exchange.group == kExpert || exchange.group == kExpertTensor || exchange.group == kContext ||
+         exchange.group == kContextRing;
 }
 
 }  // namespace
@@ -25,8 +27,7 @@ TaskWriter::TaskWriter(const Model& model, const Stack& stack, const PassShape& 
       gather_again_(shape.sp_gather_again),
       // Under ZeRO 2 and 3 whole gradients live for one backward; only shards are added up.
       fused_accumulation_(stack.gradients.fused_accumulation || shape.units.scatters),
-      activation_(static_cast<double>(shape.micro_batch * shape.seq * model.hidden) *
-                  bytes_of(shape.precision)) {}
+      activation_(static_cast<double>(shape.tokens() * model.hidden) * bytes_of(shape.precision)) {}
 
 void TaskWriter::forward(const std::vector<BlockItem>& items, std::size_t begin, std::size_t end,
                          bool recompute) {
@@ -41,7 +42,7 @@ void TaskWriter::forward(const std::vector<BlockItem>& items, std::size_t begin,
     } else if (item.exchange->forward) {
       std::size_t next = i + 1;
       while (next < end && items[next].exchange) ++next;
-      const bool beside = is_of_tokens(*item.exchange) && next < end && items[next].beside;
+      const bool beside = has_work_beside(*item.exchange) && next < end && items[next].beside;
       add_collective(*item.exchange->forward, *item.exchange, forward_direction(recompute), recompute,
                      beside ? Waits::kLater : Waits::kNow);
     }
@@ -67,7 +68,7 @@ void TaskWriter::backward(const std::vector<BlockItem>& items, bool selective) {
       std::size_t begin = i;
       while (items[begin - 1].beside) --begin;
       std::size_t first = begin;  // of the exchanges that it runs beside
-      for (; first > 0 && items[first - 1].exchange && is_of_tokens(*items[first - 1].exchange); --first)
+      for (; first > 0 && items[first - 1].exchange && has_work_beside(*items[first - 1].exchange); --first)
         if (const Exchange& exchange = *items[first - 1].exchange; exchange.backward)
           add_collective(*exchange.backward, exchange, Direction::kBackward, false, Waits::kLater);
       const std::size_t start = tasks_.size();
@@ -149,6 +150,7 @@ void TaskWriter::add_collective(CollectiveKind kind, const Exchange& exchange, D
   task.kind = Task::Kind::kCollective;
   task.collective = {kind,           exchange.group, exchange.bytes, false, exchange.experts,
                      exchange.top_k, exchange.row};
+  task.times = exchange.times;
   task.direction = direction;
   task.recompute = recompute;
   task.beside = exchange.hidden;

@@ -23,9 +23,8 @@ void add_loss_exchange(const PassShape& shape, std::int64_t pieces, std::vector<
   for (int i = 0; i < 3; ++i) {
     Task task;
     task.kind = Task::Kind::kCollective;
-    task.collective = {
-        CollectiveKind::kAllReduce, GroupKind::kTensor,
-        Bytes(4.0 * static_cast<double>((shape.micro_batch * shape.seq + pieces - 1) / pieces))};
+    task.collective = {CollectiveKind::kAllReduce, GroupKind::kTensor,
+                       Bytes(4.0 * static_cast<double>((shape.tokens() + pieces - 1) / pieces))};
     task.times = pieces;
     tasks.push_back(task);
   }
@@ -122,8 +121,7 @@ class ChunkWriter {
 
  private:
   Bytes activation() const {
-    return Bytes(static_cast<double>(shape_.micro_batch * shape_.seq * model_.hidden) *
-                 bytes_of(shape_.precision));
+    return Bytes(static_cast<double>(shape_.tokens() * model_.hidden) * bytes_of(shape_.precision));
   }
 
   void end(const std::vector<BlockItem>& items, bool is_head, const UnitWeights& weights) {
