@@ -73,7 +73,7 @@ const Description& description(OperatorKind kind);
 
 // The families.
 extern const std::span<const Description> kProducts, kAttentions, kNorms, kSoftmaxes, kPointwise, kEmbeddings,
-    kOfExperts, kOptimizers;
+    kOfExperts, kOptimizers, kQuantised;
 
 // The first sizes as numbers to calculate with, to be named at once:
 //   const auto [m, k, n] = real_sizes<3>(op);

@@ -10,6 +10,7 @@
 //   embedding.h   embedding
 //   experts.h     permute, unpermute, route
 //   optimizer.h   accumulate, and what runs once a step
+//   dequantise.h  dequantise
 //
 // Example: linear({.m = 8192, .k = 4096, .n = 11008}, {.pass = PassKind::kInput}).as<LinearSizes>().n
 #pragma once

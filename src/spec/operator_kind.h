@@ -43,8 +43,9 @@ enum class OperatorKind : unsigned char {
   kRoute,            // from the router's logits to weights, counts and the order
   kLatentAttention,  // flash, causal, values narrower than queries and keys
   kMaskRows,         // rows that are nobody's cleared, in a copy
+  kDequantise,       // weights of four or eight bits, written out for a product
 };
-inline constexpr int kOperatorKindCount = 33;
+inline constexpr int kOperatorKindCount = 34;
 inline constexpr std::array<std::string_view, kOperatorKindCount> kOperatorKindNames = {"linear",
                                                                                         "batched_product",
                                                                                         "attention",
@@ -77,8 +78,9 @@ inline constexpr std::array<std::string_view, kOperatorKindCount> kOperatorKindN
                                                                                         "unpermute",
                                                                                         "route",
                                                                                         "latent_attention",
-                                                                                        "mask_rows"};
-static_assert(kOperatorKindNames.back() == "mask_rows");  // one name a kind
+                                                                                        "mask_rows",
+                                                                                        "dequantise"};
+static_assert(kOperatorKindNames.back() == "dequantise");  // one name a kind
 constexpr std::string_view name(OperatorKind kind) { return kOperatorKindNames[static_cast<int>(kind)]; }
 
 // Run once a step, over parameters.
