@@ -30,6 +30,12 @@ std::vector<std::string> keys() {
   return names;
 }
 
+// A key of plans that is not searched: one value of it may be given, for every plan.
+bool is_given(std::string_view key) {
+  const auto known = keys_of(kPlanFields);
+  return find_dimension(key) == nullptr && std::find(known.begin(), known.end(), key) != known.end();
+}
+
 // A split by hand becomes one of the problem's own.
 Result<Value> split_of(std::string_view word, Problem& problem) {
   if (word == "even" || word == "stack") return 0;
@@ -75,8 +81,12 @@ Result<void> check_number(std::string_view key, std::string_view word) {
 }
 
 Result<void> check_key(std::string_view key) {
-  if (find_dimension(key) != nullptr || key == kFirst || key == kLast) return {};
+  if (find_dimension(key) != nullptr || key == kFirst || key == kLast || is_given(key)) return {};
   return fail(fmt::format("unknown key {}{}", quoted(key), suggestion(key, keys())));
+}
+
+std::string not_searched(std::string_view key) {
+  return fmt::format("{}: is not searched, expected {} with one value for every plan", key, marked("set"));
 }
 
 // "tp=4,8,pp=2" as key and word pairs: a word without a key belongs to the key before it.
@@ -176,6 +186,13 @@ Result<void> check_context(const Stack& stack, std::string_view key, Value value
 Result<void> Constraints::add_set(std::string_view text, Problem& problem) {
   TRY_ASSIGN(const auto pairs, pairs_of(text));
   for (const auto& [key, word] : pairs) {
+    if (is_given(key)) {
+      const bool twice =
+          std::count_if(pairs.begin(), pairs.end(), [&k = key](const auto& p) { return p.first == k; }) > 1;
+      if (twice) return fail(fmt::format("{}: is not searched, expected one value for every plan", key));
+      TRY_ASSIGN(problem.given, parse_plan(fmt::format("{}={}", key, word), problem.given));
+      continue;
+    }
     Constraint& constraint = of(key);
     TRY_ASSIGN(const Value value, value_of(key, word, &problem));
     TRY(check_number(key, word));
@@ -194,6 +211,7 @@ Result<void> Constraints::add_forbid(std::string_view text, Problem& problem) {
     if (key == kSplit && word != "even" && word != "stack")
       return fail(
           fmt::format("{}: found {}, expected first_layers or last_layers for values", key, quoted(word)));
+    if (is_given(key)) return fail(not_searched(key));
     Constraint& constraint = of(key);
     TRY_ASSIGN(const Value value, value_of(key, word, &problem));
     constraint.forbidden.push_back(value);
@@ -205,6 +223,7 @@ Result<void> Constraints::add_forbid(std::string_view text, Problem& problem) {
 Result<void> Constraints::add_range(std::string_view text) {
   TRY_ASSIGN(const auto pairs, pairs_of(text));
   for (const auto& [key, word] : pairs) {
+    if (is_given(key)) return fail(not_searched(key));
     Constraint& constraint = of(key);
     const Dimension* d = find_dimension(key);
     if (key == kSplit || (d != nullptr && !d->words.empty()))

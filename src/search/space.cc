@@ -113,7 +113,7 @@ Result<Space> Space::make(Problem problem, Constraints constraints) {
   space.problem_ = std::move(problem);
   space.constraints_ = std::move(constraints);
   Run run = run_without_plan(space.problem_);
-  Candidate candidate;
+  Candidate candidate{0, space.problem_.given};
   Family family;
   TRY(space.grow(run, candidate, family, 0));
   return space;
@@ -131,7 +131,7 @@ std::size_t Space::family_of(std::uint64_t index) const {
 }
 
 Candidate Space::shared(std::size_t family) const {
-  Candidate candidate;
+  Candidate candidate{0, problem_.given};
   for (std::size_t i = 0; i < outer_count(); ++i)
     dimensions()[i].put(problem_, candidate, families_[family].value(i));
   return candidate;

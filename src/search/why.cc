@@ -57,7 +57,7 @@ std::string limit_of(const RankedPlan& smallest, const SearchOptions& options) {
 
 Result<AskedPlan> parse_why(const std::string& text, const Problem& problem) {
   AskedPlan asked;
-  TRY_ASSIGN(asked.plan, parse_plan(text));
+  TRY_ASSIGN(asked.plan, parse_plan(text, problem.given));
   if (const auto reason = not_modelled(asked.plan)) return fail("not modelled yet: " + *reason);
   for (const std::string_view part : split(text, ',')) {
     if (trim(part).empty()) continue;
