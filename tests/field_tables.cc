@@ -35,9 +35,12 @@ std::string bounds(const OneOf& kind) { return words(kind.names); }
 std::string bounds(const FlagOrWord& kind) { return "boolean, or " + words(kind.names.subspan(2)); }
 std::string bounds(const ListOfNames&) { return "a list of names"; }
 std::string bounds(const GradientFormat&) { return "`fp32`, `fp16`, `bf16`"; }
-std::string bounds(const StoredAs& kind) { return fmt::format("`{}`", name(kind.dtype)); }
+std::string bounds(const StoredAs& kind) { return fmt::format("`{}`, `bf16`", name(kind.dtype)); }
 std::string bounds(const ListOf& kind) { return "a list of " + words(kind.names); }
 std::string bounds(const SomeOf& kind) { return "a list, or text with `+` between, of " + words(kind.names); }
+std::string bounds(const LoraModules&) {
+  return "a list, or text with `+` between, of " + words(kLoraTargetNames) + ", `attention`, `mlp`, `all`";
+}
 std::string bounds(const LayerList& kind) {
   return fmt::format("a list, or text with `-` between, of 0 to {}", grouped(kind.most_layers));
 }

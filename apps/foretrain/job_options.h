@@ -25,6 +25,7 @@ void declare_job(Options& options, Request& request, const char* gpus_help) {
       "--documents", "D", request.documents,
       "Of packed sequences: the mean length of documents (512), or the lengths that fill one (1024x8)");
   options.option("--stack", "K", request.stack, "A name (foretrain list stacks) or a YAML file");
+  options.option("--task", "T", request.task, "What is trained: pretrain, sft, lora or qlora");
   options.option("--profile", "P", request.profile, kProfileHelp);
 }
 

@@ -37,6 +37,7 @@ Result<RunOptions> run_options(const PredictRequest& request) {
   run.plan = request.plan;
   run.profile = request.profile;
   run.documents = request.documents;
+  run.task = request.task;
   TRY_ASSIGN(run.gpus, count_word("gpus", request.gpus));
   TRY_ASSIGN(run.seq, tokens_word("seq", request.seq));
   TRY_ASSIGN(run.global_batch, count_word("global_batch", request.global_batch));

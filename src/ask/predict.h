@@ -13,7 +13,7 @@ namespace foretrain {
 // Words as they were given; empty: not given. They add to or override what the runs say.
 struct PredictRequest {
   std::vector<Source> runs;  // YAML; without any and without `model`, a built-in example
-  std::string model, cluster, gpus, plan, global_batch, seq, documents, stack, profile;
+  std::string model, cluster, gpus, plan, global_batch, seq, documents, stack, profile, task;
   std::string tokens;  // also what training on this many costs
   // Views of a step's events that will be drawn; and whether its critical path shall be told even so, unless
   // that took longer than all the rest.

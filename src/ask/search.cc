@@ -11,7 +11,9 @@
 #include "base/did_you_mean.h"
 #include "base/field_mark.h"
 #include "base/text.h"
+#include "job/fine_tuning.h"
 #include "job/run_check.h"
+#include "spec/choice.h"
 #include "spec/documents_text.h"
 
 namespace foretrain {
@@ -115,11 +117,29 @@ Result<void> read_problem(const SearchRequest& r, const Catalog& catalog, Answer
   return check_problem(p);
 }
 
+// What every plan has must go with model and stack, or none would be legal.
+Result<void> check_given(const Problem& p) {
+  Run run = run_without_plan(p);
+  run.gpus = p.gpus.front();
+  run.plan = p.given;
+  return check_fine_tuning(run);
+}
+
+Result<void> read_task(const SearchRequest& r, AnswerRequest& out) {
+  std::optional<TrainingTask> task;
+  if (!r.task.empty()) {
+    TRY_ASSIGN(task, of_field("task", parse_choice<TrainingTask>(r.task, kTaskNames)));
+  }
+  return of_field("task", apply_task(task, out.problem.given, out.assumed));
+}
+
 Result<void> read_constraints(const SearchRequest& r, AnswerRequest& out) {
   for (const std::string& text : r.set) TRY(of_field("set", out.constraints.add_set(text, out.problem)));
   for (const std::string& text : r.range) TRY(of_field("range", out.constraints.add_range(text)));
   for (const std::string& text : r.forbid)
     TRY(of_field("forbid", out.constraints.add_forbid(text, out.problem)));
+  TRY(read_task(r, out));
+  TRY(of_field("set", check_given(out.problem)));
   const std::int64_t layers = out.problem.model.layers();
   for (const auto& stages : out.problem.given_splits)
     if (const auto sum = std::accumulate(stages.begin(), stages.end(), std::int64_t{0}); sum != layers)

@@ -13,7 +13,7 @@ namespace foretrain {
 
 // Words as they were given; empty: not given.
 struct SearchRequest {
-  std::string model, cluster, gpus, global_batch, seq, documents, stack, profile;
+  std::string model, cluster, gpus, global_batch, seq, documents, stack, profile, task;
   std::vector<std::string> set, range, forbid, why, what_if;
   std::string top, objective, tokens, deadline, budget, headroom, threads;
 };

@@ -16,7 +16,13 @@ bool stays_in_fp16(const Stack& stack, const Plan& plan) {
   return plan.precision == Dtype::kFp16 && stack.gradients.fp16_stays;
 }
 
+// Adapters in fp32 have gradients and moments in it.
+bool trains_fp32(const Stack& stack, const Plan& plan) {
+  return plan.lora > 0 && adapters_of(stack, plan).dtype == Dtype::kFp32;
+}
+
 Dtype reduce_dtype_of(const Stack& stack, const Plan& plan) {
+  if (trains_fp32(stack, plan)) return plan.reduce_dtype.value_or(Dtype::kFp32);
   return plan.reduce_dtype.value_or(stays_in_fp16(stack, plan) ? plan.precision
                                                                : stack.gradients.reduce_dtype);
 }
@@ -29,6 +35,7 @@ std::int64_t moment_width_of(const Stack& stack, const Plan& plan) {
   switch (plan.optimizer) {
     case OptimizerKind::kAdamw:
     case OptimizerKind::kMuon:
+      if (trains_fp32(stack, plan)) return 4;
       return std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes_of(stack.states.moments)));
     case OptimizerKind::kAdamwBf16:
       return 2;
@@ -114,6 +121,22 @@ ContextChoices context_of(const Stack& stack, const Plan& plan) {
 bool offers(const Stack& stack, LossKind kind) {
   return kind == stack.loss.kind || kind == LossKind::kWhole ||
          (kind == LossKind::kChunked ? stack.loss.offers_chunked : stack.loss.offers_fused);
+}
+
+AdapterChoices adapters_of(const Stack& stack, const Plan& plan) {
+  AdapterChoices c;
+  if (plan.lora == 0) return c;
+  c.rank = plan.lora;
+  c.targets = plan.lora_targets.empty() ? kAllTargets : plan.lora_targets;
+  const Dtype usual = stack.adapters.dtype == Dtype::kFp32 ? Dtype::kFp32 : plan.precision;
+  c.dtype = plan.lora_dtype.value_or(usual);
+  const bool wide = c.dtype == Dtype::kFp32 && plan.precision != Dtype::kFp32;
+  c.casts = wide && stack.adapters.autocast;
+  c.fp32 = wide && !stack.adapters.autocast;
+  c.dropout = plan.lora_dropout;
+  c.base = plan.base.value_or(BaseFormat::kBf16);
+  c.double_quant = c.base == BaseFormat::kNf4 && plan.double_quant.value_or(stack.adapters.double_quant);
+  return c;
 }
 
 bool has_experts(const Model& model) {
@@ -208,15 +231,26 @@ Choices choices_of(const Model& model, const Stack& stack, const Plan& plan) {
   c.mlp_chunks = plan.mlp_chunks;
   c.offload = plan.offload;
   c.precision = plan.precision;
-  c.grad_dtype =
-      plan.grad_dtype.value_or(stays_in_fp16(stack, plan) ? plan.precision : stack.gradients.dtype);
+  c.adapters = adapters_of(stack, plan);
+  c.trained_dtype = c.adapters.frozen() ? c.adapters.dtype : plan.precision;
+  const bool in_fp32 = trains_fp32(stack, plan);
+  c.grad_dtype = plan.grad_dtype.value_or(in_fp32                      ? Dtype::kFp32
+                                          : stays_in_fp16(stack, plan) ? plan.precision
+                                                                       : stack.gradients.dtype);
   c.reduce_dtype = reduce_dtype_of(stack, plan);
   c.optimizer = plan.optimizer;
   c.master_weights = plan.master_weights.value_or(stack.states.master_weights);
-  const bool narrow = plan.precision != Dtype::kFp32, in_fp32 = stack.states.fp32_weights;
-  c.keeps_master = c.master_weights && narrow && !in_fp32;
-  c.updates_fp32 = narrow && (c.master_weights || in_fp32);
+  c.paged = plan.paged;
+  c.offload_optimizer = plan.offload_optimizer;
+  const bool narrow = plan.precision != Dtype::kFp32, kept_fp32 = in_fp32 || stack.states.fp32_weights;
+  c.keeps_master = c.master_weights && narrow && !kept_fp32;
+  c.updates_fp32 = narrow && (c.master_weights || kept_fp32);
   c.moment_width = moment_width_of(stack, plan);
+  if (c.offload_optimizer) {  // a CPU's Adam works in fp32
+    c.keeps_master = narrow && !kept_fp32;
+    c.updates_fp32 = narrow;
+    c.moment_width = 4;
+  }
   c.experts = experts_of(model, stack, plan);
   c.context = context_of(stack, plan);
   c.sharding = sharding_of(stack, plan);

@@ -82,6 +82,22 @@ struct ContextChoices {
   bool operator==(const ContextChoices&) const = default;
 };
 
+// What fine-tuning trains beside frozen weights, and how these lie. Without a rank nothing is frozen.
+struct AdapterChoices {
+  std::int64_t rank = 0;
+  LoraTargets targets;
+  Dtype dtype = Dtype::kBf16;
+  bool fp32 = false;   // their products run in it
+  bool casts = false;  // or in the precision, by casts of what they read and of themselves
+  bool dropout = false;
+  BaseFormat base = BaseFormat::kBf16;  // kBf16: in the precision
+  bool double_quant = false;
+
+  bool frozen() const { return rank > 0; }
+  bool quantised() const { return base != BaseFormat::kBf16; }
+  bool operator==(const AdapterChoices&) const = default;
+};
+
 struct Choices {
   AttentionKind attention = AttentionKind::kFlash;
   ExpertProducts expert_products = ExpertProducts::kGrouped;
@@ -98,15 +114,19 @@ struct Choices {
   bool offload = false;
 
   // Formats by role.
-  Dtype precision = Dtype::kBf16;     // of weights and activations in the passes
-  Dtype grad_dtype = Dtype::kFp32;    // gradients are accumulated in it
-  Dtype reduce_dtype = Dtype::kFp32;  // and summed over data ranks in it
+  Dtype precision = Dtype::kBf16;      // of weights and activations in the passes
+  Dtype grad_dtype = Dtype::kFp32;     // gradients are accumulated in it
+  Dtype reduce_dtype = Dtype::kFp32;   // and summed over data ranks in it
+  Dtype trained_dtype = Dtype::kBf16;  // of the weights that are trained, as they are kept
   OptimizerKind optimizer = OptimizerKind::kAdamw;
+  bool paged = false;
+  bool offload_optimizer = false;
   bool master_weights = true;     // an fp32 copy of half precision weights is asked for
   bool keeps_master = true;       // and kept: weights that are fp32 anyway need none
   bool updates_fp32 = true;       // the update is of fp32 weights: that copy, or weights that are kept so
   std::int64_t moment_width = 4;  // of the optimizer's moments: see moment_bytes(), operators/optimizer.h
 
+  AdapterChoices adapters;
   ExpertChoices experts;
   ContextChoices context;
   Sharding sharding;
@@ -130,6 +150,7 @@ double most_imbalance(const Model& model, std::int64_t ep);
 
 // Whether the stack, or its users, can work the loss off so.
 bool offers(const Stack& stack, LossKind kind);
+AdapterChoices adapters_of(const Stack& stack, const Plan& plan);
 
 // The way of context parallelism that a plan with cp > 1 takes.
 CpType cp_type_of(const Stack& stack, const Plan& plan);

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/field_mark.h"
 #include "base/text.h"
+#include "job/fine_tuning.h"
 #include "job/run_check.h"
+#include "spec/choice.h"
 #include "spec/documents_text.h"
 #include "spec/plan_text.h"
 #include "spec/read_fields.h"
@@ -93,7 +97,6 @@ Result<void> read_counts(const Node* node, const RunOptions& options, Run& run) 
   TRY_ASSIGN(run.gpus, count_of(node, "gpus", options.gpus, kMaxGpus));
   if (run.gpus == 0) return not_given(node, "gpus");
   TRY_ASSIGN(run.global_batch, count_of(node, "global_batch", options.global_batch, kMaxBatch));
-  if (run.global_batch == 0) return not_given(node, "global_batch");
   if (options.seq != 0) {
     TRY_ASSIGN(run.seq, count_of(node, "seq", options.seq, kMaxSeq));
   } else {
@@ -103,6 +106,26 @@ Result<void> read_counts(const Node* node, const RunOptions& options, Run& run) 
   if (run.model.default_seq == 0) return not_given(node, "seq");
   run.seq = run.model.default_seq;
   run.assumed.push_back(fmt::format("seq: {} (the model's own)", run.seq));
+  return {};
+}
+
+// Fine-tuning is asked for without a batch: then each data rank has one micro-batch a step.
+Result<void> settle_batch(const Node* node, Run& run) {
+  if (run.global_batch != 0) return {};
+  if (task_of(run) == TrainingTask::kPretrain) return not_given(node, "global_batch");
+  const Plan& plan = run.plan;
+  run.global_batch = std::max<std::int64_t>(1, run.gpus / (plan.tp * plan.pp * plan.cp)) * plan.micro_batch;
+  run.assumed.push_back(
+      fmt::format("global_batch: {} (a micro-batch of each data rank a step)", run.global_batch));
+  return {};
+}
+
+Result<void> read_task(const Node* node, const RunOptions& options, Run& run) {
+  if (!options.task.empty()) {
+    TRY_ASSIGN(run.task, of_field("task", parse_choice<TrainingTask>(options.task, kTaskNames, {})));
+  } else if (const Node* task = field(node, "task")) {
+    TRY_ASSIGN(run.task, parse_choice<TrainingTask>(*task, kTaskNames));
+  }
   return {};
 }
 
@@ -126,9 +149,9 @@ tl::unexpected<Error> blamed(Error error, const Node* plan, const RunOptions& op
 
 Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog& catalog) {
   if (node != nullptr)
-    TRY(only_fields(
-        *node, "a run",
-        {"model", "cluster", "gpus", "seq", "global_batch", "documents", "stack", "profile", "plan"}));
+    TRY(only_fields(*node, "a run",
+                    {"model", "cluster", "gpus", "seq", "global_batch", "documents", "stack", "profile",
+                     "task", "plan"}));
   Run run;
   TRY(read_specs(node, options, catalog, run));
   TRY(read_counts(node, options, run));
@@ -139,6 +162,12 @@ Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog
     TRY_ASSIGN(run.plan, parse_plan(*plan));
   }
   TRY_ASSIGN(run.plan, of_field("plan", parse_plan(options.plan, run.plan)));
+  TRY(read_task(node, options, run));
+  if (auto applied = apply_task(run.task, run.plan, run.assumed); !applied) {
+    if (!options.task.empty()) return in_field("task", std::move(applied).error());
+    return blamed(std::move(applied).error(), plan, options);
+  }
+  TRY(settle_batch(node, run));
   if (auto checked = check_run(run); !checked) return blamed(std::move(checked).error(), plan, options);
   return run;
 }

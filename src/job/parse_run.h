@@ -1,5 +1,5 @@
 // Reads a run and checks it. RUN.yaml holds
-//   model, cluster, gpus, seq, global_batch, documents, stack, profile, plan: {...}
+//   model, cluster, gpus, seq, global_batch, documents, stack, profile, task, plan: {...}
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@ struct RunOptions {
   std::string plan;
   std::string profile;
   std::string documents;
+  std::string task;
   std::int64_t gpus = 0;
   std::int64_t seq = 0;
   std::int64_t global_batch = 0;

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "job/context_check.h"
+#include "job/fine_tuning.h"
 #include "job/job.h"
 #include "job/length_check.h"
 
@@ -341,6 +342,7 @@ Result<void> check_run(Run& run) {
   if (const auto reason = context_refusal(run)) return fail(*reason);
   TRY(check_pieces(run));
   TRY(check_documents(run));
+  TRY(check_fine_tuning(run));
   TRY(check_experts(run));
   TRY(check_tensor_parallel(run));
   TRY(check_stages(run));

@@ -35,6 +35,7 @@ MemoryCounters memory_counters(const StateBytes& states, const PassesPeak& passe
   if (stack.gradients.autograd_copies) beside += unless_served(largest_gradient, largest_gradient);
   counters.reserved = std::max(at_peak(cached) + beside, step);
   counters.needed = std::max(at_peak(cached), step) + outside_torch;
+  if (states.loading > Bytes(0)) counters.needed = std::max(counters.needed, states.loading + outside_torch);
   counters.total = counters.reserved + outside_torch;
   return counters;
 }

@@ -10,7 +10,8 @@
 //               freed and wanted sizes do not match exactly: kFragmentation of what they hold.
 //   total       nvidia-smi: with the CUDA context and its libraries, and NCCL's buffers, by communicator
 // What must fit is less than `total`: before it gives up, the allocator returns every segment that is free,
-// so blocks of the step need not be there beside those of the passes.
+// so blocks of the step need not be there beside those of the passes. States in unified memory need not fit, and
+// no counter of torch's has them; what was there while weights were loaded must.
 #pragma once
 
 #include "memory/states.h"

@@ -1,6 +1,7 @@
 #include "memory/states.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "operators/optimizer.h"
 
@@ -11,7 +12,8 @@ namespace {
 constexpr double kIterates = 3;
 
 // What the weights of one class take, all but what an update needs besides.
-StateBytes class_bytes(const WeightShare& share, WeightClass weights, const Stack& stack, const Job& job) {
+StateBytes class_bytes(const WeightShare& share, Bytes frozen, WeightClass weights, const Stack& stack,
+                       const Job& job) {
   const Choices& c = job.choices;
   const int zero = c.sharding.zero;
   const std::int64_t shards = c.sharding.shards[weights];
@@ -31,19 +33,27 @@ StateBytes class_bytes(const WeightShare& share, WeightClass weights, const Stac
     states.weights = Bytes(n * 4 / parts);
     if (zero < 3 && c.precision != Dtype::kFp32) states.weights += Bytes(n * bytes_of(c.precision));
   } else {
-    states.weights = divided_from(3, n * bytes_of(c.precision));
+    states.weights = divided_from(3, n * bytes_of(c.trained_dtype));
   }
+  // Below ZeRO 3 they are whole from forward to backward, wherever they lie between steps.
+  if (frozen > Bytes(0)) states.weights += divided_from(3, frozen.value);
   states.gradients = divided_from(2, n * bytes_of(c.grad_dtype));
   states.optimizer = divided_from(1, n * (c.keeps_master ? 4 : 0) + moments);
+  if (c.offload_optimizer) {
+    states.host = states.optimizer;
+    states.optimizer = Bytes(0);
+    if (zero >= 2) states.host += std::exchange(states.gradients, Bytes(0));
+  }
+  if (c.paged) states.paged = std::exchange(states.optimizer, Bytes(0));
   if (stack.data_parallel.bucket_buffers && zero == 0 && job.mesh.data_ranks(weights) > 1)
     states.buffers = Bytes(n * bytes_of(c.precision));
 
-  const bool casts = c.keeps_master && bytes_of(c.grad_dtype) < 4 &&
+  const bool casts = c.keeps_master && !c.offload_optimizer && bytes_of(c.grad_dtype) < 4 &&
                      std::any_of(stack.parts.optimizer.begin(), stack.parts.optimizer.end(),
                                  [](const PartOperator& op) { return op.kind == OperatorKind::kCastGrads; });
   if (casts) states.step_copy = divided_from(1, n * 4);
   if (zero == 1 && shards > 1 && stack.data_parallel.gather_copies > 0) {
-    const Bytes whole(n * bytes_of(c.precision));
+    const Bytes whole(n * bytes_of(c.trained_dtype));
     states.gather_copies = whole * static_cast<double>(stack.data_parallel.gather_copies);
     states.gather_block = whole;
     if (stack.data_parallel.gather_copies > 1) states.gather_pieces = whole / static_cast<double>(shards);
@@ -51,21 +61,43 @@ StateBytes class_bytes(const WeightShare& share, WeightClass weights, const Stac
   return states;
 }
 
+// Weights as they lie in the run, whole where the stack loads them so, and one matrix that is being quantised.
+Bytes loading_bytes(const ParameterShare& share, Bytes kept, const Stack& stack, const Job& job) {
+  const Choices& c = job.choices;
+  Bytes bytes = kept;
+  if (stack.adapters.loads_whole) {
+    bytes = Bytes(static_cast<double>(share.elements) * bytes_of(c.trained_dtype));
+    for (const WeightClass weights : kWeightClasses)
+      bytes += share.frozen.bytes(weights, c.adapters, c.precision);
+  }
+  if (c.adapters.quantised())
+    bytes += Bytes(static_cast<double>(share.frozen.largest_quantised) * bytes_of(c.precision));
+  return bytes;
+}
+
 }  // namespace
 
 StateBytes state_bytes(const ParameterShare& share, const Stack& stack, const Job& job) {
-  StateBytes states = class_bytes(share.of(WeightClass::kCommon), WeightClass::kCommon, stack, job);
-  if (share.experts.elements > 0) {
-    const StateBytes experts = class_bytes(share.experts, WeightClass::kExperts, stack, job);
+  const auto frozen = [&](WeightClass weights) {
+    return share.frozen.bytes(weights, job.choices.adapters, job.choices.precision);
+  };
+  StateBytes states = class_bytes(share.of(WeightClass::kCommon), frozen(WeightClass::kCommon),
+                                  WeightClass::kCommon, stack, job);
+  if (share.experts.elements > 0 || share.frozen.elements[WeightClass::kExperts] > 0) {
+    const StateBytes experts =
+        class_bytes(share.experts, frozen(WeightClass::kExperts), WeightClass::kExperts, stack, job);
     states.weights += experts.weights;
     states.gradients += experts.gradients;
     states.optimizer += experts.optimizer;
     states.buffers += experts.buffers;
+    states.paged += experts.paged;
+    states.host += experts.host;
     states.step_copy += experts.step_copy;
     states.gather_copies += experts.gather_copies;
     states.gather_block = std::max(states.gather_block, experts.gather_block);
     states.gather_pieces = std::max(states.gather_pieces, experts.gather_pieces);
   }
+  if (job.choices.adapters.frozen()) states.loading = loading_bytes(share, states.weights, stack, job);
   if (job.choices.optimizer == OptimizerKind::kMuon && share.matrix_elements > 0)
     states.step_copy += Bytes(kIterates * bytes_of(Dtype::kBf16) * static_cast<double>(share.largest_matrix));
   return states;

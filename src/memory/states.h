@@ -14,6 +14,10 @@
 // 4/256); Muon 4 for the blocks' matrices, 8 for the rest. In the optimizer's step, when passes hold nothing,
 // there are besides: fp32 copies of narrower gradients, the iterates of Muon's largest matrix, and what ZeRO
 // 1 puts the updated weights together in.
+//
+// Where adapters alone are trained, n counts these, and weights hold what lies frozen beside them too, divided
+// by the shards of ZeRO 3: two bytes each, or those of quantised products (quantised_bytes, spec/adapters.h).
+// States that a CPU updates are not here but in the host's memory, from ZeRO 2 on with the gradients.
 #pragma once
 
 #include <algorithm>
@@ -32,6 +36,9 @@ struct StateBytes {
   Bytes gather_copies = Bytes(0);  // after it, while weights are put together
   Bytes gather_block = Bytes(0);   // of these the largest in one piece
   Bytes gather_pieces = Bytes(0);  // and each of the others
+  Bytes paged = Bytes(0);          // states in unified memory, which leave the GPU where it is short
+  Bytes host = Bytes(0);           // states in the host's memory
+  Bytes loading = Bytes(0);  // on the GPU before the first step, while weights that stay frozen are loaded
 
   Bytes total() const { return weights + gradients + optimizer + buffers; }
   Bytes in_step() const { return std::max(step_copy, gather_copies); }  // above the total

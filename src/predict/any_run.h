@@ -13,6 +13,9 @@ enum class Draw { kTwoSchedules, kAllSchedules };  // gpipe and 1f1b, or any
 // A plan for the run's model, and the GPUs and batch that go with it. At least `fewest` micro-batches.
 void draw_plan(Run& run, std::int64_t fewest = 1, Draw draw = Draw::kTwoSchedules);
 
+// Adapters beside frozen weights, in the format of the passes or in fewer bits, for a run whose stack has them.
+void draw_adapters(Run& run);
+
 // A run that has been checked.
 Run any_run(std::int64_t fewest = 1, Draw draw = Draw::kTwoSchedules);
 

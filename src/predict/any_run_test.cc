@@ -56,7 +56,10 @@ const Specs& specs() {
     s.models.push_back(mixed(catalog.model("llama-2-7b").value()));
     for (const char* name : {"perlmutter", "selene", "dgx-h100", "vista"})
       s.clusters.push_back(catalog.cluster(name).value());
-    for (const std::string& name : catalog.names("stacks")) s.stacks.push_back(catalog.stack(name).value());
+    // Those of fine-tuning are others' but for their adapters, which draw_adapters draws.
+    for (const std::string& name : catalog.names("stacks"))
+      if (name != "hf-peft" && name != "hf-trainer" && name != "torchtune")
+        s.stacks.push_back(catalog.stack(name).value());
     for (const Stack& stack : s.stacks)
       if (!stack.parts.router.empty()) s.of_experts.push_back(stack);
     return s;
@@ -183,6 +186,16 @@ void draw_plan(Run& run, std::int64_t fewest, Draw draw) {
     run.global_batch = plan.dp * plan.micro_batch * 2 * plan.pp * *rc::gen::inRange<std::int64_t>(1, 4);
   if (has_experts(run.model)) draw_experts(run);
   draw_context(run);
+}
+
+void draw_adapters(Run& run) {
+  Plan& plan = run.plan;
+  RC_PRE(!run.stack.parts.adapter.empty());
+  plan.lora = *rc::gen::element<std::int64_t>(4, 16, 256);
+  plan.lora_dtype = perhaps(*rc::gen::element(Dtype::kFp32, plan.precision));
+  plan.lora_dropout = *rc::gen::arbitrary<bool>();
+  if (!run.stack.parts.dequantise.empty()) plan.base = perhaps(BaseFormat::kNf4);
+  RC_PRE(check_run(run).has_value());
 }
 
 Run any_run(std::int64_t fewest, Draw draw) {

@@ -28,7 +28,7 @@ void add_breakdown(const Simulated& e, Prediction& p) {
   cause(StepCause::kPipelineSend) = t.sending;
   cause(StepCause::kBubble) = t.pipeline_end - t.compute - t.sending;
   cause(StepCause::kGradientReduce) = t.reduce_end - t.pipeline_end;
-  cause(StepCause::kOptimizer) = optimizer.duration();
+  cause(StepCause::kOptimizer) = e.updates[e.busiest].optimizer;
   cause(StepCause::kParameterGather) = e.updates[e.busiest].gather;
   cause(StepCause::kEmbeddingExchange) = t.exchange;
   Seconds known;
@@ -79,7 +79,10 @@ StagePrediction stage_prediction(const Simulated& e, std::size_t rank, const Pow
         e.counts[n].whole > 0 ? duration(cost.backward) : duration(cost.input) + duration(cost.weight);
   }
   if (power != nullptr) stage.clock_mhz = power->reference_mhz / stretch;
-  stage.parameters = part.share.elements;
+  stage.trained = part.share.elements;
+  stage.parameters = stage.trained + part.share.frozen.elements[WeightClass::kCommon] +
+                     part.share.frozen.elements[WeightClass::kExperts];
+  stage.paged_out = part.paged_out;
   stage.busy = times.compute + times.sending;
   stage.idle = times.pipeline_end - stage.busy;
   stage.in_flight = times.in_flight;
@@ -128,6 +131,14 @@ Prediction assemble(const Setting& setting, const PowerModel* power, const Simul
   }
   p.tokens_per_s_per_gpu = static_cast<double>(job.global_batch * job.seq) / (e.step.value * gpus);
   p.params = parameters(setting.model);
+  p.frozen = job.choices.adapters.frozen();
+  p.trained = p.params;
+  if (p.frozen) {
+    Chunk whole = all_layers_of(setting.model);
+    whole.first = whole.last = true;
+    p.trained = parameter_share(setting.model, setting.stack, {}, whole, true, job.choices.adapters).elements;
+  }
+  for (const StageParts& part : e.stages) p.loading = std::max(p.loading, part.states.loading);
   p.usable = cluster.gpu.usable;
   const MemoryCounters& worst = e.stages[e.worst_stage].memory;
   p.peak = worst.total;

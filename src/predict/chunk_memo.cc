@@ -83,6 +83,8 @@ std::size_t ChunkMemo::ShapeKeyHash::operator()(const ShapeKey& key) const noexc
   mix(h, c.ep * 4096 + c.etp);
   mix(h, c.spans[0] * 4096 + c.mlp_chunks * 4 + static_cast<int>(c.loss.kind));
   mix(h, c.context.ranks * 4096 + c.context.a2a * 4 + static_cast<int>(c.context.type));
+  if (c.adapters.frozen())
+    mix(h, c.adapters.rank << 16 | c.adapters.targets.bits << 8 | static_cast<int>(c.adapters.base));
   mix(h, c.modules.bits << 11 | (c.experts.reads ? 1024 : 0) | (c.experts.permute_fused ? 512 : 0) |
              (c.experts.router_fused ? 256 : 0) | (c.expert_products == ExpertProducts::kLoop ? 128 : 0) |
              static_cast<int>(c.experts.dispatcher) << 3 | (c.experts.hidden ? 4 : 0) |
@@ -94,7 +96,7 @@ std::size_t ChunkMemo::OptimizerKeyHash::operator()(const OptimizerKey& key) con
   const UpdateFormat& f = key.format;
   std::uint64_t h = static_cast<std::uint64_t>(f.precision) << 8 | static_cast<std::uint64_t>(f.grad_dtype) |
                     static_cast<std::uint64_t>(f.moment_width) << 16 |
-                    static_cast<std::uint64_t>(f.master) << 24;
+                    static_cast<std::uint64_t>(f.master) << 24 | static_cast<std::uint64_t>(f.by_cpu) << 25;
   mix(h, key.elements);
   mix(h, key.owned);
   mix(h, key.tensors);
@@ -126,8 +128,8 @@ ChunkCost& ChunkMemo::bytes(const Chunk& chunk) {
   auto cost = std::make_unique<ChunkCost>();  // remembered when it is whole: what follows may throw
   cost->chunk = chunk;
   cost->bytes = pass_bytes(build_chunk(setting_.model, setting_.stack, key.passes, chunk));
-  cost->share =
-      parameter_share(setting_.model, setting_.stack, key.passes.weight_ranks(), chunk, key.ends_together);
+  cost->share = parameter_share(setting_.model, setting_.stack, key.passes.weight_ranks(), chunk,
+                                key.ends_together, key.passes.adapters);
   *known = std::move(cost);
   ++chunk_count_;
   return **known;

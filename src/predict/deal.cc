@@ -38,15 +38,7 @@ void deal_out(const Setting& setting, const Job& job, std::span<const Chunk> lay
     StageParts& part = e.stages[r];
     for (std::int64_t c = 0; c < pipeline.chunks_per_stage; ++c) {
       const auto n = e.piece(r, c);
-      const ParameterShare& share = e.chunks[n]->share;
-      part.share.elements += share.elements;
-      part.share.tensors += share.tensors;
-      part.share.embedding_elements += share.embedding_elements;
-      part.share.matrix_elements += share.matrix_elements;
-      part.share.experts.elements += share.experts.elements;
-      part.share.experts.matrix_elements += share.experts.matrix_elements;
-      part.share.largest_matrix = std::max(part.share.largest_matrix, share.largest_matrix);
-      part.share.largest_tensor = std::max(part.share.largest_tensor, share.largest_tensor);
+      part.share.add(e.chunks[n]->share);
     }
     if (r > 0 && part.share == e.stages[r - 1].share)
       part.states = e.stages[r - 1].states;
@@ -80,6 +72,11 @@ void add_bytes(const Setting& setting, Dealt& e) {
     }
     const Bytes gradient(static_cast<double>(part.share.largest_tensor) * bytes_of(e.job.choices.precision));
     part.memory = memory_counters(part.states, passes, gradient, setting.stack, e.job.micro_batches, outside);
+    if (part.states.paged > Bytes(0)) {
+      const Bytes room = std::max(Bytes(0), setting.cluster.gpu.usable - part.memory.total);
+      part.paged_out = std::max(Bytes(0), part.states.paged - room);
+      part.memory.total += part.states.paged - part.paged_out;
+    }
     if (part.memory.needed > e.stages[e.worst_stage].memory.needed) e.worst_stage = r;
   }
 }

@@ -24,6 +24,7 @@ struct StageParts {  // of a rank: all its chunks
   ParameterShare share;
   StateBytes states;
   MemoryCounters memory;
+  Bytes paged_out;  // of states in unified memory, what does not fit on the GPU beside the rest
 };
 
 struct Dealt {

@@ -43,8 +43,9 @@ Bytes layers_floor(const Setting& setting, const Job& job, ShapeKey key, ChunkMe
     if (some)
       less = std::max(less, static_cast<double>(choices.recompute_layers * job.pipeline.chunks_per_stage) *
                                 (layer.kept - held(count, Recompute::kFull)));
-    const ParameterShare share = parameter_share(setting.model, setting.stack, job.mesh.weight_ranks(),
-                                                 Chunk::of_kind(count, all.layers[count]), true);
+    const ParameterShare share =
+        parameter_share(setting.model, setting.stack, job.mesh.weight_ranks(),
+                        Chunk::of_kind(count, all.layers[count]), true, choices.adapters);
     const StateBytes states = state_bytes(share, setting.stack, job);
     layer.state = (states.total() - states.gradients).value / layer.count;
   }
@@ -110,9 +111,13 @@ PlanFloor plan_floor(const Setting& setting, const Job& job, const Network& netw
       layer * (static_cast<double>((copies * layers + pp - 1) / pp) / static_cast<double>(copies));
   // Likewise of parameters, a tied head counted once.
   whole.first = whole.last = true;
-  ParameterShare share = parameter_share(setting.model, setting.stack, job.mesh.weight_ranks(), whole, true);
+  ParameterShare share = parameter_share(setting.model, setting.stack, job.mesh.weight_ranks(), whole, true,
+                                         job.choices.adapters);
   share.elements /= pp;
   share.experts.elements /= pp;
+  for (const WeightClass weights : kWeightClasses) share.frozen.elements[weights] /= pp;
+  share.frozen.quantised = (share.frozen.quantised + pp - 1) / pp;  // they take less than the others
+  share.frozen.quantised_rows /= pp;
   const StateBytes states = state_bytes(share, setting.stack, job);
   return {std::max(fullest, all / static_cast<double>(pp)) *
               (static_cast<double>(job.micro_batches) * kBelowRounding),

@@ -47,6 +47,7 @@ constexpr std::string_view name(StepCause cause) { return kStepCauseNames[static
 struct StagePrediction {
   std::int64_t layers = 0;
   std::int64_t parameters = 0;  // on one rank
+  std::int64_t trained = 0;     // of these
   Seconds forward;              // one micro-batch through all its chunks
   Seconds backward;
   Seconds busy;                     // in passes and sends
@@ -63,6 +64,7 @@ struct StagePrediction {
   Bytes working;                                  // the rest: what the pass at the peak makes and takes
   PeakMoment moment;                              // of the passes
   bool peak_in_step = false;                      // allocated is largest in the optimizer's step
+  Bytes paged_out;                                // of states in unified memory, what lies in the host's
   MemoryCounters memory;
 };
 
@@ -102,6 +104,9 @@ struct Prediction {
   double tokens_per_s_per_gpu = 0;
   double mfu = 0;  // products and causal attention, forward and backward without recomputation
   std::int64_t params = 0;
+  bool frozen = false;       // adapters alone are trained,
+  std::int64_t trained = 0;  // so many numbers of the whole model's; of all training the parameters
+  Bytes loading;             // most on a GPU while weights are loaded, where they stay frozen; else 0
   bool fits = false;
   double fit_probability = 0;
   Bytes usable;

@@ -302,6 +302,33 @@ TEST_CASE("selective recomputation takes as long as none or longer, and no longe
   }));
 }
 
+TEST_CASE("adapters hold fewer states than the model, their floors hold, and ZeRO 3 holds least") {
+  CHECK(rc::check([] {
+    Run run = any_run();
+    const Prediction all = predict(run);
+    draw_adapters(run);
+    Evaluator evaluator = evaluator_of(run);
+    const Prediction adapted = evaluator.predict(run.plan, run.global_batch);
+    for (std::size_t s = 0; s < all.stages.size(); ++s) {
+      const StateBytes &few = adapted.stages[s].states, &many = all.stages[s].states;
+      // Adapters of a small model may be as wide as its layers.
+      RC_ASSERT(run.plan.lora > 16 || few.gradients + few.optimizer <= many.gradients + many.optimizer);
+    }
+    const PlanFloor floor = evaluator.floor(run.plan, run.global_batch);
+    const Score score = evaluator.score(run.plan, run.global_batch);
+    RC_ASSERT(floor.step <= score.step);
+    RC_ASSERT(floor.peak <= score.needed);
+    if (run.plan.zero == 3) return;
+    Run sharded = run;
+    sharded.plan.zero = 3;
+    sharded.plan.shard = 0;
+    if (!check_run(sharded)) return;
+    const Prediction divided = predict(sharded);
+    for (std::size_t s = 0; s < all.stages.size(); ++s)
+      RC_ASSERT(divided.stages[s].states.total() <= adapted.stages[s].states.total() * (1 + kRounding));
+  }));
+}
+
 TEST_CASE("a loss in pieces holds no more, and work in pieces is never less work") {
   CHECK(rc::check([] {
     Run run = any_run();
@@ -333,7 +360,8 @@ TEST_CASE("sequences packed from documents never take longer than whole ones on 
     const double packed = predict(run).step.value;
     run.documents = {};
     run.plan.document_imbalance.reset();
-    RC_ASSERT(packed <= predict(run).step.value * (1 + kRounding));
+    const double alone = predict(run).step.value;
+    RC_ASSERT(packed <= alone * (1 + 1e-6));  // the host's lead may settle a little otherwise
   }));
 }
 

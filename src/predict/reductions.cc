@@ -82,7 +82,7 @@ NetworkTime parameter_gather(const Setting& setting, const Timed& e, const Netwo
         n > 0 || weights == WeightClass::kCommon)
       gather +=
           NetworkTime(network.cost({CollectiveKind::kAllGather, groups_of(weights).shard,
-                                    Bytes(static_cast<double>(n) * bytes_of(choices.precision)), true}));
+                                    Bytes(static_cast<double>(n) * bytes_of(choices.trained_dtype)), true}));
   const Seconds whole = gather.seconds;
   if (!choices.overlap_param_gather || setting.stack.data_parallel.bucket_elements == 0) return gather;
   Seconds forward;

@@ -1,6 +1,7 @@
 #include "predict/step_times.h"
 
 #include "predict/clocks.h"
+#include "predict/host_update.h"
 #include "predict/messages.h"
 #include "predict/reductions.h"
 #include "workload/optimizer_step.h"
@@ -10,6 +11,26 @@ namespace {
 
 // Chunks of equal size are looked for among so many before: of few sizes, in turns.
 constexpr std::size_t kNearChunks = 4;
+
+// Parameters that a rank updates.
+std::int64_t owned_by(const ParameterShare& share, const Sharding& sharding) {
+  std::int64_t owned = 0;
+  for (const WeightClass weights : kWeightClasses) {
+    const std::int64_t shards = sharding.shards[weights];
+    owned += (share.of(weights).elements + shards - 1) / shards;
+  }
+  return owned;
+}
+
+// Beside the GPU's own operators.
+Seconds host_update(const Setting& setting, const Timed& e, std::size_t rank) {
+  const StageParts& part = e.stages[rank];
+  if (part.paged_out > Bytes(0)) return paged_update(setting.cluster, part.paged_out);
+  if (!e.job.choices.offload_optimizer) return Seconds(0);
+  const std::size_t last = e.piece(rank, 0);  // whose backward is a rank's last
+  return offloaded_update(setting.cluster, e.job, owned_by(part.share, e.job.choices.sharding),
+                          AtClock(e.chunks[last]->backward, e.paces[rank].stretch).duration());
+}
 
 // At the reference clock.
 void add_optimizers(const Network& network, ChunkMemo& memo, Timed& e) {
@@ -22,11 +43,7 @@ void add_optimizers(const Network& network, ChunkMemo& memo, Timed& e) {
       e.paces[r].optimizer = e.paces[r - 1].optimizer;
       continue;
     }
-    std::int64_t owned = 0;
-    for (const WeightClass weights : kWeightClasses) {
-      const std::int64_t shards = sharding.shards[weights];
-      owned += (share.of(weights).elements + shards - 1) / shards;
-    }
+    const std::int64_t owned = owned_by(share, sharding);
     const std::int64_t gradients = sharding.zero >= 2 ? owned : share.elements;  // that it keeps
     e.paces[r].optimizer = &memo.optimizer({gradients, owned, share.tensors, format}, network);
   }
@@ -87,12 +104,13 @@ void add_updates(const Setting& setting, const Network& network, Timed& e) {
   e.gathers.assign(e.stages.size(), NetworkTime{});
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
     const StagePace& pace = e.paces[r];
-    if (r > 0 && e.stages[r].share == e.stages[r - 1].share && pace.stretch == e.paces[r - 1].stretch) {
+    if (r > 0 && e.stages[r].share == e.stages[r - 1].share && pace.stretch == e.paces[r - 1].stretch &&
+        e.stages[r].paged_out == e.stages[r - 1].paged_out) {
       e.updates[r] = e.updates[r - 1];
       e.gathers[r] = e.gathers[r - 1];
       continue;
     }
-    e.updates[r].optimizer = AtClock(*pace.optimizer, pace.stretch).duration();
+    e.updates[r].optimizer = AtClock(*pace.optimizer, pace.stretch).duration() + host_update(setting, e, r);
     if (e.job.choices.sharding.gathers_by_step) e.gathers[r] = parameter_gather(setting, e, network, r);
     e.updates[r].gather = e.gathers[r].seconds;
   }

@@ -24,6 +24,7 @@ Uncertainty uncertainty(const Simulated& e) {
     u.operators[k] = u.operators[k] * stretch + optimizer.uncertain(k);
   u.collectives *= stretch;
   u.launches *= stretch * kLaunchSpread;
+  u.launches += (e.updates[e.busiest].optimizer - optimizer.duration()) * kHostMemorySpread;
   u.sends = traffic.messages.uncertain;
   u.reductions = traffic.reduction.uncertain + traffic.gather.uncertain + traffic.exchange.uncertain;
   return u;

@@ -19,6 +19,7 @@ struct Simulated;
 inline constexpr double kPassComposition = 0.03;  // of a step on one GPU: passes in a row
 inline constexpr double kComposition = 0.085;     // of several, which wait for each other
 inline constexpr double kLaunchSpread = 0.25;     // of waits for the host, whose speed differs by machine
+inline constexpr double kHostMemorySpread = 0.3;  // of updates in the host's memory, whose rate is assumed
 
 class SpreadSum {
  public:

@@ -25,6 +25,9 @@ class FlagWriter {
     add_recompute();
     add_sharding();
     add_overlap();
+    if (plan_.lora > 0) out_.beyond.push_back(fmt::format("adapters of rank {}", plan_.lora));
+    if (plan_.offload_optimizer) add("optimizer-cpu-offload");
+    if (plan_.paged) out_.beyond.emplace_back("paged states");
     if (is_half(job_.choices.grad_dtype)) add("grad-reduce-in-bf16");
     if (job_.choices.attention == AttentionKind::kFlash) add("use-flash-attn");
     return std::move(out_);

@@ -48,8 +48,13 @@ std::string fit_words(const Prediction& p) {
 }
 
 std::string fit_line(const Prediction& p) {
-  return fmt::format("memory      needs {} of {} usable: {}; nvidia-smi would show {}\n",
-                     human_bytes(p.needed), human_bytes(p.usable), fit_words(p), human_bytes(p.peak));
+  std::string out =
+      fmt::format("memory      needs {} of {} usable: {}; nvidia-smi would show {}\n", human_bytes(p.needed),
+                  human_bytes(p.usable), fit_words(p), human_bytes(p.peak));
+  if (p.loading > Bytes(0))
+    out += fmt::format("loading     {} on a GPU while frozen weights are loaded{}\n", human_bytes(p.loading),
+                       p.loading > p.peak_reserved ? ", more than the step needs" : "");
+  return out;
 }
 
 std::vector<MemoryPart> memory_parts(const StagePrediction& s) {
@@ -77,7 +82,9 @@ std::vector<MemoryPart> memory_parts(const StagePrediction& s) {
     }
   }
   parts.push_back({"allocator", "allocator", s.memory.reserved - s.memory.allocated});
-  parts.push_back({"context", "context and NCCL", s.memory.total - s.memory.reserved});
+  const Bytes paged = s.states.paged - s.paged_out;
+  parts.push_back({"context", "context and NCCL", s.memory.total - s.memory.reserved - paged});
+  if (s.states.paged > Bytes(0)) parts.push_back({"paged", "paged states", paged});
   return parts;
 }
 
@@ -110,6 +117,11 @@ std::string memory_text(const Prediction& p) {
                    "allocated", "reserved", "total"},
                   rows);
   const StagePrediction& worst = p.stages[static_cast<std::size_t>(p.worst_stage)];
+  if (worst.states.host > Bytes(0))
+    out += fmt::format("in the host's memory {} of states for each GPU\n", human_bytes(worst.states.host));
+  if (worst.states.paged > Bytes(0))
+    out += fmt::format("in unified memory {} of states, {} of it in the host's\n",
+                       human_bytes(worst.states.paged), human_bytes(worst.paged_out));
   const std::string where = p.stages.size() > 1 ? fmt::format(" of stage {}", p.worst_stage + 1) : "";
   if (worst.peak_in_step) return out + fmt::format("the peak{} is in the optimizer's step\n", where);
   return out + fmt::format("activations{} at the peak, {} (GiB)\n", where, peak_words(worst)) +
@@ -126,17 +138,28 @@ std::string changes(const Plan& from, const Plan& to) {
   return to_text(to, before);
 }
 
+std::string_view training_change(const Plan& from, const Plan& to) {
+  if (from.lora == 0 && to.lora > 0) return "trains adapters alone";
+  if (from.base != to.base) return "quantises frozen weights";
+  if (from.optimizer != to.optimizer) return "keeps states in eight bits";
+  if (from.offload_optimizer != to.offload_optimizer) return "updates on the CPU";
+  return "";
+}
+
 std::string would_fit_text(const Run& run, const Prediction& p) {
   if (p.fits) return "";
   if (p.would_fit.empty())
     return "\nno change of up to three of tp, sp, pp, cp, ep, zero, micro_batch, recompute, loss, mlp_chunks "
-           "and "
-           "offload makes it fit\n";
+           "and offload makes it fit, nor with 8-bit or offloaded states, LoRA or QLoRA\n";
   std::string out = "\nwhat would fit (the nearest plans, the fastest of equals first)\n";
   std::vector<std::array<std::string, 4>> rows = {{"change", "step", "needs", ""}};
-  for (const FittingPlan& plan : p.would_fit)
+  for (const FittingPlan& plan : p.would_fit) {
+    std::string words = sure(plan.fit_probability);
+    if (const auto other = training_change(run.plan, plan.plan); !other.empty())
+      words += fmt::format("; {}", other);
     rows.push_back({changes(run.plan, plan.plan), human_seconds(plan.score.step),
-                    human_bytes(plan.score.needed), sure(plan.fit_probability)});
+                    human_bytes(plan.score.needed), std::move(words)});
+  }
   std::array<std::size_t, 4> widths{};
   for (const auto& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());

@@ -37,6 +37,8 @@ std::string memory_text(const Prediction& p);
 std::string would_fit_text(const Run& run, const Prediction& p);
 // What a plan changes: "zero=1,micro_batch=2".
 std::string changes(const Plan& from, const Plan& to);
+// What else a change does to the training: "trains adapters alone"; empty where it stays the same.
+std::string_view training_change(const Plan& from, const Plan& to);
 
 // The allocated bytes of a rank over the step as a picture, with the usable memory as a line.
 std::string memory_track_svg(const StepView& view, const Prediction& p, std::int64_t rank);

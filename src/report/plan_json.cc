@@ -26,6 +26,12 @@ Plan settled(const Run& run) {
   plan.overlap_grad_reduce = choices.overlap_grad_reduce;
   plan.overlap_param_gather = choices.overlap_param_gather;
   plan.partition_activations = choices.partition_activations;
+  if (plan.lora > 0) {
+    plan.lora_targets = choices.adapters.targets;
+    plan.lora_dtype = choices.adapters.dtype;
+    plan.base = choices.adapters.base;
+    if (choices.adapters.base == BaseFormat::kNf4) plan.double_quant = choices.adapters.double_quant;
+  }
   if (has_experts(run.model)) {
     plan.etp = job.mesh.etp;
     plan.dispatcher = choices.experts.dispatcher;
@@ -44,6 +50,12 @@ void put_value(JsonWriter& w, RecomputeModules modules, const SomeOf& kind) {
   w.begin_array();
   for (std::size_t i = 0; i < kind.names.size(); ++i)
     if (modules.has(static_cast<RecomputeModule>(i))) w.value(kind.names[i]);
+  w.end_array();
+}
+void put_value(JsonWriter& w, LoraTargets targets, const LoraModules&) {
+  w.begin_array();
+  for (std::size_t i = 0; i < kLoraTargetNames.size(); ++i)
+    if (targets.has(static_cast<LoraTarget>(i))) w.value(kLoraTargetNames[i]);
   w.end_array();
 }
 void put_value(JsonWriter& w, bool value, const Flag&) { w.value(value); }

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "job/fine_tuning.h"
 #include "job/job.h"
 #include "report/memory_report.h"
 #include "report/plan_json.h"
@@ -27,6 +28,8 @@ void put_run(JsonWriter& w, const Run& run) {
   put(w, "gpus", run.gpus);
   put(w, "stack", run.stack.name);
   put(w, "profile", run.profile);
+  if (const TrainingTask task = task_of(run); task != TrainingTask::kPretrain)
+    put(w, "task", kTaskNames[static_cast<std::size_t>(task)]);
   put(w, "dropout", dropout_of(run.model, run.stack));
   put(w, "seq", run.seq);
   if (run.documents.stated()) put(w, "documents", to_text(run.documents));
@@ -92,6 +95,11 @@ void put_stage(JsonWriter& w, const StagePrediction& stage, const StepView* view
   put(w, "gradients_bytes", stage.states.gradients);
   put(w, "optimizer_bytes", stage.states.optimizer);
   put(w, "buffers_bytes", stage.states.buffers);
+  if (stage.states.host > Bytes(0)) put(w, "host_bytes", stage.states.host);
+  if (stage.states.paged > Bytes(0)) {
+    put(w, "paged_bytes", stage.states.paged);
+    put(w, "paged_out_bytes", stage.paged_out);
+  }
   put(w, "activations_bytes", stage.activations);
   put(w, "allocated_bytes", stage.memory.allocated);
   put(w, "reserved_bytes", stage.memory.reserved);
@@ -158,6 +166,7 @@ void put_prediction(JsonWriter& w, const Run& run, const Prediction& p, const Tr
   put(w, "tokens_per_s_per_gpu", p.tokens_per_s_per_gpu);
   put(w, "mfu", p.mfu);
   put(w, "params", p.params);
+  if (p.frozen) put(w, "trained_params", p.trained);
   put(w, "fits", p.fits);
   put(w, "fit_probability", p.fit_probability);
   put(w, "peak_bytes", p.peak);
@@ -167,6 +176,7 @@ void put_prediction(JsonWriter& w, const Run& run, const Prediction& p, const Tr
   put(w, "reserved_bytes", p.peak_reserved);
   put(w, "worst_stage", p.worst_stage);
   if (p.host > Bytes(0)) put(w, "host_bytes_a_node", p.host);
+  if (p.frozen) put(w, "loading_bytes", p.loading);
   if (whole != nullptr) put_training(w, *whole);
   put_shares(w, p);
   put_path(w, p, view);
@@ -178,6 +188,7 @@ void put_prediction(JsonWriter& w, const Run& run, const Prediction& p, const Tr
     w.begin_object();
     put(w, "change", changes(run.plan, plan.plan));
     put(w, "plan", to_text(plan.plan));
+    if (const auto other = training_change(run.plan, plan.plan); !other.empty()) put(w, "trains", other);
     put(w, "step_s", plan.score.step);
     put(w, "needed_bytes", plan.score.needed);
     put(w, "fit_probability", plan.fit_probability);

@@ -35,6 +35,12 @@ std::string resolved(const Run& run) {
   if (job.mesh.data_ranks() > 1)
     out += fmt::format(", reduced in {} {} the backward", name(choices.reduce_dtype),
                        choices.overlap_grad_reduce ? "beside" : "after");
+  if (const AdapterChoices& adapters = choices.adapters; adapters.frozen()) {
+    out += fmt::format(", {} adapters", name(adapters.dtype));
+    if (adapters.quantised())
+      out += fmt::format(" beside {}{} weights", kBaseFormatNames[static_cast<std::size_t>(adapters.base)],
+                         adapters.double_quant ? " doubly quantised" : "");
+  }
   const double dropout = dropout_of(run.model, run.stack);
   out += dropout > 0 ? fmt::format(", dropout {}", dropout) : ", no dropout";
   if (job.pipeline.chunks_per_stage > 1)
@@ -45,9 +51,11 @@ std::string resolved(const Run& run) {
 
 std::string header(const Run& run, const Prediction& p) {
   std::string out =
-      fmt::format("{} ({} parameters) on {}: {} x {}, stack {}, profile {}\n", printable(run.model.name),
-                  human_count(static_cast<double>(p.params)), printable(run.cluster.name), run.gpus,
-                  printable(run.cluster.gpu.name), printable(run.stack.name), printable(run.profile));
+      fmt::format("{} ({} parameters{}) on {}: {} x {}, stack {}, profile {}\n", printable(run.model.name),
+                  human_count(static_cast<double>(p.params)),
+                  p.frozen ? fmt::format(", frozen; {} of adapters", with_commas(p.trained)) : "",
+                  printable(run.cluster.name), run.gpus, printable(run.cluster.gpu.name),
+                  printable(run.stack.name), printable(run.profile));
   out += fmt::format("plan        {}\n", to_text(run.plan));
   out += fmt::format("choices     {}\n", resolved(run));
   const std::int64_t micro_batches = run.micro_batches();

@@ -60,6 +60,8 @@ struct Cluster {
   BytesPerSecond
       host;           // between a node's GPUs and its memory, each way, all of them together; zero: no limit
   Bytes host_memory;  // of a node; zero: not stated
+  std::optional<BytesPerSecond>
+      cpu_memory;  // that all CPUs of a node reach together; absent: job/fine_tuning.h
   std::optional<double> price_per_gpu_hour;  // USD
   std::optional<Jitter> jitter;
   std::string source;

@@ -71,10 +71,10 @@ std::string indented(std::string_view text) {
 }  // namespace
 
 Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(const Node&)>& gpu_of) {
-  TRY(only_fields(
-      node, "a cluster",
-      {"name", "source", "gpu", "gpus_per_node", "nvlink_domain", "intra", "inter", "host_launch_us",
-       "host_gbytes", "host_memory_gib", "price_per_gpu_hour", "jitter", "collectives"}));
+  TRY(only_fields(node, "a cluster",
+                  {"name", "source", "gpu", "gpus_per_node", "nvlink_domain", "intra", "inter",
+                   "host_launch_us", "host_gbytes", "host_memory_gib", "cpu_memory_gbytes",
+                   "price_per_gpu_hour", "jitter", "collectives"}));
   Cluster cluster;
   cluster.name = "inline";
   TRY(read_optional(node, "name", cluster.name));
@@ -116,6 +116,9 @@ Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(
   TRY(read_optional(node, "host_memory_gib", memory, RealNumber{1.0, 1e6}));
   cluster.host = gigabytes_per_second(host);
   cluster.host_memory = gib(memory);
+  double cpu_memory = 0;
+  TRY(read_optional(node, "cpu_memory_gbytes", cpu_memory, RealNumber{1e-3, 1e6}));
+  if (cpu_memory > 0) cluster.cpu_memory = gigabytes_per_second(cpu_memory);
   TRY(read_optional(node, "price_per_gpu_hour", cluster.price_per_gpu_hour, RealNumber{0.0, 1e6}));
   if (node.find("jitter") != nullptr) {
     TRY_ASSIGN(cluster.jitter, parse_jitter(node));
@@ -152,6 +155,8 @@ std::string to_yaml(const Cluster& cluster) {
     out += fmt::format("host_gbytes: {}\n", in_units_of(1e9, cluster.host.value));
   if (cluster.host_memory > Bytes(0))
     out += fmt::format("host_memory_gib: {}\n", cluster.host_memory / gib(1));
+  if (cluster.cpu_memory)
+    out += fmt::format("cpu_memory_gbytes: {}\n", in_units_of(1e9, cluster.cpu_memory->value));
   if (cluster.price_per_gpu_hour) out += fmt::format("price_per_gpu_hour: {}\n", *cluster.price_per_gpu_hour);
   if (cluster.jitter)
     out += fmt::format("jitter: {{spread: {}, message_spread: {}, stalls_per_node_hour: {}, stall_ms: {}}}\n",

@@ -124,6 +124,14 @@ TEST_CASE("what a plan says in text, its reader takes, key by key") {
                                       "overlap_dispatch=1",
                                       "overlap_shared=1",
                                       "recompute_modules=moe_act+layernorm",
+                                      "paged=1",
+                                      "offload_optimizer=1",
+                                      "lora=16",
+                                      "lora_targets=q_proj+v_proj",
+                                      "lora_dtype=fp32",
+                                      "lora_dropout=1",
+                                      "base=nf4",
+                                      "double_quant=0",
                                       "layers_per_stage=3-4"}) {
     CHECK(to_text(parse_plan(text).value()) == text);
     ++keys;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "spec/adapters.h"
 #include "spec/dtype.h"
 #include "spec/feed_forward.h"
 #include "spec/schedule_kind.h"
@@ -99,6 +100,9 @@ struct Plan {
   std::optional<double> document_imbalance;  // attention of the fullest rank over the mean
   bool offload = false;                      // what blocks keep for their backward waits in the host's memory
   OptimizerKind optimizer = OptimizerKind::kAdamw;
+  bool paged = false;  // its states lie in unified memory, and leave the GPU where that is short
+  bool offload_optimizer =
+      false;  // states and master copy lie in the host's memory, and its CPU updates them
   std::optional<bool> master_weights;  // an fp32 copy of half precision weights
   // The backward gathers the saved shard of a column-parallel input again.
   std::optional<bool> sp_gather_again;
@@ -115,6 +119,12 @@ struct Plan {
   std::optional<bool> router_fusion;       // the router chooses and weighs by a few kernels
   bool overlap_dispatch = false;           // tokens travel beside the work of another micro-batch
   std::optional<bool> overlap_shared;      // shared experts work while tokens travel
+  std::int64_t lora = 0;                   // rank of adapters; 0: the whole model is trained
+  LoraTargets lora_targets;                // beside which products; empty: all
+  std::optional<Dtype> lora_dtype;
+  bool lora_dropout = false;                   // what adapters read is dropped out
+  std::optional<BaseFormat> base;              // of frozen products
+  std::optional<bool> double_quant;            // scales of nf4 are quantised too
   std::vector<std::int64_t> layers_per_stage;  // empty: the stack's rule; by stage, or by chunk
 
   bool operator==(const Plan&) const = default;

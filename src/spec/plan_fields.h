@@ -19,6 +19,9 @@ struct SomeOf {
   std::span<const std::string_view> names;
 };
 
+// Modules that adapters stand beside, likewise.
+struct LoraModules {};
+
 inline constexpr std::string_view kStacksOwn = "the stack's";
 
 inline constexpr auto kPlanFields = std::tuple{
@@ -97,7 +100,16 @@ inline constexpr auto kPlanFields = std::tuple{
           "what blocks keep for their backward waits in the host's memory; copies run beside the passes, "
           "which last at least as long"),
     field("optimizer", &Plan::optimizer, OneOf{kOptimizerNames},
-          "whose states are kept; what Muon iterates on is not timed"),
+          "whose states are kept; what Muon iterates on is not timed. `paged_adamw_8bit` and "
+          "`paged_adamw_32bit` say `paged=1` too"),
+    field(
+        "paged", &Plan::paged, Flag{},
+        "the optimizer's states lie in unified memory: on the GPU, and of what does not fit beside the rest "
+        "a part in the host's memory, fetched and sent back in each step (bitsandbytes)"),
+    field(
+        "offload_optimizer", &Plan::offload_optimizer, Flag{},
+        "states and master copy lie in the host's memory, where its CPU updates them; gradients go down and "
+        "weights come up over PCIe (ZeRO-Offload)"),
     field("master_weights", &Plan::master_weights, Flag{}, "an fp32 copy of half-precision weights",
           kStacksOwn),
     field("sp_gather_again", &Plan::sp_gather_again, Flag{},
@@ -149,6 +161,21 @@ inline constexpr auto kPlanFields = std::tuple{
           "tokens travel beside the work of another micro-batch", {}, "needs ep > 1 and two micro-batches"),
     field("overlap_shared", &Plan::overlap_shared, Flag{}, "shared experts work while tokens travel",
           kStacksOwn),
+    field("lora", &Plan::lora, WholeNumber{0, 65'536},
+          "rank of adapters, which alone are trained; 0: none, and the whole model is"),
+    field("lora_targets", &Plan::lora_targets, LoraModules{},
+          "products that have an adapter. `attention`: the first four; `mlp`: the next three; `all`: every "
+          "product but the head's. Megatron's `linear_qkv`, `linear_proj`, `linear_fc1`, `linear_fc2` are "
+          "known too",
+          "`all`", "needs lora"),
+    field("lora_dtype", &Plan::lora_dtype, OneOf{kDtypeNames}, "of adapters and their gradients", kStacksOwn,
+          "`fp32`, or the precision; needs lora"),
+    field("lora_dropout", &Plan::lora_dropout, Flag{}, "what adapters read is dropped out", {}, "needs lora"),
+    field("base", &Plan::base, OneOf{kBaseFormatNames},
+          "format of the frozen products' weights; embedding, norms, experts and head stay in the precision",
+          "the precision", "needs lora; `int8` not with zero 3"),
+    field("double_quant", &Plan::double_quant, Flag{},
+          "scales of `nf4` are quantised too: 4.127 bits a weight", kStacksOwn, "needs base=nf4"),
     field("layers_per_stage", &Plan::layers_per_stage, LayerList{10'000, 20'000},
           "layers of each stage; or of each chunk, in the model's order", "the stack's rule, over all chunks",
           "pp entries, or one for each chunk, that sum to the layers"),

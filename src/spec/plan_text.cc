@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/did_you_mean.h"
 #include "base/text.h"
 #include "spec/plan_fields.h"
 #include "spec/read_fields.h"
@@ -33,7 +34,10 @@ static Result<void> read_value(const Node& node, std::vector<std::int64_t>& out,
   return {};
 }
 
-static Result<void> read_value(const Node& node, RecomputeModules& out, const SomeOf& kind) {
+namespace {
+
+// A list, or words joined by +.
+Result<std::vector<Node>> listed_words(const Node& node) {
   std::vector<Node> words = node.items;
   if (!node.is_list()) {
     TRY_ASSIGN(const std::string text, node.text());
@@ -44,6 +48,13 @@ static Result<void> read_value(const Node& node, RecomputeModules& out, const So
       word.at = node.at;
     }
   }
+  return words;
+}
+
+}  // namespace
+
+static Result<void> read_value(const Node& node, RecomputeModules& out, const SomeOf& kind) {
+  TRY_ASSIGN(const std::vector<Node> words, listed_words(node));
   RecomputeModules modules;
   for (const Node& word : words) {
     RecomputeModule module{};
@@ -51,6 +62,24 @@ static Result<void> read_value(const Node& node, RecomputeModules& out, const So
     modules.add(module);
   }
   out = modules;
+  return {};
+}
+
+static Result<void> read_value(const Node& node, LoraTargets& out, const LoraModules&) {
+  TRY_ASSIGN(const std::vector<Node> words, listed_words(node));
+  LoraTargets targets;
+  for (const Node& node_of_word : words) {
+    TRY_ASSIGN(const std::string word, node_of_word.text());
+    const auto found = std::find_if(kLoraWords.begin(), kLoraWords.end(),
+                                    [&](const LoraWord& known) { return known.word == word; });
+    if (found == kLoraWords.end()) {
+      std::vector<std::string> known;
+      for (const LoraWord& of : kLoraWords) known.emplace_back(of.word);
+      return fail(fmt::format("unknown module {}{}", quoted(word), suggestion(word, known)), node_of_word.at);
+    }
+    targets.add(found->targets);
+  }
+  out = targets;
   return {};
 }
 
@@ -77,6 +106,29 @@ Node with_modules(const Node& plan) {
     map.entries.emplace_back(modules, std::exchange(map.entries[i].value, std::move(selective)));
     map.key_at.push_back(map.key_at[i]);
     break;
+  }
+  return map;
+}
+
+// `optimizer: paged_adamw_8bit` says two things.
+Node with_paged(Node map) {
+  constexpr std::pair<std::string_view, OptimizerKind> kPaged[] = {
+      {"paged_adamw_8bit", OptimizerKind::kAdamw8bit},
+      {"paged_adamw_32bit", OptimizerKind::kAdamw},
+      {"paged_adamw", OptimizerKind::kAdamw}};
+  const std::string paged(plan_field<&Plan::paged>.key);
+  for (std::size_t i = 0; i < map.entries.size(); ++i) {
+    Node& value = map.entries[i].value;
+    if (map.entries[i].key != plan_field<&Plan::optimizer>.key || value.kind != Node::Kind::kScalar) continue;
+    for (const auto& [word, kind] : kPaged) {
+      if (value.scalar != word || map.find(paged) != nullptr) continue;
+      value.scalar = kOptimizerNames[static_cast<std::size_t>(kind)];
+      Node yes = value;
+      yes.scalar = "1";
+      map.entries.emplace_back(paged, std::move(yes));
+      map.key_at.push_back(map.key_at[i]);
+      return map;
+    }
   }
   return map;
 }
@@ -115,6 +167,13 @@ std::string value_text(RecomputeModules value, const SomeOf& kind) {
     if (value.has(static_cast<RecomputeModule>(i))) words.push_back(kind.names[i]);
   return fmt::format("{}", fmt::join(words, "+"));
 }
+std::string value_text(LoraTargets value, const LoraModules&) {
+  if (value == kAllTargets) return "all";
+  std::vector<std::string_view> words;
+  for (std::size_t i = 0; i < kLoraTargetNames.size(); ++i)
+    if (value.has(static_cast<LoraTarget>(i))) words.push_back(kLoraTargetNames[i]);
+  return fmt::format("{}", fmt::join(words, "+"));
+}
 std::string value_text(bool value, const Flag&) { return value ? "1" : "0"; }
 template <class E>
 requires std::is_enum_v<E> std::string value_text(E value, const OneOf& kind) {
@@ -133,7 +192,7 @@ std::string value_text(const std::optional<T>& value, const Kind& kind) {
 Result<Plan> parse_plan(const Node& node, Plan start) {
   TRY(only_fields(node, "a plan", keys_of(kPlanFields)));
   Plan plan = std::move(start);
-  TRY(read_fields(with_modules(node), kPlanFields, plan));
+  TRY(read_fields(with_paged(with_modules(node)), kPlanFields, plan));
   return plan;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,8 @@ struct Run {
   std::int64_t gpus = 0;
   std::int64_t seq = 0;
   std::int64_t global_batch = 0;
-  Documents documents;  // of packed sequences; none stated: each sequence is one
+  Documents documents;               // of packed sequences; none stated: each sequence is one
+  std::optional<TrainingTask> task;  // as stated; absent: what the plan comes to (job/fine_tuning.h)
   std::string profile;  // where operators' seconds come from; empty: the GPU's own, if there is one
   std::vector<std::string> assumed;  // what nobody stated, in words that the output repeats
 

@@ -41,13 +41,17 @@ enum class Width : unsigned char {
   kExpertGateUp,
   kOne,
   kJoined,  // two of the residual stream's, beside each other
+  kRank,    // between the two products of an adapter; and what it reads and makes
+  kAdapterIn,
+  kAdapterOut,
 };
-inline constexpr int kWidthCount = 21;
+inline constexpr int kWidthCount = 24;
 inline constexpr std::array<std::string_view, kWidthCount> kWidthNames = {
-    "hidden",         "q",      "kv",      "qk",      "qkv",   "ffn",    "gate_up", "vocab",   "scores",
-    "attended",       "q_rank", "kv_rank", "kv_down", "kv_up", "q_rope", "k_rope",  "experts", "expert_ffn",
-    "expert_gate_up", "one",    "joined"};
-static_assert(kWidthNames.back() == "joined");
+    "hidden",         "q",     "kv",     "qk",       "qkv",        "ffn",
+    "gate_up",        "vocab", "scores", "attended", "q_rank",     "kv_rank",
+    "kv_down",        "kv_up", "q_rope", "k_rope",   "experts",    "expert_ffn",
+    "expert_gate_up", "one",   "joined", "rank",     "adapter_in", "adapter_out"};
+static_assert(kWidthNames.back() == "adapter_out");
 
 // What an operator has rows of: tokens, the rows that tokens send to the experts of this rank, or all its experts'
 // weights, `hidden` rows an expert.
@@ -81,13 +85,19 @@ enum class Condition : unsigned char {
   kPermuteEager,
   kRouterFused,  // the router chooses and weighs by a few kernels, or not
   kRouterEager,
+  kTrained,  // the model's own weights are trained, or adapters beside them alone
+  kFrozen,
+  kAdapterCast,  // what an adapter reads is cast to fp32 and, by autocast, back
+  kAdapterFp32,  // adapters run in fp32
+  kAdapterDropout,
 };
-inline constexpr std::array<std::string_view, 25> kConditionNames = {
+inline constexpr std::array<std::string_view, 30> kConditionNames = {
     "always",    "bias",          "qkv_bias",      "dropout",           "no_dropout",
     "fused_qkv", "split_qkv",     "grouped",       "learned_positions", "partial_rotary",
     "gelu_erf",  "gelu_tanh",     "q_rank",        "no_q_rank",         "shared_gate",
     "latent",    "router_fp32",   "router_half",   "weights_fp32",      "weights_half",
-    "exchanged", "permute_fused", "permute_eager", "router_fused",      "router_eager"};
+    "exchanged", "permute_fused", "permute_eager", "router_fused",      "router_eager",
+    "trained",   "frozen",        "adapter_cast",  "adapter_fp32",      "adapter_dropout"};
 
 // What autograd keeps of an operator until its backward.
 enum class SavedTensor : unsigned char { kInput, kOutput, kMask, kStats, kInputFp32, kOutputFp32 };
@@ -188,6 +198,9 @@ struct Stack {
     Part head;
     Part loss;
     Part optimizer;
+    // Fine-tuning: what stands beside a frozen product, and what runs before one whose weights are quantised.
+    Part adapter;
+    Part dequantise;
 
     bool operator==(const Parts&) const = default;
   };
@@ -312,6 +325,19 @@ struct Stack {
     bool operator==(const Loss&) const = default;
   };
   Loss loss;
+  // Of fine-tuning (plan's lora).
+  struct Adapters {
+    Dtype dtype = Dtype::kBf16;  // adapters are kept, and their gradients made, in it
+    bool autocast = false;       // their products run in the plan's precision whatever that is
+    bool fused = false;  // one beside a product that makes several (queries, keys and values; gate and up)
+    bool double_quant = true;  // scales of nf4 are quantised too
+    // Whole weights lie on every GPU while they are loaded, whatever ZeRO 3 makes of them.
+    bool loads_whole = false;
+    std::array<std::int64_t, 2> calls = {0, 0};  // of the framework, of each adapter, that launch nothing
+
+    bool operator==(const Adapters&) const = default;
+  };
+  Adapters adapters;
 
   // What the framework's own log says of memory, for runs that do not name a counter: which, and whose.
   struct MemoryLog {

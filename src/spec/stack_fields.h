@@ -9,7 +9,7 @@ namespace foretrain {
 inline constexpr std::int64_t kMaxLaunches = 10'000;
 inline constexpr std::int64_t kMaxCopies = 16;
 
-// A flag that is set by naming a number format, the only one that may be named.
+// A flag that is set by naming a number format; bf16 says that it is not.
 struct StoredAs {
   Dtype dtype{};
 };
@@ -158,6 +158,21 @@ inline constexpr auto kLossFields = std::tuple{
           "there by piece"),
 };
 
+inline constexpr auto kAdapterFields = std::tuple{
+    field("dtype", &Stack::Adapters::dtype, GradientFormat{},
+          "of adapters and their gradients, where the plan is silent"),
+    field("autocast", &Stack::Adapters::autocast, Flag{},
+          "products of fp32 adapters run in the plan's precision all the same"),
+    field("fused", &Stack::Adapters::fused, Flag{},
+          "one adapter beside a product that makes several (queries, keys and values; gate and up)"),
+    field("double_quant", &Stack::Adapters::double_quant, Flag{},
+          "scales of nf4 are quantised too, where the plan is silent"),
+    field("loads_whole", &Stack::Adapters::loads_whole, Flag{},
+          "whole weights lie on every GPU while they are loaded, though ZeRO 3 divides them afterwards"),
+    field("calls", &Stack::Adapters::calls, WholeNumber{0, kMaxLaunches},
+          "framework calls of each adapter that launch nothing"),
+};
+
 inline constexpr auto kMemoryLogFields = std::tuple{
     field("counter", &Stack::MemoryLog::counter, OneOf{kMemoryCounterNames},
           "which counter the framework's log shows, for measured rows that do not say"),
@@ -205,6 +220,7 @@ inline constexpr auto kStackSections = std::tuple{
     StackSection{"data_parallel", &Stack::data_parallel, kDataParallelFields},
     StackSection{"experts", &Stack::experts, kExpertFields},
     StackSection{"loss", &Stack::loss, kLossFields},
+    StackSection{"adapters", &Stack::adapters, kAdapterFields},
     StackSection{"memory_log", &Stack::memory_log, kMemoryLogFields},
     StackSection{"host", &Stack::host, kHostFields},
 };

@@ -11,9 +11,9 @@ namespace foretrain {
 static Result<void> read_value(const Node& node, bool& out, const StoredAs& kind) {
   Dtype stored{};
   TRY(read_value(node, stored, OneOf{kDtypeNames}));
-  if (stored != kind.dtype)
-    return fail(fmt::format("found {}, expected {}", name(stored), name(kind.dtype)), node.at);
-  out = true;
+  if (stored != kind.dtype && stored != Dtype::kBf16)
+    return fail(fmt::format("found {}, expected {} or bf16", name(stored), name(kind.dtype)), node.at);
+  out = stored == kind.dtype;
   return {};
 }
 
@@ -199,10 +199,10 @@ Result<void> read_parts(const Node& node, Stack& stack) {
   TRY_ASSIGN(
       const Node* parts,
       required_section(node, "parts",
-                       {"embedding", "norm",         "qkv",       "rope",     "attention", "projection",
-                        "mlp",       "latent_down",  "latent_up", "router",   "dispatch",  "arrive",
-                        "experts",   "experts_loop", "depart",    "combine",  "shared",    "residual",
-                        "mtp",       "head",         "loss",      "optimizer"}));
+                       {"embedding", "norm",         "qkv",       "rope",      "attention", "projection",
+                        "mlp",       "latent_down",  "latent_up", "router",    "dispatch",  "arrive",
+                        "experts",   "experts_loop", "depart",    "combine",   "shared",    "residual",
+                        "mtp",       "head",         "loss",      "optimizer", "adapter",   "dequantise"}));
   TRY(read_required_part(*parts, "embedding", stack.parts.embedding));
   TRY(read_variants(*parts, "norm", {kNormNames[0], kNormNames[1]}, stack.parts.norm));
   TRY(read_required_part(*parts, "qkv", stack.parts.qkv));
@@ -225,6 +225,8 @@ Result<void> read_parts(const Node& node, Stack& stack) {
   TRY(read_part(*parts, "shared", stack.parts.shared));
   TRY(read_variants(*parts, "residual", {kResidualNames[0], kResidualNames[1]}, stack.parts.residual));
   TRY(read_part(*parts, "mtp", stack.parts.mtp));
+  TRY(read_part(*parts, "adapter", stack.parts.adapter));
+  TRY(read_part(*parts, "dequantise", stack.parts.dequantise));
   TRY(read_required_part(*parts, "head", stack.parts.head));
   TRY(read_required_part(*parts, "loss", stack.parts.loss));
   return read_required_part(*parts, "optimizer", stack.parts.optimizer, Where::kOptimizer);

@@ -268,8 +268,8 @@ TEST_CASE("what memory asks of a stack is read, and refused where it is nothing 
   CHECK(stack->memory_log.counter == MemoryCounter::kAllocated);
   CHECK(stack->memory_log.stage == LoggedStage::kFirst);
 
-  CHECK(error_of(kParts + "states: {weights: bf16}\n") ==
-        "s.yaml:11:19: error: weights: found bf16, expected fp32");
+  CHECK(error_of(kParts + "states: {weights: fp16}\n") ==
+        "s.yaml:11:19: error: weights: found fp16, expected fp32 or bf16");
   CHECK(error_of(kParts + "memory_log: {counter: cached}\n").find("counter") != std::string::npos);
   CHECK(error_of(kParts + "data_parallel: {gather_copies: 3}\n").find("gather_copies") != std::string::npos);
   CHECK(error_of(kParts + "data_parallel: {gathered_units: 0}\n").find("gathered_units") !=

@@ -53,8 +53,9 @@ struct BlockItem {
   bool beside = false;  // runs while the exchange before it does
   // Of tokens, which it works on one after the other: `times` counts them, sizes are of one (pieces.h).
   std::int64_t pieces = 1;
-  bool tiled = false;  // each run again in the backward
-  bool early = false;  // each with its backward right after its forward
+  bool tiled = false;         // each run again in the backward
+  bool early = false;         // each with its backward right after its forward
+  std::int64_t adapters = 0;  // beside it, frozen; they need its input
 
   // A product with weights, whose backward to them is a pass of its own.
   bool has_weights() const {

@@ -15,9 +15,11 @@ namespace foretrain {
 
 BlockWriter::BlockWriter(const Model& model, const Stack& stack, const PassShape& shape, const Block& block)
     : model_(model),
+      stack_(stack),
       shape_(shape),
       block_(block),
-      widths_(widths_of(model, stack, block, shape.weight_ranks(), shape.seq)) {}
+      widths_(widths_of(model, stack, block, shape.weight_ranks(), shape.seq)),
+      slots_(model, stack, shape.adapters) {}
 
 void BlockWriter::part(const Part& part, bool sequence_region) {
   for (const PartOperator& entry : part) {
@@ -47,7 +49,8 @@ void BlockWriter::shared_mlp(const Part& mlp, Half half) {
   widths_.set_ffn(block_.feed_forward, block_.feed_forward.shared_ffn, shape_.tp);
   // What is gathered and stays is another tensor; so is the fp32 copy that a router keeps.
   if (half == Half::kUp)
-    input_kept_ = (shape_.tp == 1 || shape_.sp_gather_again) && block_.feed_forward.router != Router::kFp32;
+    input_kept_ = !frozen() && (shape_.tp == 1 || shape_.sp_gather_again) &&
+                  block_.feed_forward.router != Router::kFp32;
   part(operators, false);
   widths_.set_ffn(block_.feed_forward, block_.feed_forward.ffn, shape_.tp);
 }
@@ -105,7 +108,7 @@ BlockWriter::Module::~Module() {
   for (std::size_t i = begin_; i < writer_.items_.size(); ++i) {
     BlockItem& item = writer_.items_[i];
     item.selective = true;
-    if (item.exchange || item.waits) continue;
+    if (item.exchange || item.waits || item.op.kind == OperatorKind::kDequantise) continue;
     item.selective_saved = first ? item.saved_input : Bytes(0);
     first = false;
   }
@@ -227,63 +230,11 @@ Bytes BlockWriter::activation(std::int64_t width) const {
   return Bytes(static_cast<double>(all_tokens() * width) * bytes_of(shape_.precision));
 }
 
-bool BlockWriter::applies(Condition when) const {
-  switch (when) {
-    case Condition::kAlways:
-      return true;
-    case Condition::kBias:
-      return model_.biases;
-    case Condition::kQkvBias:
-      return model_.qkv_bias;
-    case Condition::kDropout:
-      return shape_.dropout;
-    case Condition::kNoDropout:
-      return !shape_.dropout;
-    case Condition::kFusedQkv:
-      return model_.fused_qkv;
-    case Condition::kSplitQkv:
-      return !model_.fused_qkv;
-    case Condition::kGrouped:
-      return block_.attention.kv_heads < block_.attention.heads;
-    case Condition::kLearnedPositions:
-      return model_.positions == Positions::kLearned;
-    case Condition::kPartialRotary:
-      return model_.positions == Positions::kRope && model_.rotary_fraction < 1;
-    case Condition::kGeluErf:
-      return model_.gelu == Gelu::kErf;
-    case Condition::kGeluTanh:
-      return model_.gelu == Gelu::kTanh;
-    case Condition::kQRank:
-      return block_.attention.q_rank > 0;
-    case Condition::kNoQRank:
-      return block_.attention.q_rank == 0;
-    case Condition::kLatent:
-      return block_.attention.is_latent();
-    case Condition::kExchanged:
-      return shape_.ep > 1;
-    case Condition::kPermuteFused:
-      return shape_.experts.permute_fused;
-    case Condition::kPermuteEager:
-      return !shape_.experts.permute_fused;
-    case Condition::kRouterFused:
-      return shape_.experts.router_fused;
-    case Condition::kRouterEager:
-      return !shape_.experts.router_fused;
-    case Condition::kSharedGate:
-      return block_.feed_forward.shared_gate;
-    case Condition::kRouterFp32:
-      return block_.feed_forward.router == Router::kFp32;
-    case Condition::kRouterHalf:
-      return block_.feed_forward.router != Router::kFp32;
-    case Condition::kWeightsFp32:
-      return block_.feed_forward.router != Router::kHalf;
-    case Condition::kWeightsHalf:
-      return block_.feed_forward.router == Router::kHalf;
-  }
-  return true;
-}
-
-void BlockWriter::add(const PartOperator& entry, bool sequence_region) {
+void BlockWriter::add(const PartOperator& stated, bool sequence_region) {
+  const bool base = frozen() && !in_adapter_;
+  if (base) note_input(stated);
+  const PartOperator entry = base ? without_weight_gradients(stated) : stated;
+  if (base) dequantise(entry);
   const bool shared = sequence_region && shape_.sp;
   std::int64_t tokens = shared ? all_tokens() / shape_.tp : all_tokens();
   if (entry.rows == Rows::kRouted) tokens = routed_rows(tokens);
@@ -293,7 +244,10 @@ void BlockWriter::add(const PartOperator& entry, bool sequence_region) {
   BlockItem item;
   item.op.kind = entry.kind;
   item.op.impl = entry.impl;
-  item.op.dtype = entry.fp32 ? Dtype::kFp32 : shape_.precision;
+  // Casts are counted in the format of the passes.
+  const bool wide =
+      entry.fp32 || (in_adapter_ && shape_.adapters.fp32 && entry.when != Condition::kAdapterFp32);
+  item.op.dtype = wide ? Dtype::kFp32 : shape_.precision;
   item.launches = entry.launches;
   item.times = entry.times * pieces_;
   item.pieces = pieces_;
@@ -311,7 +265,7 @@ void BlockWriter::add(const PartOperator& entry, bool sequence_region) {
   item.saved = saved_bytes(entry.saves, amounts, times);
   const bool selects = shape_.modules.has(RecomputeModule::kCoreAttention);
   item.saved_input =
-      saved_input(selects && entry.selective_saves ? *entry.selective_saves : entry.saves, amounts, times);
+      saved_input(selects && stated.selective_saves ? *stated.selective_saves : stated.saves, amounts, times);
   if (!selects)
     item.selective_saved = item.saved;
   else if (entry.selective_saves)
@@ -322,6 +276,7 @@ void BlockWriter::add(const PartOperator& entry, bool sequence_region) {
   made_again_ = false;
   if (entry.extra)
     item.extra = {Bytes((*entry.extra)[0] * amounts.outputs), Bytes((*entry.extra)[1] * amounts.outputs)};
+  if (base) hold_dequantised(item);
   item.has_backward = entry.launches[1] > 0 || entry.launches[2] > 0;
   if (shape_.experts.reads) item.reads = entry.waits * (entry.each_expert ? experts_here() : 1);
   if (entry.kind == OperatorKind::kAttention && shape_.context.ranks > 1)
@@ -329,6 +284,7 @@ void BlockWriter::add(const PartOperator& entry, bool sequence_region) {
   else if (item.op.launches > 0 || item.has_backward)
     items_.push_back(item);
   if (entry.kind == OperatorKind::kRope && model_.rotary_fraction < 1) add_rejoin(entry, tokens);
+  if (base) adapters(stated, sequence_region);
 }
 
 Amounts BlockWriter::set_sizes(Operator& op, const PartOperator& entry, std::int64_t tokens) {
@@ -429,7 +385,7 @@ Bytes BlockWriter::saved_input(const std::vector<SavedTensor>& saves, const Amou
 }
 
 double BlockWriter::saved_bytes(SavedTensor tensor, const Amounts& amounts) const {
-  const double element = bytes_of(shape_.precision);
+  const double element = in_adapter_ && shape_.adapters.fp32 ? 4 : bytes_of(shape_.precision);
   switch (tensor) {
     case SavedTensor::kInput:
       return input_kept_ ? 0 : element * amounts.inputs;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "spec/stack.h"
+#include "workload/adapter_slots.h"
 #include "workload/amounts.h"
 #include "workload/attention_sizes.h"
 #include "workload/block.h"
@@ -85,6 +86,14 @@ class BlockWriter {
   }
 
   void add(const PartOperator& entry, bool sequence_region);
+  // Frozen weights (adapter_writer.cc): what is not done for them, what stands before and beside a product.
+  PartOperator without_weight_gradients(PartOperator entry) const;
+  void note_input(const PartOperator& product);
+  void dequantise(const PartOperator& product);
+  void hold_dequantised(BlockItem& item) const;
+  void adapters(const PartOperator& product, bool sequence_region);
+  void adapter(const AdapterSlot& slot, bool row_parallel, bool sequence_region);
+  bool frozen() const { return shape_.adapters.frozen(); }
   Amounts set_sizes(Operator& op, const PartOperator& entry, std::int64_t tokens);
   void set_routing(Operator& op, const PartOperator& entry, std::int64_t tokens, Amounts& amounts) const;
   void set_pointwise(Operator& op, Width in, std::int64_t tokens, Amounts& amounts) const;
@@ -95,6 +104,7 @@ class BlockWriter {
   void add_rejoin(const PartOperator& rope, std::int64_t tokens);
 
   const Model& model_;
+  const Stack& stack_;
   const PassShape& shape_;
   const Block& block_;
   Widths widths_;
@@ -107,6 +117,10 @@ class BlockWriter {
   bool made_again_ = false;      // what comes next reads what such a module made
   bool beside_ = false;          // an exchange is on its way
   std::int64_t pieces_ = 1;      // of tokens, in which what comes next is worked off
+  AdapterSlots slots_;
+  bool in_adapter_ = false;
+  std::optional<Width> shared_in_;  // products in a row that read one tensor
+  bool shared_kept_ = false;        // which is kept, by one of them or by another part
 };
 
 }  // namespace foretrain

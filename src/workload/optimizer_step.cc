@@ -11,7 +11,8 @@ UpdateFormat update_format(const Choices& choices) {
   return {.precision = choices.precision,
           .grad_dtype = choices.grad_dtype,
           .moment_width = choices.moment_width,
-          .master = choices.updates_fp32};
+          .master = choices.updates_fp32,
+          .by_cpu = choices.offload_optimizer};
 }
 
 Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_t elements,
@@ -20,7 +21,12 @@ Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_
   Repeat repeat;
   if (stack.host.calls_per_step > 0)
     repeat.tasks.push_back(host_task(Direction::kForward, stack.host.calls_per_step, true));
+  const auto is_update = [](OperatorKind kind) {
+    return kind == OperatorKind::kAdamw || kind == OperatorKind::kCastGrads ||
+           kind == OperatorKind::kCastWeights;
+  };
   for (const PartOperator& entry : stack.parts.optimizer) {
+    if (format.by_cpu && is_update(entry.kind)) continue;
     Task task;
     const StateSizes sizes = {
         .parameters = entry.kind == OperatorKind::kZeroGrads ? elements : owned,

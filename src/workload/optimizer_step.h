@@ -16,6 +16,7 @@ struct UpdateFormat {
   Dtype grad_dtype = Dtype::kFp32;
   std::int64_t moment_width = 4;  // see moment_bytes(), operators/optimizer.h
   bool master = true;             // an fp32 copy of the weights, or weights that are kept in fp32
+  bool by_cpu = false;            // the update itself is the host's
 
   bool operator==(const UpdateFormat&) const = default;
 };

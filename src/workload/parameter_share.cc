@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "job/choices.h"
+#include "workload/adapter_slots.h"
 #include "workload/widths.h"
 
 namespace foretrain {
@@ -137,10 +137,9 @@ void add_layers(const Model& model, const Stack& stack, const WeightRanks& ranks
   share.largest_tensor = std::max(share.largest_tensor, share.largest_matrix);
 }
 
-}  // namespace
-
-ParameterShare parameter_share(const Model& model, const Stack& stack, const WeightRanks& ranks,
-                               const Chunk& chunk, bool ends_together) {
+// All weights of the model.
+ParameterShare whole_share(const Model& model, const Stack& stack, const WeightRanks& ranks,
+                           const Chunk& chunk, bool ends_together) {
   const std::int64_t tp = ranks.tp;
   const std::int64_t h = model.hidden, norm = norm_parameters(model), norms = norm_tensors(model);
   ParameterShare share;
@@ -168,6 +167,129 @@ ParameterShare parameter_share(const Model& model, const Stack& stack, const Wei
   }
   if ((model.tied || mtp > 0) && !ends_together && (chunk.first || chunk.last))
     share.embedding_elements = table;
+  return share;
+}
+
+// Adapters of one block, and the matrices that may lie in fewer bits, from the products that its stack lists.
+class AdapterCounter {
+ public:
+  AdapterCounter(const Model& model, const Stack& stack, const WeightRanks& ranks,
+                 const AdapterChoices& adapters, const Block& block)
+      : model_(model),
+        block_(block),
+        rank_(adapters.rank),
+        tp_(ranks.tp),
+        slots_(model, stack, adapters),
+        widths_(widths_of(model, stack, block, ranks, 1)) {}
+
+  void count(const Stack::Parts& parts) {
+    const FeedForward& f = block_.feed_forward;
+    if (block_.attention.is_latent()) {
+      part(parts.latent_down);
+      part(parts.latent_up);
+    } else {
+      part(parts.qkv);
+    }
+    part(parts.projection);
+    if (f.has_experts()) widths_.set_ffn(f, f.shared_ffn, tp_);
+    if (!f.has_experts() || f.shared_ffn > 0) part(parts.mlp[static_cast<std::size_t>(f.mlp)]);
+  }
+
+  // Of so many such layers.
+  void add_to(ParameterShare& share, std::int64_t layers) const {
+    share.elements += layers * elements_;
+    share.matrix_elements += layers * elements_;
+    share.tensors += layers * tensors_;
+    share.largest_matrix = std::max(share.largest_matrix, largest_);
+    share.largest_tensor = std::max(share.largest_tensor, largest_);
+    share.frozen.quantised += layers * quantised_;
+    share.frozen.quantised_rows += layers * rows_;
+    share.frozen.largest_quantised = std::max(share.frozen.largest_quantised, largest_quantised_);
+  }
+
+ private:
+  bool is_there(Condition when) const {
+    switch (when) {
+      case Condition::kFusedQkv:
+        return model_.fused_qkv;
+      case Condition::kSplitQkv:
+        return !model_.fused_qkv;
+      case Condition::kQRank:
+        return block_.attention.q_rank > 0;
+      case Condition::kNoQRank:
+        return block_.attention.q_rank == 0;
+      default:
+        return true;
+    }
+  }
+
+  void part(const Part& part) {
+    for (const PartOperator& op : part) {
+      if (op.kind != OperatorKind::kLinear || !is_there(op.when)) continue;
+      const std::int64_t in = widths_[op.in], out = widths_[op.out];
+      quantised_ += op.times * in * out;
+      rows_ += op.times * out;
+      largest_quantised_ = std::max(largest_quantised_, in * out);
+      for (const AdapterSlot& slot : slots_.beside(op, widths_)) {
+        elements_ += rank_ * (slot.in + slot.out);
+        largest_ = std::max(largest_, rank_ * std::max(slot.in, slot.out));
+        tensors_ += 2;
+      }
+    }
+  }
+
+  const Model& model_;
+  const Block& block_;
+  std::int64_t rank_, tp_;
+  AdapterSlots slots_;
+  Widths widths_;
+  std::int64_t elements_ = 0, tensors_ = 0, largest_ = 0;
+  std::int64_t quantised_ = 0, rows_ = 0, largest_quantised_ = 0;
+};
+
+}  // namespace
+
+void FrozenShare::add(const FrozenShare& other) {
+  for (const WeightClass weights : kWeightClasses) elements[weights] += other.elements[weights];
+  quantised += other.quantised;
+  quantised_rows += other.quantised_rows;
+  largest_quantised = std::max(largest_quantised, other.largest_quantised);
+}
+
+void ParameterShare::add(const ParameterShare& other) {
+  elements += other.elements;
+  tensors += other.tensors;
+  embedding_elements += other.embedding_elements;
+  matrix_elements += other.matrix_elements;
+  experts.elements += other.experts.elements;
+  experts.matrix_elements += other.experts.matrix_elements;
+  largest_matrix = std::max(largest_matrix, other.largest_matrix);
+  largest_tensor = std::max(largest_tensor, other.largest_tensor);
+  frozen.add(other.frozen);
+}
+
+Bytes FrozenShare::bytes(WeightClass weights, const AdapterChoices& adapters, Dtype precision) const {
+  const double all = static_cast<double>(elements[weights]);
+  if (weights == WeightClass::kExperts || !adapters.quantised()) return Bytes(all * bytes_of(precision));
+  const double few = static_cast<double>(quantised);
+  return Bytes((all - few) * bytes_of(precision) + quantised_bytes(adapters.base, adapters.double_quant, few,
+                                                                   static_cast<double>(quantised_rows)));
+}
+
+ParameterShare parameter_share(const Model& model, const Stack& stack, const WeightRanks& ranks,
+                               const Chunk& chunk, bool ends_together, const AdapterChoices& adapters) {
+  const ParameterShare whole = whole_share(model, stack, ranks, chunk, ends_together);
+  if (!adapters.frozen()) return whole;
+  ParameterShare share;
+  for (const WeightClass weights : kWeightClasses)
+    share.frozen.elements[weights] = whole.of(weights).elements;
+  const BlockKinds kinds(model);
+  for (std::size_t k = 0; k < kinds.size(); ++k)
+    if (const std::int64_t layers = layers_of(model, stack, chunk, k); layers > 0) {
+      AdapterCounter counter(model, stack, ranks, adapters, kinds[k]);
+      counter.count(stack.parts);
+      counter.add_to(share, layers);
+    }
   return share;
 }
 

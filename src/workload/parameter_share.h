@@ -3,20 +3,34 @@
 
 #include <cstdint>
 
-#include "job/mesh.h"
+#include "base/units.h"
+#include "job/choices.h"
 #include "spec/model.h"
 #include "spec/stack.h"
 #include "workload/chunk.h"
 
 namespace foretrain {
 
-// Trained numbers that one rank of a chunk holds, before any ZeRO sharding. A tied head on the last of
+// Trained numbers that one rank of a chunk holds, before any ZeRO sharding; and, where adapters alone are
+// trained, what lies frozen beside them: in the precision, or of products' matrices in fewer bits. A tied head on the last of
 // several ranks is a second copy of the embedding, unless one rank holds both ends of the model.
 struct WeightShare {
   std::int64_t elements = 0;
   std::int64_t matrix_elements = 0;
 
   bool operator==(const WeightShare&) const = default;
+};
+
+struct FrozenShare {
+  ByClass<std::int64_t> elements;  // all of them
+  std::int64_t quantised = 0;      // of the common ones, those that lie in fewer bits where a plan says so
+  std::int64_t quantised_rows = 0;
+  std::int64_t largest_quantised = 0;  // elements of the largest such matrix
+
+  void add(const FrozenShare& other);
+  // In which bytes weights lie that take `precision` in passes.
+  Bytes bytes(WeightClass weights, const AdapterChoices& adapters, Dtype precision) const;
+  bool operator==(const FrozenShare&) const = default;
 };
 
 struct ParameterShare {
@@ -27,7 +41,10 @@ struct ParameterShare {
   std::int64_t largest_matrix = 0;      // elements of the largest of these
   std::int64_t largest_tensor = 0;      // likewise with the ends of the model
   WeightShare experts;                  // of all these
+  FrozenShare frozen;                   // beside these
 
+  // What another chunk of the same rank holds.
+  void add(const ParameterShare& other);
   WeightShare of(WeightClass weights) const {
     if (weights == WeightClass::kExperts) return experts;
     return {elements - experts.elements, matrix_elements - experts.matrix_elements};
@@ -35,6 +52,6 @@ struct ParameterShare {
   bool operator==(const ParameterShare&) const = default;
 };
 ParameterShare parameter_share(const Model& model, const Stack& stack, const WeightRanks& ranks,
-                               const Chunk& chunk, bool ends_together);
+                               const Chunk& chunk, bool ends_together, const AdapterChoices& adapters = {});
 
 }  // namespace foretrain

@@ -10,6 +10,7 @@ PassShape pass_shape(const Job& job) {
   shape.etp = job.mesh.etp;
   shape.experts = choices.experts;
   shape.context = choices.context;
+  shape.adapters = choices.adapters;
   shape.sp = choices.sp;
   shape.micro_batch = job.micro_batch;
   shape.seq = job.seq;

@@ -13,6 +13,7 @@ struct PassShape {
   std::int64_t etp = 1;
   ExpertChoices experts;
   ContextChoices context;
+  AdapterChoices adapters;
   bool sp = false;
   std::int64_t micro_batch = 1;
   std::int64_t seq = 0;

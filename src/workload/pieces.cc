@@ -46,13 +46,15 @@ void make_gradients_early(std::span<BlockItem> items, const LossChoices& loss) {
   const auto [m, k, n] = head->product();
   const auto pieces = static_cast<double>(head->pieces);
   const Bytes input = Bytes(m * k * pieces * element(*head));
-  const Bytes piece = fused ? logits(*head) : of_a_piece(items) - input / pieces;
+  const bool trained = head->launches[2] > 0;  // a frozen head keeps no input, and has no gradient
+  const Bytes kept = trained ? input / pieces : Bytes(0);
+  const Bytes piece = fused ? logits(*head) : of_a_piece(items) - kept;
   for (BlockItem& item : items) {
     item.extra = held(item, piece);
     if (fused) item.extra = {piece, piece + Bytes(&item == &*head ? m * k * element(item) : 0.0)};
     keep(item, Bytes(0));
   }
-  keep(*head, input + Bytes(fused ? k * n * element(*head) : 0.0));
+  keep(*head, input + Bytes(fused && trained ? k * n * element(*head) : 0.0));
 }
 
 void keep_logits(std::span<BlockItem> items) {
@@ -60,7 +62,7 @@ void keep_logits(std::span<BlockItem> items) {
   for (BlockItem& item : items) {
     if (item.has_weights()) {
       all = logits(item) * static_cast<double>(item.pieces);
-      keep(item, item.saved_input);
+      keep(item, item.launches[2] > 0 ? item.saved_input : Bytes(0));
     } else {
       keep(item, item.op.kind == OperatorKind::kCrossEntropy && item.has_backward ? all : Bytes(0));
     }
@@ -98,10 +100,11 @@ void tile(std::span<BlockItem> mlp) {
   for (BlockItem& item : mlp) {
     if (item.exchange || item.waits) continue;
     item.extra = held(item, piece);
-    keep(item, first ? item.saved_input : Bytes(0));
+    const bool reads = item.op.kind != OperatorKind::kDequantise;  // which reads weights alone
+    keep(item, first && reads ? item.saved_input : Bytes(0));
     item.selective = false;
     item.tiled = true;
-    first = false;
+    first = first && !reads;
   }
 }
 

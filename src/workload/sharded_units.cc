@@ -10,22 +10,23 @@ namespace foretrain {
 void UnitWriter::gather(std::vector<Task>& tasks, const UnitWeights& weights, Direction direction) const {
   std::size_t place = 0;
   for (const WeightClass of : kWeightClasses) {
-    if (weights[of] == 0 || (of == WeightClass::kExperts && shape_.units.shards[of] == 1)) continue;
-    Task task =
-        collective(CollectiveKind::kAllGather, groups_of(of).shard, weight_bytes(weights[of]), direction);
+    const Bytes bytes = weight_bytes(weights, of);
+    if (bytes == Bytes(0) || (of == WeightClass::kExperts && shape_.units.shards[of] == 1)) continue;
+    Task task = collective(CollectiveKind::kAllGather, groups_of(of).shard, bytes, direction);
     task.prefetch = stack_.data_parallel.prefetch[direction == Direction::kForward ? 0 : 1];
     tasks.insert(tasks.begin() + static_cast<std::ptrdiff_t>(place++), task);
   }
 }
 
 void UnitWriter::scatter(std::vector<Task>& tasks, const UnitWeights& weights) {
-  const std::int64_t elements = all_of(weights);
+  const std::int64_t elements = weights.trained();
+  if (elements == 0) return;  // nothing of the unit is trained
   const Bytes whole(static_cast<double>(elements) * bytes_of(shape_.units.reduce_dtype));
   copy(tasks, elements);
   for (const WeightClass of : kWeightClasses) {
-    if (weights[of] == 0) continue;
+    if (weights.elements[of] == 0) continue;
     const WeightGroups groups = groups_of(of);
-    const Bytes bytes(static_cast<double>(weights[of]) * bytes_of(shape_.units.reduce_dtype));
+    const Bytes bytes(static_cast<double>(weights.elements[of]) * bytes_of(shape_.units.reduce_dtype));
     if (of == WeightClass::kCommon || shape_.units.shards[of] > 1)
       tasks.push_back(collective(CollectiveKind::kReduceScatter, groups.shard, bytes, Direction::kWeight));
     if (shape_.units.replicated[of])
@@ -35,23 +36,21 @@ void UnitWriter::scatter(std::vector<Task>& tasks, const UnitWeights& weights) {
   // As autograd made them, and once more in the format of the reduction, where that is wider.
   const bool wider = bytes_of(shape_.units.reduce_dtype) > bytes_of(shape_.precision);
   const double buffers = static_cast<double>(stack_.data_parallel.reduce_buffers) - (wider ? 0 : 1);
-  const Bytes gradients = weight_bytes(elements) + whole * buffers;
+  const Bytes gradients = Bytes(static_cast<double>(elements) * bytes_of(shape_.precision)) + whole * buffers;
   work_.unit_gradients = std::max(work_.unit_gradients, gradients);
 }
 
 void UnitWriter::unit(Repeat& forward, Repeat& backward, const UnitWeights& weights, bool is_block) {
   const UnitSharding& units = shape_.units;
-  if (all_of(weights) == 0) return;
+  if (weights.empty()) return;
   if (units.gathers_forward) gather(forward.tasks, weights, Direction::kForward);
   if (units.gathers_backward && is_block) gather(backward.tasks, weights, Direction::kBackward);
   if (units.scatters) scatter(backward.tasks, weights);
-  if (!is_block && (units.keeps_gathered || units.gathers_backward))
-    work_.gathered += weight_bytes(gathered(weights));
+  if (!is_block && (units.keeps_gathered || units.gathers_backward)) work_.gathered += gathered(weights);
 }
 
 void UnitWriter::keep_blocks(const UnitWeights& weights, std::int64_t blocks) {
-  if (shape_.units.keeps_gathered)
-    work_.gathered += weight_bytes(gathered(weights)) * static_cast<double>(blocks);
+  if (shape_.units.keeps_gathered) work_.gathered += gathered(weights) * static_cast<double>(blocks);
 }
 
 void UnitWriter::hold_blocks(const UnitWeights& largest, std::int64_t blocks) {
@@ -59,24 +58,30 @@ void UnitWriter::hold_blocks(const UnitWeights& largest, std::int64_t blocks) {
   const bool ahead = stack_.data_parallel.prefetch[0] != Prefetch::kNone ||
                      stack_.data_parallel.prefetch[1] != Prefetch::kNone;
   const std::int64_t at_once = std::min(blocks, ahead ? stack_.data_parallel.gathered_units : 1);
-  work_.gathered += weight_bytes(gathered(largest)) * static_cast<double>(at_once);
+  work_.gathered += gathered(largest) * static_cast<double>(at_once);
 }
 
 UnitWeights UnitWriter::weights(const Chunk& part, bool ends_together) const {
-  const ParameterShare share = parameter_share(model_, stack_, shape_.weight_ranks(), part, ends_together);
+  const ParameterShare share =
+      parameter_share(model_, stack_, shape_.weight_ranks(), part, ends_together, shape_.adapters);
   UnitWeights weights;
-  for (const WeightClass of : kWeightClasses) weights[of] = share.of(of).elements;
+  for (const WeightClass of : kWeightClasses) {
+    weights.elements[of] = share.of(of).elements;
+    weights.frozen[of] = share.frozen.bytes(of, shape_.adapters, shape_.precision).value;
+  }
   return weights;
 }
 
 // Experts that no other rank holds lie here whole already.
-std::int64_t UnitWriter::gathered(const UnitWeights& weights) const {
+Bytes UnitWriter::gathered(const UnitWeights& weights) const {
   const bool experts = shape_.units.shards[WeightClass::kExperts] > 1;
-  return weights[WeightClass::kCommon] + (experts ? weights[WeightClass::kExperts] : 0);
+  const Bytes common = weight_bytes(weights, WeightClass::kCommon);
+  return experts ? common + weight_bytes(weights, WeightClass::kExperts) : common;
 }
 
-Bytes UnitWriter::weight_bytes(std::int64_t elements) const {
-  return Bytes(static_cast<double>(elements) * bytes_of(shape_.precision));
+// Frozen ones travel as they lie, quantised or not.
+Bytes UnitWriter::weight_bytes(const UnitWeights& weights, WeightClass of) const {
+  return Bytes(static_cast<double>(weights.elements[of]) * bytes_of(shape_.precision) + weights.frozen[of]);
 }
 
 void UnitWriter::copy(std::vector<Task>& tasks, std::int64_t elements) const {

@@ -7,11 +7,22 @@
 
 namespace foretrain {
 
-// The parameters of a unit, by class.
-using UnitWeights = ByClass<std::int64_t>;
-inline std::int64_t all_of(const UnitWeights& weights) {
-  return weights[WeightClass::kCommon] + weights[WeightClass::kExperts];
-}
+// The weights of a unit, by class: those that are trained, and bytes of what lies frozen beside them.
+struct UnitWeights {
+  ByClass<std::int64_t> elements;
+  ByClass<double> frozen;
+
+  std::int64_t trained() const { return elements[WeightClass::kCommon] + elements[WeightClass::kExperts]; }
+  bool empty() const {
+    return trained() == 0 && frozen[WeightClass::kCommon] == 0 && frozen[WeightClass::kExperts] == 0;
+  }
+  void take_away(const UnitWeights& other, std::int64_t times) {
+    for (const WeightClass of : kWeightClasses) {
+      elements[of] -= times * other.elements[of];
+      frozen[of] -= static_cast<double>(times) * other.frozen[of];
+    }
+  }
+};
 
 // Writes gathers and scatters around the work of units.
 class UnitWriter {
@@ -30,14 +41,14 @@ class UnitWriter {
 
   UnitWeights weights(const Chunk& part, bool ends_together) const;
   // Of these, those that ranks share.
-  std::int64_t gathered(const UnitWeights& weights) const;
+  Bytes gathered(const UnitWeights& weights) const;
 
  private:
   // The weights of this many parameters, before a pass of the unit.
   void gather(std::vector<Task>& tasks, const UnitWeights& weights, Direction direction) const;
   // Their gradients, after its backward: to shards, which copies of the model then sum.
   void scatter(std::vector<Task>& tasks, const UnitWeights& weights);
-  Bytes weight_bytes(std::int64_t elements) const;
+  Bytes weight_bytes(const UnitWeights& weights, WeightClass of) const;
   void copy(std::vector<Task>& tasks, std::int64_t elements) const;
   Task collective(CollectiveKind kind, GroupKind group, Bytes bytes, Direction direction) const;
 

@@ -173,7 +173,8 @@ void TaskWriter::operator_backward(const std::vector<BlockItem>& items, std::siz
     return;
   }
   // The input's shard is gathered again for W, beside B.
-  if (entered && gather_again_)
+  const bool needs_input = item.launches[2] > 0 || item.adapters > 0;
+  if (entered && gather_again_ && needs_input)
     add_collective(CollectiveKind::kAllGather, *entered, Direction::kWeight, false, Waits::kByStack);
   if (item.launches[1] > 0) add_operator(item, PassKind::kInput, 1, false);
   if (entered) exchange_backward(*entered);

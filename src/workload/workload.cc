@@ -39,6 +39,7 @@ void scale_early_gradients(const std::vector<BlockItem>& items, const PassShape&
     if (!item.early || !item.has_weights()) continue;
     const auto [m, k, n] = item.product();
     for (const double rows : {m * static_cast<double>(item.pieces), n}) {
+      if (rows == n && item.launches[2] == 0) continue;  // frozen
       Task task;
       task.direction = Direction::kBackward;
       task.op = pointwise(OperatorKind::kCopy,
@@ -131,8 +132,10 @@ class ChunkWriter {
     Repeat f{1, false, forward.take(), {}, {}, {}};
     if (is_head) add_loss_exchange(shape_, items.empty() ? 1 : items.back().pieces, f.tasks);
     TaskWriter backward(model_, stack_, shape_);
-    backward.backward(items, false);
-    if (!is_head && last_ && model_.tied)
+    // Nothing below a frozen embedding is trained.
+    const bool frozen = shape_.adapters.frozen();
+    if (is_head || !frozen) backward.backward(items, false);
+    if (!is_head && last_ && model_.tied && !frozen)
       backward.add_tied_gradients(model_.hidden, padded_vocab(model_, stack_, shape_.tp) / shape_.tp);
     work_.held_for_weight += held_for_weight(items, shape_);
     Repeat b{1, false, {}, {}, {}, {}};
@@ -146,8 +149,7 @@ class ChunkWriter {
     UnitWeights weights = units_.weights(ends, both);
     if (!ends.last || mtp_layers_of(model_, stack_) == 0) return weights;
     const std::size_t last = BlockKinds(model_).of(model_.blocks.back().block);
-    const UnitWeights layer = units_.weights(Chunk::of_kind(last, 1), both);
-    for (const WeightClass of : kWeightClasses) weights[of] -= mtp_layers_of(model_, stack_) * layer[of];
+    weights.take_away(units_.weights(Chunk::of_kind(last, 1), both), mtp_layers_of(model_, stack_));
     return weights;
   }
 
@@ -191,7 +193,7 @@ class ChunkWriter {
     TaskWriter forward(model_, stack_, shape_);
     forward.forward(items, 0, items.size(), false);
     Repeat f{count, true, forward.take(), {}, {}, {}};
-    const auto [forward_calls, backward_calls] = layer_calls(kinds[kind]);
+    const auto [forward_calls, backward_calls] = layer_calls(kinds[kind], items);
     add_calls(f.tasks, forward_calls, false);
     spread_syncs(f.tasks, stack_.host.syncs_per_layer, false);
     const bool divided = shape_.sp || shape_.partition_activations;
@@ -223,11 +225,13 @@ class ChunkWriter {
   }
 
   // Forward and backward.
-  std::array<std::int64_t, 2> layer_calls(const Block& block) const {
+  std::array<std::int64_t, 2> layer_calls(const Block& block, const std::vector<BlockItem>& items) const {
     const Stack::Host& host = stack_.host;
     std::array<std::int64_t, 2> calls = host.calls_per_layer;
+    std::int64_t adapters = 0;
+    for (const BlockItem& item : items) adapters += item.adapters;
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      calls[i] += shape_.calls_beside_messages;
+      calls[i] += shape_.calls_beside_messages + adapters * stack_.adapters.calls[i];
       if (block.feed_forward.has_experts()) calls[i] += host.calls_of_experts[i];
       if (shape_.expert_products == ExpertProducts::kLoop)
         calls[i] += host.calls_per_expert[i] * block.feed_forward.experts;
@@ -251,9 +255,9 @@ class ChunkWriter {
     units_.unit(forward, backward, weights, is_block);
     backward.releases = saved_bytes(forward);
     if (stack_.gradients.autograd_copies && !shape_.units.scatters)
-      backward.leaves = Bytes(static_cast<double>(all_of(weights)) * bytes_of(shape_.precision));
+      backward.leaves = Bytes(static_cast<double>(weights.trained()) * bytes_of(shape_.precision));
     if (stack_.states.lazy_gradients && !shape_.accumulates && !shape_.units.scatters)
-      backward.gradients = Bytes(static_cast<double>(all_of(weights)) * bytes_of(shape_.grad_dtype));
+      backward.gradients = Bytes(static_cast<double>(weights.trained()) * bytes_of(shape_.grad_dtype));
     work_.forward.repeats.push_back(std::move(forward));
     backwards_.push_back(std::move(backward));
   }
