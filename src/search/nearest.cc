@@ -127,15 +127,40 @@ constexpr std::array<Others, 11> kOthers = {more_recompute,  more_zero, smaller_
                                             more_mlp_chunks, offloaded, more_tp,         more_sp,
                                             more_pp,         more_cp,   more_ep};
 
+// What changes the training itself, nearest first: states in eight bits, or in the host's memory; adapters alone,
+// beside weights as they are or in four bits.
+std::vector<Plan> other_training(const Plan& plan) {
+  std::vector<Plan> plans;
+  const auto add = [&](auto change) {
+    plans.push_back(plan);
+    change(plans.back());
+  };
+  if (plan.optimizer == OptimizerKind::kAdamw && plan.lora == 0)
+    add([](Plan& p) { p.optimizer = OptimizerKind::kAdamw8bit; });
+  if (plan.optimizer == OptimizerKind::kAdamw && plan.lora == 0 && !plan.offload_optimizer && !plan.paged)
+    add([](Plan& p) { p.offload_optimizer = true; });
+  if (plan.lora == 0) add([](Plan& p) { p.lora = kUsualRank; });
+  if (plan.base.value_or(BaseFormat::kBf16) == BaseFormat::kBf16)
+    add([](Plan& p) {
+      if (p.lora == 0) p.lora = kUsualRank;
+      p.base = BaseFormat::kNf4;
+    });
+  return plans;
+}
+
 class Search {
  public:
   Search(const Run& run, Evaluator& evaluator) : run_(run), evaluator_(evaluator) {}
 
   // Plans with so many keys changed that fit, fastest first; `least` of them however long they take to score.
   std::vector<FittingPlan> with_changes(int changes, std::size_t least) {
+    return from(run_.plan, changes, least);
+  }
+
+  std::vector<FittingPlan> from(const Plan& plan, int changes, std::size_t least) {
     found_.clear();
     least_ = least;
-    change(run_.plan, 0, changes);
+    change(plan, 0, changes);
     std::stable_sort(found_.begin(), found_.end(),
                      [](const FittingPlan& a, const FittingPlan& b) { return a.score.step < b.score.step; });
     return std::move(found_);
@@ -179,6 +204,13 @@ std::vector<FittingPlan> nearest_fitting(const Run& run, Evaluator& evaluator, s
   for (int changes = 1; changes <= kMostChanges && nearest.size() < most; ++changes)
     for (FittingPlan& plan : search.with_changes(changes, most - nearest.size()))
       if (nearest.size() < most) nearest.push_back(std::move(plan));
+  // Of each other training the one that changes least besides.
+  for (const Plan& other : other_training(run.plan))
+    for (int changes = 0; changes < kMostChanges && nearest.size() < most; ++changes)
+      if (auto found = search.from(other, changes, 1); !found.empty()) {
+        nearest.push_back(std::move(found.front()));
+        break;
+      }
   return nearest;
 }
 

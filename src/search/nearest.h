@@ -1,6 +1,8 @@
 // What would make a plan fit: the nearest plans that do. Plans are told apart by the keys that differ: sp,
 // recompute, zero, micro_batch, tp, pp. Those with the fewest changed keys come first, and of these the
-// fastest; what the training computes (batch, sequence, formats, optimizer) is left as it is.
+// fastest; what the training computes (batch, sequence, formats, optimizer) is left as it is. Only where these are
+// too few, plans follow that train otherwise: with states of eight bits, with an optimizer in the host's memory,
+// adapters alone (LoRA), adapters beside weights of four bits (QLoRA).
 #pragma once
 
 #include <memory>

@@ -54,6 +54,26 @@ TEST_CASE("a model that nothing makes fit has no nearest plan, and a prediction 
   CHECK(predict_or_nearest(run_of("gpt2", "h200-1", 1, "generic", "", 1)).would_fit.empty());
 }
 
+TEST_CASE("where nothing else helps, other trainings follow: 8-bit states, the CPU's update, adapters") {
+  const auto nearest_of = [](const char* model, const char* plan) {
+    const Run run = run_of(model, "h200-1", 1, "hf-peft", plan, 1);
+    Evaluator evaluator = evaluator_of(run);
+    return nearest_fitting(run, evaluator);
+  };
+  // 32e9 parameters of 8 bytes on one GPU of 141 GB: 4 bytes and a little with 8-bit or host states fit, and so
+  // do adapters beside 2 bytes.
+  const auto nearest = nearest_of("qwen2.5-32b", "recompute=full");
+  REQUIRE_FALSE(nearest.empty());
+  for (const FittingPlan& plan : nearest)
+    CHECK((plan.plan.optimizer == OptimizerKind::kAdamw8bit || plan.plan.offload_optimizer ||
+           plan.plan.lora > 0));
+  // 70e9 fit as adapters beside four bits alone, whatever else changes.
+  const auto large = nearest_of("llama-3-70b", "recompute=full");
+  REQUIRE(large.size() == 1);
+  CHECK(large.front().plan.lora == 16);
+  CHECK(large.front().plan.base == BaseFormat::kNf4);
+}
+
 TEST_CASE("sequence parallelism is found for a plan that had no tensor parallelism to go with it") {
   // 30e9 parameters over 24 GPUs of 40 GB: sharded and split twice, the activations have to be split too, or to wait
   // in the host's memory.
