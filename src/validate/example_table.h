@@ -68,6 +68,8 @@ inline Cells further_cells() {
   Cells cells;
   for (const char* name : {"task",
                            "peft",
+                           "lora_rank",
+                           "lora_targets",
                            "packed",
                            "etp",
                            "mtp",
@@ -83,6 +85,7 @@ inline Cells further_cells() {
                            "tp_overlap",
                            "dp_overlap",
                            "grad_reduce_dtype",
+                           "optimizer",
                            "opt_state",
                            "sliding_window",
                            "group"})

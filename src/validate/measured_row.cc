@@ -26,6 +26,7 @@ constexpr TextColumn kTexts[] = {{"id", &Row::id},   {"source", &Row::source}, {
                                  {"gpu", &Row::gpu}, {"model", &Row::model},   {"stack", &Row::stack}};
 constexpr TextColumn kFurtherTexts[] = {{"task", &Row::task},
                                         {"peft", &Row::peft},
+                                        {"lora_targets", &Row::lora_targets},
                                         {"pp_layout", &Row::pp_layout},
                                         {"cp_type", &Row::cp_type},
                                         {"dispatcher", &Row::dispatcher},
@@ -35,6 +36,7 @@ constexpr TextColumn kFurtherTexts[] = {{"task", &Row::task},
                                         {"cuda_graph", &Row::cuda_graph},
                                         {"dp_overlap", &Row::dp_overlap},
                                         {"grad_reduce_dtype", &Row::grad_reduce_dtype},
+                                        {"optimizer", &Row::optimizer},
                                         {"opt_state", &Row::opt_state},
                                         {"sliding_window", &Row::sliding_window},
                                         {"group", &Row::group}};
@@ -77,6 +79,7 @@ constexpr IntegerColumn kIntegers[] = {
 constexpr IntegerColumn kFurtherIntegers[] = {
     {"etp", &Row::etp, 1, kMaxDegree},
     {"mtp", &Row::mtp, 0, kMaxCount},
+    {"lora_rank", &Row::lora_rank, 1, kMaxCount},
     {"recompute_layers", &Row::recompute_layers, 0, kMaxCount},
 };
 struct FlagColumn {
@@ -105,9 +108,9 @@ constexpr std::string_view kOthers[] = {"ffn_type",
                                         "assumed",
                                         "notes"};
 // Of the format, but nothing that a prediction asks for.
-constexpr std::string_view kUnused[] = {
-    "lora_rank", "lora_targets", "fp8_recipe", "fp8_scope",    "fp8_params", "bf16_layers", "pp_overlap",
-    "optimizer", "software",     "recipe",     "recipe_match", "filled",     "evidence",    "split"};
+constexpr std::string_view kUnused[] = {"fp8_recipe", "fp8_scope", "fp8_params", "bf16_layers",
+                                        "pp_overlap", "software",  "recipe",     "recipe_match",
+                                        "filled",     "evidence",  "split"};
 
 bool is_column(std::string_view name) {
   const auto named = [&](const auto& columns) {

@@ -76,8 +76,8 @@ struct MeasuredRow {
 
   // Columns that a table may lack, as words: docs/formats tells what they mean.
   std::string task, peft, pp_layout, cp_type, dispatcher, routing, recompute_modules, offload, cuda_graph;
-  std::string dp_overlap, grad_reduce_dtype, opt_state, sliding_window, group;
-  std::optional<std::int64_t> etp, mtp, recompute_layers;
+  std::string dp_overlap, grad_reduce_dtype, optimizer, opt_state, sliding_window, group, lora_targets;
+  std::optional<std::int64_t> etp, mtp, recompute_layers, lora_rank;
   std::optional<bool> packed, ep_overlap, shared_overlap, tp_overlap;
 
   bool failed() const { return !step && notes.find("failure").has_value(); }

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "spec/plan_text.h"
 #include "validate/pipeline_layout.h"
+#include "validate/row_adapters.h"
 #include "validate/spec_map.h"
 
 namespace foretrain {
@@ -179,6 +180,8 @@ Result<Plan> plan_of(const MeasuredRow& row, const Stack& stack, std::vector<std
   map.put("attention", row.attention, kAttentionNames);
   put_recomputation(map, row);
   put_gradients(map, row, stack);
+  put_optimizer(map, row);
+  put_adapters(map, row, assumed);
   put_overlaps(map, row);
   put_experts(map, row, stack, assumed);
   map.put_note("partition_activations", row, "partition_activations");

@@ -20,9 +20,10 @@ constexpr std::string_view kAllActivations =
 
 std::optional<std::string> not_modelled(const MeasuredRow& row) {
   const auto stated = [](const std::string& word) { return !word.empty() && word != "none"; };
-  if (stated(row.peft)) return fmt::format("peft {}", row.peft);
+  if (stated(row.peft) && row.peft != "lora" && row.peft != "qlora") return fmt::format("peft {}", row.peft);
   if (row.precision && !is_half(*row.precision)) return fmt::format("precision {}", name(*row.precision));
-  if (stated(row.offload) && row.offload != kAllActivations) return fmt::format("offload {}", row.offload);
+  if (stated(row.offload) && row.offload != kAllActivations && row.offload != "optimizer")
+    return fmt::format("offload {}", row.offload);
   return std::nullopt;
 }
 
@@ -149,6 +150,7 @@ Result<std::variant<RowRun, Skip>> RowRunner::run_of(const MeasuredRow& row) {
   if (const auto reason = not_modelled(*plan)) return Skip{*reason};
   run.model = *std::move(model);
   run.plan = *std::move(plan);
+  if (row.task == "sft" && run.plan.lora == 0) run.task = TrainingTask::kSft;
   run.gpus = *row.gpus;
   run.seq = *row.seq;
   run.documents = documents_of(row, run.assumed);

@@ -154,14 +154,15 @@ TEST_CASE("what is not modelled is left out under its name") {
 }
 
 TEST_CASE("a row of adapters is not answered as another training") {
-  CHECK(skip_of({{"peft", "lora"}}) == "peft lora");
+  CHECK(skip_of({{"peft", "dora"}}) == "peft dora");
+  CHECK(skip_of({{"peft", "lora"}, {"lora_rank", "16"}}) == "");
   CHECK(skip_of({{"peft", "none"}}) == "");
 }
 
 TEST_CASE("of several reasons the first counts: peft, precision, offload") {
-  Cells cells = {{"peft", "lora"}, {"precision", "fp8"}, {"offload", "optimizer"}};
+  Cells cells = {{"peft", "dora"}, {"precision", "fp8"}, {"offload", "states"}};
   const Cells plain = {{"peft", ""}, {"precision", "bf16"}, {"offload", "none"}};
-  const std::string reasons[] = {"peft lora", "precision fp8", "offload optimizer", ""};
+  const std::string reasons[] = {"peft dora", "precision fp8", "offload states", ""};
   for (std::size_t i = 0; i < plain.size(); ++i) {
     CHECK(skip_of(cells) == reasons[i]);
     cells[i] = plain[i];
