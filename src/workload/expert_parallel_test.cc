@@ -1,6 +1,7 @@
 // Experts over several ranks: what a rank holds of them, what it sends for them, and what it works on.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <map>
 
 #include "job/expert_load.h"

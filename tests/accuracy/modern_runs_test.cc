@@ -143,7 +143,8 @@ TEST_CASE("every run of experts or latent attention is answered unless its forma
   CHECK(answered == 53);
 }
 
-TEST_CASE("every run that divides sequences is answered unless its format is not, in the way that it states") {
+TEST_CASE(
+    "every run that divides sequences is answered unless its format is not, in the way that it states") {
   RowRunner runner{Catalog()};
   int answered = 0;
   for (const MeasuredRow& row : modern_rows()) {
