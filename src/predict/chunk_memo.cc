@@ -1,5 +1,6 @@
 #include "predict/chunk_memo.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "workload/workload.h"
@@ -16,14 +17,19 @@ void mix(std::uint64_t& h, std::int64_t value) {
   h ^= h >> 29;
 }
 
-// Products and attention as the model defines them (useful_share), recomputed tasks left out.
-Flops model_flops(const ChunkWork& work) {
+// Products and attention as the model defines them (useful_share), recomputed tasks left out. The tasks are those
+// of the rank with the most rows of experts, `fullest` times the mean: what it has more, others have less, and
+// rows of padding are nobody's.
+Flops model_flops(const ChunkWork& work, double fullest) {
+  const double of_experts = 1 / std::max(fullest, 1.0);
   Flops sum;
   for (const Pass* pass : {&work.forward, &work.backward})
     for (const Repeat& repeat : pass->repeats)
       for (const Task& task : repeat.tasks) {
         if (task.kind != Task::Kind::kOperator || task.recompute) continue;
-        sum += flops(task.op) * (useful_share(task.op) * static_cast<double>(task.times * repeat.count));
+        const double share = task.op.kind == OperatorKind::kGroupedProduct ? of_experts : 1.0;
+        sum +=
+            flops(task.op) * (useful_share(task.op) * share * static_cast<double>(task.times * repeat.count));
       }
   return sum;
 }
@@ -157,7 +163,7 @@ void ChunkMemo::lay_out(ChunkCost& cost, const Network& network) {
   if (key.passes.offload)
     for (Segment* segment : {&cost.forward, &cost.backward, &cost.input})
       stretch(*segment, cost.bytes.offloaded / host_rate(setting_.cluster));
-  cost.model_flops = model_flops(work);
+  cost.model_flops = model_flops(work, key.passes.experts.rows);
   cost.laid_out = true;
 }
 

@@ -118,6 +118,20 @@ TEST_CASE("the model's operations are six a parameter and token, and attention's
   CHECK(useful_flops(run, predict(run)) == doctest::Approx(products + attention).epsilon(1e-4));
 }
 
+// What the fullest rank has more of tokens the others have less of, and rows of padding teach nothing.
+TEST_CASE("useful operations of experts do not grow with their imbalance or with padding") {
+  const auto flops_of = [](const char* plan) {
+    const Run run = run_of("mixtral-8x7b", "dgx-h100", 16, "megatron", plan, 64);
+    return useful_flops(run, predict(run));
+  };
+  const double even = flops_of("ep=8,etp=1,expert_imbalance=1");
+  CHECK(flops_of("ep=8,etp=1,expert_imbalance=2") == doctest::Approx(even).epsilon(1e-3));
+  CHECK(flops_of("ep=8,etp=1") == doctest::Approx(even).epsilon(1e-3));
+  CHECK(flops_of("ep=8,etp=1,capacity_factor=4,capacity_pad=1") == doctest::Approx(even).epsilon(1e-3));
+  CHECK(flops_of("expert_imbalance=1.5") ==
+        doctest::Approx(even).epsilon(1e-3));  // one rank holds all experts
+}
+
 TEST_CASE("useful operations depend neither on repetition, nor on attention's kernels, nor on the split") {
   const auto flops_of = [](const char* plan) {
     const Run run = run_of("llama-2-7b", "dgx-h100", 16, "megatron", plan, 64);

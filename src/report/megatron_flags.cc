@@ -79,8 +79,12 @@ class FlagWriter {
         break;
     }
     add("moe-grouped-gemm");
+    if (choices.permute_fused) add("moe-permute-fusion");
+    if (choices.router_fused) add("moe-router-fusion");
     if (plan_.capacity_factor > 0) add(fmt::format("moe-expert-capacity-factor {}", plan_.capacity_factor));
     if (plan_.capacity_pad) add("moe-pad-expert-input-to-capacity");
+    if (plan_.dispatch_dtype && *plan_.dispatch_dtype != plan_.precision)
+      out_.beyond.push_back(fmt::format("dispatch in {}", name(*plan_.dispatch_dtype)));
     if (choices.beside) add("moe-shared-expert-overlap");
     if (choices.hidden) add("overlap-moe-expert-parallel-comm");
   }
