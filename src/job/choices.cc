@@ -87,6 +87,7 @@ ExpertChoices experts_of(const Model& model, const Stack& stack, const Plan& pla
   c.dispatcher = plan.dispatcher.value_or(stack.experts.dispatcher);
   c.dispatch_dtype = plan.dispatch_dtype.value_or(plan.precision);
   c.rows = rows_of(model, plan);
+  c.guessed = plan.ep > 1 && !plan.expert_imbalance && !plan.capacity_pad;
   c.syncs = !plan.capacity_pad && plan.expert_sync.value_or(stack.experts.syncs);
   c.reads = !plan.capacity_pad && plan.expert_sync.value_or(true);
   c.permute_fused = plan.permute_fusion.value_or(stack.experts.permute_fusion);

@@ -46,6 +46,7 @@ struct ExpertChoices {
   bool reads = false;         // and for whatever else it reads of what experts' operators make
   bool permute_fused = true;  // rows are moved by one kernel each way
   bool router_fused = false;  // the router chooses and weighs by a few kernels
+  bool guessed = false;       // how tokens are routed is not stated
   bool hidden = false;        // tokens travel beside the work of another micro-batch
   bool beside = false;        // and shared experts work meanwhile
 

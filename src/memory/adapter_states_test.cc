@@ -13,8 +13,7 @@ constexpr double kAdapters = 41'943'040, kAll = 8'030'261'248;
 constexpr double kMatrices = 32 * (2.0 * 4096 * 4096 + 2.0 * 4096 * 1024 + 3.0 * 4096 * 14336);
 constexpr double kRows = 32 * (2.0 * 4096 + 2.0 * 1024 + 2.0 * 14336 + 4096);
 
-StateBytes states(std::string_view stack_name, std::string_view text, std::int64_t dp = 1) {
-  const Stack stack = Catalog().stack(stack_name).value();
+StateBytes states(const Stack& stack, std::string_view text, std::int64_t dp = 1) {
   const Model model = Catalog().model("llama-3-8b").value();
   Plan plan = parse_plan(text).value();
   plan.dp = dp;
@@ -23,6 +22,9 @@ StateBytes states(std::string_view stack_name, std::string_view text, std::int64
   return state_bytes(
       parameter_share(model, stack, job.mesh.weight_ranks(), {32, true, true}, true, job.choices.adapters),
       stack, job);
+}
+StateBytes states(std::string_view stack, std::string_view text, std::int64_t dp = 1) {
+  return states(Catalog().stack(stack).value(), text, dp);
 }
 
 }  // namespace
@@ -89,11 +91,12 @@ TEST_CASE("while weights are loaded there is what stays, and one matrix that is 
   CHECK(plain.loading == plain.weights);
   CHECK(four.loading == four.weights + matrix);
   // Whole on every GPU, though ZeRO 3 divides it later, where a stack loads so; then it is the peak.
+  Stack stack = Catalog().stack("hf-eager").value();
+  stack.adapters.loads_whole = true;
   const StateBytes divided = states("hf-peft", "lora=16,zero=3", 8),
-                   whole = states("hf-eager", "lora=16,zero=3", 8);
+                   whole = states(stack, "lora=16,zero=3", 8);
   CHECK(divided.loading == divided.weights);
   CHECK(whole.loading.value == 2 * kAll + 2 * kAdapters);
-  const Stack stack = Catalog().stack("hf-eager").value();
   const MemoryCounters counters =
       memory_counters(whole, {gib(1), gib(1), Bytes(0)}, Bytes(0), stack, 1, gib(0.6));
   CHECK(counters.needed == whole.loading + gib(0.6));

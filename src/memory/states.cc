@@ -44,7 +44,11 @@ StateBytes class_bytes(const WeightShare& share, Bytes frozen, WeightClass weigh
     states.optimizer = Bytes(0);
     if (zero >= 2) states.host += std::exchange(states.gradients, Bytes(0));
   }
-  if (c.paged) states.paged = std::exchange(states.optimizer, Bytes(0));
+  // The moments alone: the fp32 copy is a plain tensor.
+  if (c.paged && !c.offload_optimizer) {
+    states.paged = divided_from(1, moments);
+    states.optimizer = states.optimizer - states.paged;
+  }
   if (stack.data_parallel.bucket_buffers && zero == 0 && job.mesh.data_ranks(weights) > 1)
     states.buffers = Bytes(n * bytes_of(c.precision));
 

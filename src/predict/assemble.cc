@@ -93,13 +93,15 @@ StagePrediction stage_prediction(const Simulated& e, std::size_t rank, const Pow
   return stage;
 }
 
-// What a node's memory holds of activations: its GPUs are taken to be of the stage that keeps the most there.
+// What a node's memory holds, of activations and of states: its GPUs are taken to be of the stage that keeps the
+// most there.
 Bytes host_bytes(const Simulated& e, const Cluster& cluster) {
   Bytes most;
   for (std::size_t r = 0; r < e.stages.size(); ++r)
     for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c)
       most = std::max(most,
-                      e.chunks[e.piece(r, c)]->bytes.offloaded * static_cast<double>(e.times()[r].in_flight));
+                      e.chunks[e.piece(r, c)]->bytes.offloaded * static_cast<double>(e.times()[r].in_flight) +
+                          e.stages[r].states.host);
   return most * static_cast<double>(std::min(cluster.gpus_per_node, e.job.mesh.gpus()));
 }
 

@@ -50,13 +50,16 @@ TEST_CASE("paged states cost nothing where they fit, and their way both ways whe
   const auto of = [](const std::string& plan) {
     return predict(run_of("llama-3-8b", "dgx-h100", 1, "generic", plan, 1));
   };
-  const std::string plan = "recompute=full";
+  const std::string plan = "recompute=full,master_weights=0";
   const Prediction paged = of(plan + ",paged=1"), plain = of(plan);
   const StagePrediction& stage = paged.stages.front();
   CHECK(paged.needed < plain.needed);
   CHECK(stage.paged_out.value == doctest::Approx((plain.peak - plain.usable).value).epsilon(0.1));
   const double longer = cause(paged, StepCause::kOptimizer).value - cause(plain, StepCause::kOptimizer).value;
   CHECK(longer == doctest::Approx(2 * stage.paged_out.value / 50e9));
+  // The fp32 copy stays: no more than two moments of every parameter can go.
+  const Prediction kept = of("recompute=full,paged=1");
+  CHECK(kept.stages.front().paged_out.value == doctest::Approx(8.0 * static_cast<double>(kept.params)));
   const Prediction small = predict(run_of("gpt2", "dgx-h100", 1, "hf-peft", "paged=1", 1));
   CHECK(small.stages.front().paged_out.value == 0);
 }

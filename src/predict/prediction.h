@@ -74,6 +74,7 @@ struct Uncertainty {
   std::array<Seconds, kOperatorKindCount> operators{};
   Seconds collectives;  // inside passes
   Seconds launches;
+  Seconds routing;  // of experts' products and exchanges, where it is not stated
   Seconds sends;
   Seconds reductions;      // of gradients (tied embeddings' too), and gathers of weights
   double composition = 0;  // of the step: what the parts do not say

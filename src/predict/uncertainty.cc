@@ -18,12 +18,17 @@ Uncertainty uncertainty(const Simulated& e) {
     for (std::size_t k = 0; k < kOperatorKindCount; ++k) u.operators[k] += segment.uncertain(k) * n;
     u.collectives += segment.uncertain_collectives() * n;
     u.launches += segment.by_cause(static_cast<std::size_t>(Cause::kLaunch)) * n;
+    if (!e.job.choices.experts.guessed) return;
+    u.routing += (segment.by_operator(static_cast<std::size_t>(OperatorKind::kGroupedProduct)) +
+                  segment.by_cause(static_cast<std::size_t>(Cause::kExpertParallel))) *
+                 n;
   });
   const AtClock optimizer(*pace.optimizer, pace.stretch);
   for (std::size_t k = 0; k < kOperatorKindCount; ++k)
     u.operators[k] = u.operators[k] * stretch + optimizer.uncertain(k);
   u.collectives *= stretch;
   u.launches *= stretch * kLaunchSpread;
+  u.routing *= stretch * kRoutingSpread;
   u.launches += (e.updates[e.busiest].optimizer - optimizer.duration()) * kHostMemorySpread;
   u.sends = traffic.messages.uncertain;
   u.reductions = traffic.reduction.uncertain + traffic.gather.uncertain + traffic.exchange.uncertain;

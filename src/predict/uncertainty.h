@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "base/units.h"
+#include "job/choices.h"
 #include "predict/prediction.h"
 
 namespace foretrain {
@@ -19,6 +20,8 @@ struct Simulated;
 inline constexpr double kPassComposition = 0.03;  // of a step on one GPU: passes in a row
 inline constexpr double kComposition = 0.085;     // of several, which wait for each other
 inline constexpr double kLaunchSpread = 0.25;     // of waits for the host, whose speed differs by machine
+// Of experts' products and exchanges, where routing is a guess: it may as well be even.
+inline constexpr double kRoutingSpread = (kUsualImbalance - 1) / kUsualImbalance;
 inline constexpr double kHostMemorySpread = 0.3;  // of updates in the host's memory, whose rate is assumed
 
 class SpreadSum {
@@ -36,7 +39,7 @@ class SpreadSum {
 inline double relative_spread(const Uncertainty& u, Seconds step) {
   SpreadSum sum;
   for (const Seconds kind : u.operators) sum.add(kind);
-  for (const Seconds source : {u.collectives, u.launches, u.sends, u.reductions}) sum.add(source);
+  for (const Seconds source : {u.collectives, u.launches, u.routing, u.sends, u.reductions}) sum.add(source);
   return sum.relative(step, u.composition);
 }
 

@@ -87,7 +87,7 @@ std::string clock_line(const Run& run, const Prediction& p) {
 std::string host_line(const Run& run, const Prediction& p) {
   if (p.host == Bytes(0)) return "";
   const Bytes memory = run.cluster.host_memory;
-  std::string out = fmt::format("host        keeps {} of activations a node", human_bytes(p.host));
+  std::string out = fmt::format("host        keeps {} a node", human_bytes(p.host));
   if (memory == Bytes(0)) return out + "; how much memory it has is not stated\n";
   return out + fmt::format(", {} its {}\n", p.host > memory ? "more than" : "of", human_bytes(memory));
 }
