@@ -40,20 +40,23 @@ Result<Gpu> gpu_of(const CostRequest& request, const Session& session) {
   return gpu;
 }
 
-// The errors of words that were given as request.
-Result<Operator> read_operator(const CostRequest& request, std::string_view impl, std::string_view pass) {
-  const std::vector<std::string> sizes(request.words.begin() + 1, request.words.end());
-  const OperatorPositions fields{{"words"}, {"impl"}, {"pass"}, {"dtype"}, {"words"}};
-  auto op = parse_operator(request.words.front(), impl, pass, request.dtype.empty() ? "bf16" : request.dtype,
-                           join(sizes, " "), fields);
-  if (!op) return fail_field(op.error().at.file, op.error().message);
-  return op;
-}
-
 Result<OperatorKind> kind_of(const CostRequest& request) {
   const std::string& word = request.words.front();
   if (word == "gelu_tanh") return OperatorKind::kGelu;
   return of_field("words", parse_choice<OperatorKind>(word, kOperatorKindNames));
+}
+
+// The errors of words that were given as request.
+Result<Operator> read_operator(const CostRequest& request, std::string_view impl, std::string_view pass) {
+  const std::vector<std::string> sizes(request.words.begin() + 1, request.words.end());
+  const OperatorPositions fields{{"words"}, {"impl"}, {"pass"}, {"dtype"}, {"words"}};
+  const auto kind = kind_of(request);
+  const Dtype usual = kind ? description(*kind).usual_dtype : Dtype::kBf16;
+  auto op = parse_operator(request.words.front(), impl, pass,
+                           request.dtype.empty() ? name(usual) : std::string_view(request.dtype),
+                           join(sizes, " "), fields);
+  if (!op) return fail_field(op.error().at.file, op.error().message);
+  return op;
 }
 
 // The word given, or those that the profile has models of, or the usual one. What only samples are (gradients

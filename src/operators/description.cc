@@ -7,9 +7,9 @@ using Table = std::array<const Description*, kOperatorKindCount>;
 
 Table by_kind() {
   Table table{};
-  const std::span<const Description> families[] = {kProducts,  kAttentions, kNorms,
-                                                   kSoftmaxes, kPointwise,  kEmbeddings,
-                                                   kOfExperts, kOptimizers, kQuantised};
+  const std::span<const Description> families[] = {kProducts,  kAttentions, kNorms,     kSoftmaxes,
+                                                   kPointwise, kEmbeddings, kOfExperts, kOptimizers,
+                                                   kQuantised, kOfFormats};
   for (const auto& family : families)
     for (const Description& each : family) table[static_cast<std::size_t>(each.kind)] = &each;
   return table;

@@ -29,7 +29,8 @@ struct Description {
 
   // Words (operator_text.h).
   std::span<const std::string_view> size_names;
-  Impl usual_impl = Impl::kFused;    // as current frameworks run it
+  Impl usual_impl = Impl::kFused;  // as current frameworks run it
+  Dtype usual_dtype = Dtype::kBf16;
   bool has_weight = false;           // the gradients of its input and of its weight are passes of their own
   std::string_view eager_word = {};  // by which samples name its eager chain, too
   void (*set_impl)(Operator& op) = nullptr;  // what else the word of an implementation says; null: nothing
@@ -73,7 +74,7 @@ const Description& description(OperatorKind kind);
 
 // The families.
 extern const std::span<const Description> kProducts, kAttentions, kNorms, kSoftmaxes, kPointwise, kEmbeddings,
-    kOfExperts, kOptimizers, kQuantised;
+    kOfExperts, kOptimizers, kQuantised, kOfFormats;
 
 // The first sizes as numbers to calculate with, to be named at once:
 //   const auto [m, k, n] = real_sizes<3>(op);

@@ -11,6 +11,7 @@
 //   experts.h     permute, unpermute, route
 //   optimizer.h   accumulate, and what runs once a step
 //   dequantise.h  dequantise
+//   quantise.h    quantise, amax, transpose
 //
 // Example: linear({.m = 8192, .k = 4096, .n = 11008}, {.pass = PassKind::kInput}).as<LinearSizes>().n
 #pragma once

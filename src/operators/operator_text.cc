@@ -40,7 +40,9 @@ Result<void> parse_pass(Operator& op, std::string_view word, const Position& at)
   const bool step = op.pass == PassKind::kStep;
   const bool apart = op.pass == PassKind::kInput || op.pass == PassKind::kWeight;
   const bool only_backward = op.impl == Impl::kZeroGrad && op.pass == PassKind::kForward;
-  if (step != is_optimizer(op.kind) || (apart && !description(op.kind).has_weight) || only_backward)
+  const bool forward_only = is_of_formats(op.kind) && op.pass != PassKind::kForward;
+  if (step != is_optimizer(op.kind) || forward_only || (apart && !description(op.kind).has_weight) ||
+      only_backward)
     return fail(fmt::format("{} has no pass {}", name(op.kind), name(op.pass)), at);
   return {};
 }

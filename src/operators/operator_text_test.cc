@@ -33,11 +33,17 @@ TEST_CASE("every kind reads back what it writes") {
     const bool optimizer = is_optimizer(kind);
     std::string sizes;
     for (const std::string_view word : size_names(kind))
-      sizes += std::string(sizes.empty() ? "" : " ") + std::string(word) + (word == "causal" ? "=0" : "=8");
+      sizes += std::string(sizes.empty() ? "" : " ") + std::string(word) +
+               (word == "causal"   ? "=0"
+                : word == "copies" ? "=2"
+                                   : "=8");
     CAPTURE(name(kind));
     const auto op = parse_operator(name(kind), is_attention(kind) ? "flash" : "fused",
-                                   optimizer ? "step" : (kind == OperatorKind::kAccumulate ? "wgrad" : "bwd"),
-                                   "fp16", sizes);
+                                   optimizer                           ? "step"
+                                   : kind == OperatorKind::kAccumulate ? "wgrad"
+                                   : is_of_formats(kind)               ? "fwd"
+                                                                       : "bwd",
+                                   is_of_formats(kind) ? "fp8" : "fp16", sizes);
     REQUIRE(op);
     CHECK(sizes_text(*op) == sizes);
     CHECK(parse_operator(name(kind), impl_text(*op), name(op->pass), name(op->dtype), sizes_text(*op)) ==

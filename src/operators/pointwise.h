@@ -14,7 +14,7 @@ struct TokenSizes {
   static constexpr std::array<std::string_view, 2> kNames = {"tokens", "width"};
   static constexpr bool of(OperatorKind kind) {
     return (kind >= OperatorKind::kLayernorm && kind <= OperatorKind::kMaskedFill) ||
-           kind == OperatorKind::kMaskRows;
+           kind == OperatorKind::kMaskRows || kind == OperatorKind::kAmax || kind == OperatorKind::kTranspose;
   }
   bool operator==(const TokenSizes&) const = default;
 };

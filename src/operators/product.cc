@@ -2,7 +2,8 @@
 //   flops / R; bytes / bandwidth; and for tiles of a x b the time of ceil(tiles / s) waves,
 //   s * waves * 2 a b k / R: a last wave that is not full costs as much as a full one; the best tilings
 //   (tiling.h); and what a product takes longer whose rows are no multiple of 8 elements (k and n, the sides
-//   along which memory runs): libraries then fall back to kernels that load one, two or four at a time.
+//   along which memory runs): libraries then fall back to kernels that load one, two or four at a time. Operands with
+//   scales have none such; for them, what a backward takes longer.
 // A grouped product is a batch of one product an expert, of unequal rows (tiles_along); a loop of them fills
 // its waves expert by expert.
 #include "operators/product.h"
@@ -107,9 +108,23 @@ Flops grouped_flops(const Operator& op) {
 
 double kept_by_mask(const Operator&) { return 0.5; }
 
+// What the pass makes, of the product's input, output and weight: it leaves wider than scaled operands came.
+double made_of(const Operator& op, double in, double out, double weight) {
+  if (op.pass == PassKind::kForward) return out;
+  if (op.pass == PassKind::kInput) return in;
+  return op.pass == PassKind::kWeight ? weight : in + weight;
+}
+
+// Operands and result of each product once, of `in`, `out` and `weight` elements.
+Bytes product_bytes(const Operator& op, double in, double out, double weight) {
+  const double a = bytes_of(op.dtype), wider = product_bytes_of(op.dtype) - a;
+  return Bytes((is_whole_backward(op) ? 2 : 1) * a * (in + out + weight) +
+               wider * made_of(op, in, out, weight));
+}
+
 Bytes linear_bytes(const Operator& op) {
   const auto [m, k, n] = real_sizes<3>(op);
-  return Bytes((is_whole_backward(op) ? 2 : 1) * bytes_of(op.dtype) * (m * k + k * n + m * n));
+  return product_bytes(op, m * k, m * n, k * n);
 }
 
 Bytes batched_bytes(const Operator& op) {
@@ -119,20 +134,23 @@ Bytes batched_bytes(const Operator& op) {
 
 Bytes grouped_bytes(const Operator& op) {
   const auto [experts, m, k, n] = real_sizes<4>(op);
-  return Bytes((is_whole_backward(op) ? 2 : 1) * bytes_of(op.dtype) * (m * k + m * n + experts * k * n));
+  return product_bytes(op, m * k, m * n, experts * k * n);
 }
 
 // Operands once each, however many products share them.
 double least_bytes_of_operands(const Operator& op) {
   Operator forward = op;
   forward.pass = PassKind::kForward;
-  return bytes(forward).value;
+  return is_scaled(op.dtype) && !is_whole_backward(op) ? bytes(op).value : bytes(forward).value;
 }
 
 double least_bytes_of_groups(const Operator& op) {  // of the experts' weights those that get a row
   const auto [experts, m, k, n] = real_sizes<4>(op);
   const double idle = std::exp(-m / experts);
-  return bytes_of(op.dtype) * (m * (k + n) + (1 - idle) * experts * k * n);
+  const double weight = (1 - idle) * experts * k * n;
+  return bytes_of(op.dtype) * (m * (k + n) + weight) +
+         (product_bytes_of(op.dtype) - bytes_of(op.dtype)) *
+             (is_whole_backward(op) ? 0 : made_of(op, m * k, m * n, weight));
 }
 
 std::int32_t product_launches(const Operator& op) { return is_whole_backward(op) ? 2 : 1; }
@@ -154,21 +172,21 @@ Result<void> check_experts(const Operator& op, const Position& at) {
 
 Bytes linear_made(const Operator& op) {
   const auto [m, k, n] = real_sizes<3>(op);
-  return Bytes(bytes_of(op.dtype) * m * n);
+  return Bytes(product_bytes_of(op.dtype) * m * n);
 }
 
 Bytes batched_made(const Operator& op) {
   const auto [batch, m, k, n] = real_sizes<4>(op);
-  return Bytes(bytes_of(op.dtype) * batch * m * n);
+  return Bytes(product_bytes_of(op.dtype) * batch * m * n);
 }
 
 Bytes grouped_made(const Operator& op) {
   const auto [experts, m, k, n] = real_sizes<4>(op);
-  return Bytes(bytes_of(op.dtype) * m * n);
+  return Bytes(product_bytes_of(op.dtype) * m * n);
 }
 
 Bytes weighted_working(const Operator& op, double in, double out, double weight) {
-  const double a = bytes_of(op.dtype);
+  const double a = product_bytes_of(op.dtype);
   if (op.pass == PassKind::kWeight) return Bytes(a * (out + weight));
   return Bytes(a * (is_forward(op) ? out : in + out));
 }
@@ -220,6 +238,13 @@ void add_product_terms(Terms& t, const Operator& op, const Gpu& gpu) {
   t.add(tiled.value / rate);
   t.add(finely.value / rate);
   const double waves = t.seconds[first_tiles];
+  if (is_scaled(op.dtype)) {
+    // Their rows always load well. A backward's sums may be rounded less (PyTorch's use_fast_accum=False, as recipes of
+    // one scale a tensor ask for), which takes longer.
+    t.add(is_forward(op) ? 0 : even);
+    t.add(is_forward(op) ? 0 : waves);
+    return;
+  }
   for (const int slow : {0, 1}) {
     t.add(row_loads(op) == slow ? even : 0);
     t.add(row_loads(op) == slow ? waves : 0);
@@ -270,14 +295,37 @@ void add_product_features(Features& f, const Operator& op, const Gpu& gpu) {
   add_tiling_features(f, op, gpu, products.list[0]);
 }
 
+// What products of a format reach of their rate, against what those of bf16 reach of theirs. Published tables of
+// large products (m 8192, n and k 4096 and more; aiconfigurator) have medians of 0.78, 0.64 and 0.58 of the rate for
+// bf16, fp8 and fp8-block on an H100; 0.68, 0.49, 0.55 and 0.42 for bf16, fp8, mxfp8 and nvfp4 on a B200. Rows are
+// taken as tensors are (assumed). A weight's gradient of blocks scales both operands by 1 x 128 and adds up in
+// fp32: 457 TFLOP/s where the forward has 1234 in DeepGEMM's tables.
+double format_share(Dtype dtype, bool of_weight) {
+  switch (dtype) {
+    case Dtype::kFp8:
+    case Dtype::kFp8Row:
+    case Dtype::kMxfp8:
+      return 0.8;
+    case Dtype::kFp8Block:
+      return of_weight ? 0.74 * 457 / 1234 : 0.74;
+    case Dtype::kNvfp4:
+      return 0.62;
+    default:
+      return 1;
+  }
+}
+
 // Tiles in waves over the SMs, at the GPU's product efficiency. A grouped product is taken to be as efficient
 // (assumed), over tiles of unequal experts.
 Seconds product_time(const Operator& op, const Gpu& gpu) {
   Seconds sum(0);
   const Products products = products_of(op);
-  for (const Product& p : products.view())
+  for (std::size_t i = 0; i < products.count; ++i) {
+    const Product& p = products.list[i];
+    const bool of_weight = op.pass == PassKind::kWeight || i > 0;
     sum += tiled_work(p.batch, p.m, p.k, p.n, static_cast<double>(gpu.sms), p.deviation) /
-           (gpu.rate(op.dtype) * gpu.product_efficiency) * p.repeats;
+           (gpu.rate(op.dtype) * gpu.product_efficiency * format_share(op.dtype, of_weight)) * p.repeats;
+  }
   return sum;
 }
 

@@ -41,9 +41,13 @@ double median(std::vector<double> values) {
 // Errors of the rows of one operator and pass.
 struct CostSummary {
   std::string operator_name, pass;
+  Dtype dtype = Dtype::kBf16;  // of wider formats any
   std::vector<double> errors, host_errors, errors_at_clock;
   std::size_t inside = 0;
 
+  std::string title() const {
+    return is_scaled(dtype) ? operator_name + " " + std::string(name(dtype)) : operator_name;
+  }
   double mape() const { return mean(absolute(errors)); }
   double median_ape() const { return median(absolute(errors)); }
   double bias() const { return mean(errors); }
@@ -67,17 +71,19 @@ struct CostSummary {
   }
 };
 
-// By operator and pass in order of appearance, then all.
+// By operator, pass and scaled format in order of appearance, then all.
 std::vector<CostSummary> summaries(const std::vector<CostRow>& rows) {
   std::vector<CostSummary> out;
-  CostSummary all{"all", "", {}, {}, {}, 0};
+  CostSummary all{"all", "", {}, {}, {}, {}, 0};
   for (const CostRow& row : rows) {
     if (!row.measured_us) continue;
     const std::string_view kind = name(row.op.kind), pass = name(row.op.pass);
-    auto at = std::find_if(out.begin(), out.end(),
-                           [&](const CostSummary& s) { return s.operator_name == kind && s.pass == pass; });
+    const Dtype dtype = is_scaled(row.op.dtype) ? row.op.dtype : Dtype::kBf16;
+    auto at = std::find_if(out.begin(), out.end(), [&](const CostSummary& s) {
+      return s.operator_name == kind && s.pass == pass && s.dtype == dtype;
+    });
     if (at == out.end())
-      at = out.insert(out.end(), CostSummary{std::string(kind), std::string(pass), {}, {}, {}, 0});
+      at = out.insert(out.end(), CostSummary{std::string(kind), std::string(pass), dtype, {}, {}, {}, 0});
     at->add(row);
     all.add(row);
   }
@@ -150,7 +156,7 @@ std::string sample_cost_text(const CostReport& report, bool each_row) {
   table.add(cells);
   for (const CostSummary& s : groups) {
     const bool host = !s.host_errors.empty();
-    cells = {s.operator_name,
+    cells = {s.title(),
              s.pass,
              with_commas(static_cast<std::int64_t>(s.errors.size())),
              percent(s.median_ape()),
@@ -198,6 +204,7 @@ std::string cost_json(const CostReport& report) {
       w.begin_object().key("operator").value(s.operator_name);
       w.key("pass");
       s.pass.empty() ? w.null() : w.value(s.pass);
+      if (is_scaled(s.dtype)) w.key("dtype").value(name(s.dtype));
       w.key("count").value(s.errors.size());
       w.key("median_ape").value(s.median_ape());
       w.key("mape").value(s.mape());

@@ -35,13 +35,14 @@ struct CostReport {
 // `of roofline` is max(flops / rate, bytes / bandwidth) over the time.
 std::string operator_cost_text(const CostReport& report);
 
-// Rows with measured times: errors by operator and pass, and with `each_row` every row, the worst first.
+// Rows with measured times: errors by operator, pass and scaled format, and with `each_row` every row, the worst first.
 // Where clocks were measured, also the median error at these: what is left without the governor's own error.
 std::string sample_cost_text(const CostReport& report, bool each_row);
 
 // {gpu, profile, rows [{operator, impl, pass, dtype, dims, us, low_us, high_us, host_us, origin, flops,
-// bytes, roofline, clock_mhz, measured_us, us_at_measured_clock, error}], summary [{operator, pass, count,
+// bytes, roofline, clock_mhz, measured_us, us_at_measured_clock, error}], summary [{operator, pass, dtype, count,
 // median_ape, mape, bias, coverage80, clock_count, median_ape_at_measured_clock, host_count, host_mape}]}.
+// A summary is of one operator, pass and scaled format; it says `dtype` where that is one.
 // error = (us - measured_us) / measured_us; errors, coverage and roofline are fractions. Without measured
 // times, measured_us and error are left out of rows, and there is no summary.
 std::string cost_json(const CostReport& report);

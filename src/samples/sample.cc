@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "operators/operator_text.h"
+#include "samples/aliases.h"
 #include "samples/sample_table.h"
 
 namespace foretrain {
@@ -42,8 +43,9 @@ Result<Operator> read_operator(const SampleTable& table, std::size_t row) {
   const OperatorPositions at{table.position(row, kOperator), table.position(row, kImpl),
                              table.position(row, kPass), table.position(row, kDtype),
                              table.position(row, kDims)};
-  return parse_operator(table.text(row, kOperator), table.text(row, kImpl), table.text(row, kPass),
-                        dtype.empty() ? "bf16" : dtype, table.text(row, kDims), at);
+  const OperatorWords words = plain_words(table.text(row, kOperator), table.text(row, kImpl), dtype);
+  return parse_operator(words.kind, words.impl, table.text(row, kPass), words.dtype,
+                        plain_sizes(words.kind, table.text(row, kDims)), at);
 }
 
 Result<Sample> read_sample(const SampleTable& table, std::size_t row) {

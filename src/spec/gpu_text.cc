@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/yaml_text.h"
 #include "spec/fitted_collective_text.h"
 #include "spec/read_fields.h"
@@ -20,13 +23,26 @@ Result<void> read_quantity(const Node& map, std::string_view key, Quantity& out,
   return {};
 }
 
+// Rows and blocks are scaled beside the same units: they have the rate of fp8 where none is stated.
+constexpr Dtype kFp8Scalings[] = {Dtype::kFp8Row, Dtype::kFp8Block};
+
+bool has_rate_of_fp8(const Gpu& gpu, Dtype dtype) {
+  return std::find(std::begin(kFp8Scalings), std::end(kFp8Scalings), dtype) != std::end(kFp8Scalings) &&
+         gpu.rate(dtype) == gpu.rate(Dtype::kFp8);
+}
+
 Result<void> read_rates(const Node& node, Gpu& gpu) {
   TRY_ASSIGN(const Node* rates, required_section(node, "rates_tflops",
-                                                 {"bf16", "fp16", "tf32", "fp32", "fp8", "mxfp8", "nvfp4"}));
+                                                 {"bf16", "fp16", "tf32", "fp32", "fp8", "mxfp8", "nvfp4",
+                                                  "fp8-row", "fp8-block"}));
   for (std::size_t i = 0; i < kDtypeNames.size(); ++i) {
     double figure = 0;
     TRY(read_optional(*rates, kDtypeNames[i], figure, RealNumber{1e-3, 1e6}));
     gpu.rates[i] = teraflops(figure);
+  }
+  for (const Dtype scaling : kFp8Scalings) {
+    FlopsPerSecond& rate = gpu.rates[static_cast<std::size_t>(scaling)];
+    if (rate == FlopsPerSecond()) rate = gpu.rate(Dtype::kFp8);
   }
   if (gpu.rate(Dtype::kFp16) == FlopsPerSecond() && gpu.rate(Dtype::kBf16) == FlopsPerSecond())
     return fail("rates_tflops: expected bf16 or fp16 at least", rates->at);
@@ -89,7 +105,7 @@ std::string to_yaml(const Gpu& gpu) {
   if (!gpu.source.empty()) out += fmt::format("source: {}\n", yaml_quoted(gpu.source));
   out += "rates_tflops:\n";
   for (std::size_t i = 0; i < kDtypeNames.size(); ++i)
-    if (gpu.rates[i] > FlopsPerSecond())
+    if (gpu.rates[i] > FlopsPerSecond() && !has_rate_of_fp8(gpu, static_cast<Dtype>(i)))
       out += fmt::format("  {}: {}\n", kDtypeNames[i], in_units_of(1e12, gpu.rates[i].value));
   out += fmt::format("hbm_gbytes: {}\n", in_units_of(1e9, gpu.hbm.value));
   out += fmt::format("memory_mib: {}\n", in_units_of(mib(1).value, gpu.memory.value));

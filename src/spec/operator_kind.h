@@ -44,8 +44,11 @@ enum class OperatorKind : unsigned char {
   kLatentAttention,  // flash, causal, values narrower than queries and keys
   kMaskRows,         // rows that are nobody's cleared, in a copy
   kDequantise,       // weights of four or eight bits, written out for a product
+  kQuantise,         // a tensor into the scaled format of a product, as it lies or also transposed
+  kAmax,             // the largest magnitude of a tensor
+  kTranspose,        // a scaled copy, transposed
 };
-inline constexpr int kOperatorKindCount = 34;
+inline constexpr int kOperatorKindCount = 37;
 inline constexpr std::array<std::string_view, kOperatorKindCount> kOperatorKindNames = {"linear",
                                                                                         "batched_product",
                                                                                         "attention",
@@ -79,8 +82,11 @@ inline constexpr std::array<std::string_view, kOperatorKindCount> kOperatorKindN
                                                                                         "route",
                                                                                         "latent_attention",
                                                                                         "mask_rows",
-                                                                                        "dequantise"};
-static_assert(kOperatorKindNames.back() == "dequantise");  // one name a kind
+                                                                                        "dequantise",
+                                                                                        "quantise",
+                                                                                        "amax",
+                                                                                        "transpose"};
+static_assert(kOperatorKindNames.back() == "transpose");  // one name a kind
 constexpr std::string_view name(OperatorKind kind) { return kOperatorKindNames[static_cast<int>(kind)]; }
 
 // Run once a step, over parameters.
@@ -91,6 +97,11 @@ constexpr bool is_optimizer(OperatorKind kind) {
 // What mixtures of experts add.
 constexpr bool is_of_experts(OperatorKind kind) {
   return kind >= OperatorKind::kGroupedProduct && kind <= OperatorKind::kRoute;
+}
+
+// What operands of eight bits and fewer add: forward alone, whatever pass they serve.
+constexpr bool is_of_formats(OperatorKind kind) {
+  return kind >= OperatorKind::kQuantise && kind <= OperatorKind::kTranspose;
 }
 
 constexpr bool is_attention(OperatorKind kind) {

@@ -1,0 +1,134 @@
+#include "operators/quantise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "operators/features.h"
+#include "operators/light.h"
+
+namespace foretrain {
+namespace {
+
+constexpr double kWide = bytes_of(Dtype::kBf16);
+constexpr std::int64_t kMostCopies = 2;
+
+// An eager chain, kernel by kernel, where the scale is known: widened to fp32 (2 read, 4 written), scaled, clamped (4
+// and 4 each), cast (4 read). A second copy is cast again and then transposed.
+Bytes quantise_bytes(const Operator& op) {
+  const auto [tokens, width, copies] = real_sizes<3>(op);
+  const double narrow = bytes_of(op.dtype);
+  if (!is_eager(op)) return Bytes(tokens * width * (kWide + copies * narrow));
+  constexpr double kChain = (kWide + 4) + 8 + 8 + 4;
+  return Bytes(tokens * width * (copies * (kChain + narrow) + (copies - 1) * 2 * narrow));
+}
+std::int32_t quantise_launches(const Operator& op) {
+  return is_eager(op) ? static_cast<std::int32_t>(5 * op.as<QuantiseSizes>().copies - 1) : 1;
+}
+Bytes quantise_made(const Operator& op) {
+  const auto [tokens, width, copies] = real_sizes<3>(op);
+  return Bytes(tokens * width * copies * bytes_of(op.dtype));
+}
+Bytes quantise_working(const Operator& op) {  // a chain holds two tensors of fp32 beside
+  const auto [tokens, width] = real_sizes<2>(op);
+  return quantise_made(op) + Bytes(is_eager(op) ? tokens * width * 2 * 4 : 0);
+}
+Result<void> check_cast(const Operator& op, const Position& at) {
+  if (!is_scaled(op.dtype))
+    return fail(fmt::format("quantise: found {}, expected a format with scales such as fp8", name(op.dtype)),
+                at);
+  const std::int64_t copies = op.as<QuantiseSizes>().copies;
+  if (copies <= kMostCopies) return {};
+  return fail(fmt::format("found copies={}, expected 1 (as it lies) or 2 (transposed, too)", copies), at);
+}
+void set_one_copy(Operator& op, std::span<bool> given) {
+  if (given[2]) return;
+  QuantiseSizes sizes = op.as<QuantiseSizes>();
+  sizes.copies = 1;
+  op.set(sizes);
+  given[2] = true;
+}
+
+// Tiles of 64 x 64 go through shared memory to be transposed; a wave of them that is not full costs as much as a full
+// one. 16 such blocks of four warps are on an SM at once (assumed: it decides only how small tensors grow).
+double transposed_waves(const Operator& op, const Gpu& gpu) {
+  constexpr double kTile = 64, kBlocks = 16;
+  const auto [tokens, width] = real_sizes<2>(op);
+  const double tiles = std::ceil(tokens / kTile) * std::ceil(width / kTile);
+  return std::ceil(tiles / (kBlocks * static_cast<double>(gpu.sms)));
+}
+bool is_transposed(const Operator& op) {
+  return op.kind == OperatorKind::kTranspose ||
+         (op.kind == OperatorKind::kQuantise && op.as<QuantiseSizes>().copies == kMostCopies);
+}
+
+// What lies in the cache still, or is written there, costs the memory nothing: bytes beyond it apart.
+void add_cast_terms(Terms& t, const Operator& op, const Gpu& gpu) {
+  add_row_terms(t, op, gpu);
+  t.add(std::max(0.0, (bytes(op).value - gpu.l2.value) / gpu.hbm.value));
+  t.add(is_transposed(op) ? (bytes(op) / gpu.hbm).value : 0);
+  t.add(is_transposed(op) ? transposed_waves(op, gpu) * 1e-6 : 0);
+}
+void add_cast_features(Features& f, const Operator& op, const Gpu&) {
+  add_light_features(f, op);
+  f.add(is_transposed(op), 0.5);
+}
+
+Bytes amax_bytes(const Operator& op) {
+  const auto [tokens, width] = real_sizes<2>(op);
+  return Bytes(tokens * width * bytes_of(op.dtype) * (is_eager(op) ? 3 : 1));
+}
+Bytes amax_made(const Operator& op) {  // one number; a chain holds the magnitudes
+  const auto [tokens, width] = real_sizes<2>(op);
+  return Bytes(is_eager(op) ? tokens * width * bytes_of(op.dtype) : 4);
+}
+// Compiled, one kernel finds the largest of each block's part, another that of all; the chain makes magnitudes first.
+std::int32_t amax_launches(const Operator& op) { return op.impl == Impl::kAten ? 1 : 2; }
+
+Bytes transpose_bytes(const Operator& op) {
+  const auto [tokens, width] = real_sizes<2>(op);
+  return Bytes(tokens * width * bytes_of(op.dtype) * 2);
+}
+
+// Single bytes stored down a column leave most of a line unused until tiles gather them: what PyTorch's own copy,
+// which has no tiles, reaches of a stream is assumed, as are the others.
+constinit const Description kTable[] = {
+    {.kind = OperatorKind::kQuantise,
+     .size_names = QuantiseSizes::kNames,
+     .usual_dtype = Dtype::kFp8,
+     .set_defaults = set_one_copy,
+     .check_sizes = check_cast,
+     .bytes = quantise_bytes,
+     .usual_launches = quantise_launches,
+     .made_bytes = quantise_made,
+     .working_bytes = quantise_working,
+     .add_terms = add_cast_terms,
+     .add_features = add_cast_features,
+     .stream_share = 0.8},
+    {.kind = OperatorKind::kAmax,
+     .size_names = TokenSizes::kNames,
+     .bytes = amax_bytes,
+     .usual_launches = amax_launches,
+     .made_bytes = amax_made,
+     .working_bytes = amax_made,
+     .add_terms = add_cast_terms,
+     .add_features = add_cast_features,
+     .stream_share = 0.9},
+    {.kind = OperatorKind::kTranspose,
+     .size_names = TokenSizes::kNames,
+     .usual_impl = Impl::kAten,
+     .usual_dtype = Dtype::kFp8,
+     .bytes = transpose_bytes,
+     .add_terms = add_cast_terms,
+     .add_features = add_cast_features,
+     .stream_share = 0.7,
+     .library_share = 0.3},
+};
+
+}  // namespace
+
+constinit const std::span<const Description> kOfFormats = kTable;
+
+}  // namespace foretrain
