@@ -2,7 +2,7 @@
 // the most, run slower the more of the time they take. What an operator takes at the clock x (a share of the
 // reference clock, at most 1):
 //   seconds  fixed + clocked / x
-//   joules   static * seconds + bytes * joules_per_byte + drawn * flops * joules_per_flop * x^exponent
+//   joules   static * seconds + bytes * joules_per_byte + drawn * flops * joules_per_flop * x^exponent, by the format of its operands
 // Memory does not follow the clock of the SMs, arithmetic does; a lower clock needs a lower voltage, so an
 // operation costs less energy; a short kernel draws less (drawn_share). Over a period of such work and of
 // waiting the clock settles where
@@ -14,6 +14,7 @@
 #pragma once
 
 #include "base/units.h"
+#include "spec/dtype.h"
 
 namespace foretrain {
 
@@ -25,9 +26,18 @@ struct PowerModel {
   double joules_per_flop = 0;
   double exponent = 0;
   double reference_mhz = 0;
+  double joules_per_fp8_flop = 0;  // of operands of eight bits; 0: not known
 
   bool operator==(const PowerModel&) const = default;
 };
+
+// At the reference clock. Narrower operands move fewer bits through the same units: those of eight cost half of what
+// those of sixteen do where nobody has measured it, those of four half of that (assumed).
+constexpr double joules_per_flop(const PowerModel& power, Dtype dtype) {
+  if (!is_scaled(dtype)) return power.joules_per_flop;
+  const double eight = power.joules_per_fp8_flop > 0 ? power.joules_per_fp8_flop : power.joules_per_flop / 2;
+  return dtype == Dtype::kNvfp4 ? eight / 2 : eight;
+}
 
 // Work of one period at the reference clock.
 struct PowerLoad {

@@ -198,15 +198,19 @@ constexpr double kMostStatic = 1e5, kMostPicojoules = 1e6, kMostExponent = 20;
 constexpr double kLeastReference = 1, kMostReference = 1e5;
 
 Result<PowerModel> parse_power(const Node& node) {
-  TRY(only_fields(node, "power", {"static_w", "pj_per_byte", "pj_per_flop", "exponent", "reference_mhz"}));
+  TRY(only_fields(
+      node, "power",
+      {"static_w", "pj_per_byte", "pj_per_flop", "pj_per_fp8_flop", "exponent", "reference_mhz"}));
   PowerModel power;
   TRY(read_required(node, "static_w", power.static_w, RealNumber{0.0, kMostStatic}));
   TRY(read_required(node, "pj_per_byte", power.joules_per_byte, RealNumber{0.0, kMostPicojoules}));
   TRY(read_required(node, "pj_per_flop", power.joules_per_flop, RealNumber{0.0, kMostPicojoules}));
+  TRY(read_optional(node, "pj_per_fp8_flop", power.joules_per_fp8_flop, RealNumber{0.0, kMostPicojoules}));
   TRY(read_required(node, "exponent", power.exponent, RealNumber{0.0, kMostExponent}));
   TRY(read_required(node, "reference_mhz", power.reference_mhz, RealNumber{kLeastReference, kMostReference}));
   power.joules_per_byte *= 1e-12;
   power.joules_per_flop *= 1e-12;
+  power.joules_per_fp8_flop *= 1e-12;
   return power;
 }
 
@@ -216,6 +220,7 @@ bool can_be_stated(const PowerModel& power) {
   const auto within = [](double value, double low, double high) { return low <= value && value <= high; };
   return within(power.static_w, 0, kMostStatic) && within(power.joules_per_byte * 1e12, 0, kMostPicojoules) &&
          within(power.joules_per_flop * 1e12, 0, kMostPicojoules) &&
+         within(power.joules_per_fp8_flop * 1e12, 0, kMostPicojoules) &&
          within(power.exponent, 0, kMostExponent) &&
          within(power.reference_mhz, kLeastReference, kMostReference);
 }
@@ -240,9 +245,12 @@ std::string to_yaml(const ProfileInfo& info) {
   if (info.power)
     out += fmt::format(
         "power:  # what the governor knows of the chip, fitted from the samples' clocks\n  static_w: {:.4g}\n"
-        "  pj_per_byte: {:.4g}\n  pj_per_flop: {:.4g}  # at the reference clock\n  exponent: {:.4g}\n"
+        "  pj_per_byte: {:.4g}\n  pj_per_flop: {:.4g}  # at the reference clock\n{}  exponent: {:.4g}\n"
         "  reference_mhz: {:.0f}\n",
         info.power->static_w, info.power->joules_per_byte * 1e12, info.power->joules_per_flop * 1e12,
+        info.power->joules_per_fp8_flop > 0
+            ? fmt::format("  pj_per_fp8_flop: {:.4g}\n", info.power->joules_per_fp8_flop * 1e12)
+            : "",
         info.power->exponent, info.power->reference_mhz);
   return out;
 }

@@ -217,7 +217,8 @@ OperatorCost ProfileCost::cost(const Operator& op) const {
     physics.clocked_share = found ? found->clocked_share : 0;
     const double energy = found ? found->energy : 1;
     const double drawn = drawn_share(physics.gpu / static_cast<double>(std::max(op.launches, 1)));
-    physics.clocked_watts = drawn * flops(op).value * power_->joules_per_flop * energy / physics.gpu.value;
+    physics.clocked_watts =
+        drawn * flops(op).value * joules_per_flop(*power_, op.dtype) * energy / physics.gpu.value;
     physics.watts = power_->static_w + bytes(op).value * power_->joules_per_byte / physics.gpu.value +
                     physics.clocked_watts;
   }

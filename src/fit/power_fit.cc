@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 namespace foretrain {
 namespace {
@@ -42,7 +43,8 @@ PowerLoad loop_of(const Sample& sample, const Gpu& gpu, const PowerModel& power,
   product.gpu = Seconds(reference_seconds(sample, gpu, clocked_share));
   product.clocked_share = clocked_share;
   const double drawn = drawn_share(product.gpu / static_cast<double>(std::max(sample.op.launches, 1)));
-  product.clocked_watts = drawn * flops(sample.op).value * power.joules_per_flop / product.gpu.value;
+  product.clocked_watts =
+      drawn * flops(sample.op).value * joules_per_flop(power, sample.op.dtype) / product.gpu.value;
   product.watts = power.static_w + bytes(sample.op).value * power.joules_per_byte / product.gpu.value +
                   product.clocked_watts;
   PowerLoad load;
@@ -136,34 +138,80 @@ Smooth fit_energy(std::span<const Sample* const> samples, const Gpu& gpu, const 
   return fit_smooth(x, features.scale_view(), y, {.reach = 1, .noise = 1});
 }
 
+namespace {
+
+using ClockedShare = std::function<double(const Operator&)>;
+
+// Loops of products that say all, and the share of each that follows the clock.
+struct Loops {
+  std::vector<const Sample*> samples;
+  std::vector<double> shares;
+
+  // Mean |log(predicted / measured)| of their clocks.
+  double error(const Gpu& gpu, const PowerModel& model) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const double measured = std::min(*samples[i]->clock_mhz, gpu.clock_max_mhz);
+      sum += std::abs(std::log(predicted_clock(*samples[i], gpu, model, shares[i]) / measured));
+    }
+    return sum / static_cast<double>(samples.size());
+  }
+};
+
+Loops loops_of(const std::vector<Sample>& samples, bool scaled, const ClockedShare& clocked_share) {
+  Loops loops;
+  for (const Sample& sample : samples)
+    if (says_all(sample) && is_scaled(sample.op.dtype) == scaled) loops.samples.push_back(&sample);
+  prefer(has_settled, loops.samples);
+  prefer(is_common, loops.samples);
+  for (const Sample* sample : loops.samples) loops.shares.push_back(clocked_share(sample->op));
+  return loops;
+}
+
+// Joules a FLOP of operands of eight bits, from a fifth of the others' to one and a half of it, by golden section.
+void fit_fp8(PowerFit& fit, const Loops& loops, const Gpu& gpu) {
+  if (loops.samples.size() < kFewest) return;
+  PowerModel model = fit.model;
+  const auto error_at = [&](double log_share) {
+    model.joules_per_fp8_flop = fit.model.joules_per_flop * std::exp(log_share);
+    return loops.error(gpu, model);
+  };
+  constexpr double kGolden = 0.6180339887498949;
+  double low = std::log(0.2), high = std::log(1.5);
+  double left = high - kGolden * (high - low), right = low + kGolden * (high - low);
+  double at_left = error_at(left), at_right = error_at(right);
+  for (int round = 0; round < 30; ++round) {
+    if (at_left < at_right) {
+      high = right, right = left, at_right = at_left;
+      at_left = error_at(left = high - kGolden * (high - low));
+    } else {
+      low = left, left = right, at_left = at_right;
+      at_right = error_at(right = low + kGolden * (high - low));
+    }
+  }
+  fit.fp8_error = error_at((low + high) / 2);
+  fit.model = model;
+  fit.fp8_samples = loops.samples.size();
+}
+
+}  // namespace
+
 std::optional<PowerFit> fit_power(const std::vector<Sample>& samples, const Gpu& gpu,
                                   const std::function<double(const Operator&)>& clocked_share) {
-  std::vector<const Sample*> told;
-  for (const Sample& sample : samples)
-    if (says_all(sample)) told.push_back(&sample);
-  prefer(has_settled, told);
-  prefer(is_common, told);
-  std::vector<double> shares;
-  for (const Sample* sample : told) shares.push_back(clocked_share(sample->op));
-  if (told.size() < kFewest || gpu.clock_max_mhz <= 0) return std::nullopt;
+  const Loops loops = loops_of(samples, false, clocked_share);
+  if (loops.samples.size() < kFewest || gpu.clock_max_mhz <= 0) return std::nullopt;
   const double cap = gpu.power_cap_w, static_w = kStaticShare * cap;
-  const double rate = gpu.rate(told.front()->op.dtype).value, stream = gpu.hbm.value;
+  const double rate = gpu.rate(loops.samples.front()->op.dtype).value, stream = gpu.hbm.value;
   const auto model_at = [&](const Point& p) {
     return PowerModel{static_w, std::exp(p[0]) / stream, std::exp(p[1]) / rate, std::exp(p[2]),
                       gpu.clock_max_mhz};
   };
-  const auto error_of = [&](const Point& p) {
-    const PowerModel model = model_at(p);
-    double sum = 0;
-    for (std::size_t i = 0; i < told.size(); ++i) {
-      const double measured = std::min(*told[i]->clock_mhz, gpu.clock_max_mhz);
-      sum += std::abs(std::log(predicted_clock(*told[i], gpu, model, shares[i]) / measured));
-    }
-    return sum / static_cast<double>(told.size());
-  };
+  const auto error_of = [&](const Point& p) { return loops.error(gpu, model_at(p)); };
   // Begins where streaming draws half of the cap and multiplying at the full rate three times the cap.
   const Point best = least_of(error_of, {std::log(0.5 * cap), std::log(3 * cap), std::log(2.5)});
-  return PowerFit{model_at(best), told.size(), error_of(best)};
+  PowerFit fit{model_at(best), loops.samples.size(), error_of(best)};
+  fit_fp8(fit, loops_of(samples, true, clocked_share), gpu);
+  return fit;
 }
 
 }  // namespace foretrain

@@ -4,7 +4,8 @@
 // took; the rest of the loop streamed through memory. Joules a byte, joules a FLOP and how the latter fall
 // with the clock are those whose governor predicts the clocks best: least mean |log(predicted / measured)|,
 // found by a simplex search (Nelder and Mead 1965), over products that every model runs (not those of experts)
-// where there are enough. A GPU's static power hardly shows in busy loops: it is taken as a seventh of its cap
+// where there are enough. What a FLOP on operands of eight bits costs is fitted after that, alone, to loops of these
+// products: they have no say in the figures of the others. A GPU's static power hardly shows in busy loops: it is taken as a seventh of its cap
 // (assumed; 100 W of an H200's 700).
 #pragma once
 
@@ -22,6 +23,9 @@ struct PowerFit {
   PowerModel model;
   std::size_t samples = 0;
   double error = 0;  // mean |log(predicted / measured)| of the clock
+  std::size_t fp8_samples =
+      0;  // the same of operands of eight bits; 0: too few, and their figure is not known
+  double fp8_error = 0;
 };
 
 // None where fewer than 30 samples of products say all of it. `clocked_share` is that of a sample's model.

@@ -14,15 +14,18 @@ namespace {
 constexpr double kShare = 0.8;
 
 // Products of many intensities on a made-up card, each in a loop of its own or with streaming between.
-std::vector<Sample> loops(const Gpu& gpu, const PowerModel& truth) {
+std::vector<Sample> loops(const Gpu& gpu, const PowerModel& truth, Dtype dtype = Dtype::kBf16) {
   std::vector<Sample> samples;
   for (int i = 0; i < 60; ++i) {
     Sample sample;
-    sample.op = linear({.m = 1024 * (1 + i % 7), .k = 512 << (i % 4), .n = 1024 * (1 + i % 5)});
+    sample.op =
+        linear({.m = 1024 * (1 + i % 7), .k = 512 << (i % 4), .n = 1024 * (1 + i % 5)}, {.dtype = dtype});
     sample.limit_w = 700;
     sample.product_share = i % 3 == 0 ? 1.0 : i % 3 == 1 ? 0.6 : 0.3;
-    const double reference =
-        std::max(flops(sample.op).value / 750e12, bytes(sample.op).value / 4e12) * 1e6 + 2;
+    const double reference = std::max(flops(sample.op).value / (is_scaled(dtype) ? 1400e12 : 750e12),
+                                      bytes(sample.op).value / 4e12) *
+                                 1e6 +
+                             2;
     // Settled: the time belongs to the clock, the share to the time.
     double clock = gpu.clock_max_mhz;
     for (int round = 0; round < 50; ++round) {
@@ -47,6 +50,28 @@ TEST_CASE("the figures that made a card's clocks are found again from the clocks
   CHECK(fit->model.joules_per_byte == doctest::Approx(truth.joules_per_byte).epsilon(0.1));
   CHECK(fit->model.joules_per_flop == doctest::Approx(truth.joules_per_flop).epsilon(0.1));
   CHECK(fit->model.exponent == doctest::Approx(truth.exponent).epsilon(0.1));
+}
+
+TEST_CASE("loops of eight bits tell what their FLOPs cost, and move nothing else") {
+  const Gpu gpu = Catalog().gpu("h200-141gb-sxm").value();
+  PowerModel truth{100, 70e-12, 2.4e-12, 3, gpu.clock_max_mhz};
+  truth.joules_per_fp8_flop = 1.5e-12;
+  std::vector<Sample> samples = loops(gpu, truth);
+  const auto share = [](const Operator&) { return kShare; };
+  const auto without = fit_power(samples, gpu, share);
+  REQUIRE(without);
+  CHECK(without->model.joules_per_fp8_flop == 0);
+  CHECK(joules_per_flop(without->model, Dtype::kFp8) == without->model.joules_per_flop / 2);
+  const std::vector<Sample> narrow = loops(gpu, truth, Dtype::kFp8);
+  samples.insert(samples.end(), narrow.begin(), narrow.end());
+  const auto fit = fit_power(samples, gpu, share);
+  REQUIRE(fit);
+  CHECK(fit->fp8_samples == 60);
+  CHECK(fit->fp8_error < 0.005);
+  CHECK(fit->model.joules_per_fp8_flop == doctest::Approx(truth.joules_per_fp8_flop).epsilon(0.05));
+  PowerModel same = fit->model;
+  same.joules_per_fp8_flop = 0;
+  CHECK(same == without->model);
 }
 
 TEST_CASE("clocks that had no time to settle are left out where enough others had") {

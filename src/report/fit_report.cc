@@ -178,10 +178,13 @@ std::string models_text(std::span<const OperatorModelView> models) {
 }
 
 std::string power_text(const PowerModel& power) {
+  const std::string narrow = power.joules_per_fp8_flop > 0
+                                 ? fmt::format(" ({:.3g} of eight bits)", power.joules_per_fp8_flop * 1e12)
+                                 : "";
   return fmt::format(
-      "{:.0f} W static, {:.3g} pJ a byte, {:.3g} pJ a FLOP at {:.0f} MHz, less with the clock to the "
+      "{:.0f} W static, {:.3g} pJ a byte, {:.3g} pJ a FLOP{} at {:.0f} MHz, less with the clock to the "
       "power of {:.3g}",
-      power.static_w, power.joules_per_byte * 1e12, power.joules_per_flop * 1e12, power.reference_mhz,
+      power.static_w, power.joules_per_byte * 1e12, power.joules_per_flop * 1e12, narrow, power.reference_mhz,
       power.exponent);
 }
 
@@ -194,9 +197,13 @@ std::string fit_text(const FitReport& report) {
   if (!report.models.empty())
     text += "\nfitted (error: mean absolute, on shapes a model has not seen)\n" + models_text(report.models);
   if (report.power)
-    text += fmt::format("\npower     {}; clocks of {} samples within {} in the mean\n",
-                        power_text(report.power->model), count_text(report.power->samples),
-                        percent(report.power->error));
+    text += fmt::format(
+        "\npower     {}; clocks of {} samples within {} in the mean{}\n", power_text(report.power->model),
+        count_text(report.power->samples), percent(report.power->error),
+        report.power->fp8_samples > 0
+            ? fmt::format(", of {} of eight bits within {}", count_text(report.power->fp8_samples),
+                          percent(report.power->fp8_error))
+            : "");
   if (report.power_left_out)
     text += "\npower     left out: the samples' clocks do not follow power, as locked ones do not\n";
   if (!report.too_few.empty()) {
@@ -252,10 +259,16 @@ std::string fit_json(const FitReport& report) {
     w.key("static_w").value(power.static_w);
     w.key("pj_per_byte").value(power.joules_per_byte * 1e12);
     w.key("pj_per_flop").value(power.joules_per_flop * 1e12);
+    if (power.joules_per_fp8_flop > 0) w.key("pj_per_fp8_flop").value(power.joules_per_fp8_flop * 1e12);
     w.key("exponent").value(power.exponent);
     w.key("reference_mhz").value(power.reference_mhz);
     w.key("samples").value(report.power->samples);
-    w.key("error").value(report.power->error).end_object();
+    w.key("error").value(report.power->error);
+    if (report.power->fp8_samples > 0) {
+      w.key("fp8_samples").value(report.power->fp8_samples);
+      w.key("fp8_error").value(report.power->fp8_error);
+    }
+    w.end_object();
   }
   w.key("too_few").begin_array();
   for (const std::string& group : report.too_few) w.value(group);
