@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/formats.h"
 #include "operators/attention.h"
 #include "operators/description.h"
 #include "operators/product.h"
@@ -181,11 +182,72 @@ std::optional<OperatorCost> ProfileCost::of_linears(const Operator& op) const {
   return derived(*cost, static_cast<double>(experts), kSplitSpread);
 }
 
-std::optional<OperatorCost> ProfileCost::fitted(const Operator& op) const {
+std::optional<OperatorCost> ProfileCost::of_own_format(const Operator& op) const {
   if (auto cost = own(op)) return cost;
   if (auto cost = part_of_backward(op)) return cost;
   if (auto cost = backward_of_products(op)) return cost;
-  if (auto cost = of_relative(op)) return cost;
+  return of_relative(op);
+}
+
+std::optional<OperatorCost> ProfileCost::of_formats(const Operator& op) const {
+  for (const auto& [dtype, spread] : format_relatives(op.dtype)) {
+    if (is_product(op.kind) && gpu_.rate(dtype).value <= 0) continue;
+    Operator relative = op;
+    relative.dtype = dtype;
+    if (const auto cost = of_own_format(relative))
+      return derived(*cost, analytic_.cost(op).gpu / analytic_.cost(relative).gpu, spread);
+  }
+  return of_grouped_bf16(op);
+}
+
+std::optional<OperatorCost> ProfileCost::of_grouped_bf16(const Operator& op) const {
+  if (op.kind != OperatorKind::kGroupedProduct || !is_scaled(op.dtype) || is_eager(op)) return std::nullopt;
+  Operator wide = op;
+  wide.dtype = Dtype::kBf16;
+  const auto grouped = of_own_format(wide);
+  const auto [experts, m, k, n] = op.as<GroupedSizes>();
+  Operator linear = op;
+  linear.kind = OperatorKind::kLinear;
+  linear.impl = Impl::kAten;
+  linear.set(LinearSizes{.m = m, .k = k, .n = n});
+  linear.launches = usual_launches(linear);
+  const auto narrow_linear = fitted(linear);
+  linear.dtype = Dtype::kBf16;
+  const auto wide_linear = of_own_format(linear);
+  if (!grouped || !narrow_linear || !wide_linear) return std::nullopt;
+  OperatorCost cost = derived(*grouped, narrow_linear->gpu / wide_linear->gpu, kTransferSpread);
+  cost.energy = narrow_linear->energy;
+  return cost;
+}
+
+std::optional<OperatorCost> ProfileCost::of_bf16(const Operator& op) const {
+  if (!is_product(op.kind) || !is_scaled(op.dtype)) return std::nullopt;
+  Operator wide = op;
+  wide.dtype = Dtype::kBf16;
+  const auto cost = fitted(wide);
+  if (!cost) return std::nullopt;
+  return derived(*cost, analytic_.cost(op).gpu / analytic_.cost(wide).gpu, kFromBf16Spread);
+}
+
+std::optional<OperatorCost> ProfileCost::of_parent(const Operator& op) const {
+  if (parent_ == nullptr) return std::nullopt;
+  Operator there = op;
+  double added = kTransferSpread;
+  if (is_product(op.kind) && parent_->gpu_.rate(op.dtype).value <= 0) {
+    there.dtype = parent_->gpu_.rate(Dtype::kFp8).value > 0 ? Dtype::kFp8 : Dtype::kBf16;
+    added = std::hypot(added, kFromBf16Spread);
+  }
+  const OperatorCost cost = parent_->cost(there);
+  if (cost.origin == Origin::kAnalytic) return std::nullopt;
+  OperatorCost found =
+      derived(cost, at_parents_efficiency_.cost(op).gpu / parent_->analytic_.cost(there).gpu, added);
+  found.host = Seconds(0);  // another GPU stands in another machine, whose host the cluster knows
+  return found;
+}
+
+std::optional<OperatorCost> ProfileCost::fitted(const Operator& op) const {
+  if (auto cost = of_own_format(op)) return cost;
+  if (auto cost = of_formats(op)) return cost;
   return of_linears(op);
 }
 
@@ -197,14 +259,8 @@ OperatorCost ProfileCost::cost(const Operator& op) const {
     flash.impl = Impl::kFlash;
     found = fitted(flash);
   }
-  if (!found && parent_ != nullptr) {
-    const OperatorCost there = parent_->cost(op);
-    if (there.origin != Origin::kAnalytic) {
-      found = derived(there, at_parents_efficiency_.cost(op).gpu / parent_->analytic_.cost(op).gpu,
-                      kTransferSpread);
-      found->host = Seconds(0);  // another GPU stands in another machine, whose host the cluster knows
-    }
-  }
+  if (!found) found = of_parent(op);
+  if (!found) found = of_bf16(op);
   if (!found) found = backward_of_forward(op);
   if (found) {
     physics.gpu = found->gpu;

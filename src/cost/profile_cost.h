@@ -7,11 +7,15 @@
 //   - causal attention from a model of the whole square, by the blocks on and below the diagonal
 //   - an implementation without samples from its nearest relative (RMSNorm by library kernels from RMSNorm
 //     with an fp32 scale, fused RMSNorm from LayerNorm, ...) by the ratio of their analytic times
+//   - a scaled format without samples from its nearest relative (cost/formats.h) by the ratio of their analytic times; a
+//     grouped product of one from that of bf16, by what their linears take
 //   - a grouped product from linears: a loop from that of one expert's rows, one kernel from that of all rows
 //     by the ratio of their analytic times
 //   - `sdpa` attention from `flash` on parts without a faster kernel (before Hopper)
 //   - the profile that this one derives from, times the ratio of the analytic times on the two GPUs; where a
-//     governor knows what power does, at one efficiency of products for both, since the difference is its own
+//     governor knows what power does, at one efficiency of products for both, since the difference is its own. A format that the
+//     other GPU lacks is carried over from the widest of its scaled ones, or from bf16
+//   - a product of a scaled format from that of bf16, by the ratio of their analytic times
 //   - a pointwise backward from the model of its forward, by the bytes that each moves
 //   - the analytic cost
 // All but the first are marked derived (the last analytic) and widen the spread.
@@ -38,12 +42,17 @@ class ProfileCost final : public CostSource {
 
  private:
   std::optional<OperatorCost> fitted(const Operator& op) const;
+  std::optional<OperatorCost> of_own_format(const Operator& op) const;
   std::optional<OperatorCost> own(const Operator& op) const;
   const OperatorModelView* model_of(const Operator& op) const;
   std::optional<OperatorCost> part_of_backward(const Operator& op) const;
   std::optional<OperatorCost> backward_of_products(const Operator& op) const;
   std::optional<OperatorCost> of_relative(const Operator& op) const;
   std::optional<OperatorCost> of_linears(const Operator& op) const;
+  std::optional<OperatorCost> of_formats(const Operator& op) const;
+  std::optional<OperatorCost> of_grouped_bf16(const Operator& op) const;
+  std::optional<OperatorCost> of_bf16(const Operator& op) const;
+  std::optional<OperatorCost> of_parent(const Operator& op) const;
   std::optional<OperatorCost> backward_of_forward(const Operator& op) const;
   OperatorCost causal(const OperatorModelView& squares, const Operator& op) const;
 

@@ -26,8 +26,9 @@ bool is_whole_backward(const Operator& op) { return op.pass == PassKind::kBackwa
 
 struct Product {
   double batch, m, k, n;
-  double repeats = 1;    // one after the other, each over all SMs
-  double deviation = 0;  // of m over the batch
+  double repeats = 1;          // one after the other, each over all SMs
+  double deviation = 0;        // of m over the batch
+  double depth_deviation = 0;  // of k
 };
 
 // The products an operator consists of: one, or the two of a whole backward.
@@ -40,13 +41,13 @@ struct Products {
 
 // y = x w: forward, dx = dy w^T and dw = x^T dy, as the pass has them.
 Products products_of(const Operator& op, const Product& forward) {
-  const auto& [batch, m, k, n, repeats, deviation] = forward;
+  const auto& [batch, m, k, n, repeats, deviation, depth_deviation] = forward;
   const bool whole = is_whole_backward(op);
   Products p;
   if (op.pass == PassKind::kForward) p.list[p.count++] = forward;
   if (op.pass == PassKind::kInput || whole) p.list[p.count++] = {batch, m, n, k, repeats, deviation};
-  // Experts' unequal rows are the depth of a weight's gradient, where the mean is all that counts.
-  if (op.pass == PassKind::kWeight || whole) p.list[p.count++] = {batch, k, m, n, repeats, 0};
+  // Experts' unequal rows are the depth of a weight's gradient, where little but the mean counts.
+  if (op.pass == PassKind::kWeight || whole) p.list[p.count++] = {batch, k, m, n, repeats, 0, deviation};
   return p;
 }
 
@@ -65,7 +66,9 @@ Products grouped_products(const Operator& op) {
   const auto [experts, m, k, n] = real_sizes<4>(op);
   const bool loop = op.impl == Impl::kEager;
   const double batch = loop ? 1 : experts, repeats = loop ? experts : 1;
-  return products_of(op, {batch, m / experts, k, n, repeats, routed_deviation(m, experts)});
+  // Rows of scaled operands come in sixteens, which the library asks for.
+  const double unit = is_scaled(op.dtype) ? 16 : 1;
+  return products_of(op, {batch, m / experts, k, n, repeats, unit * routed_deviation(m / unit, experts)});
 }
 
 Products products_of(const Operator& op) {
@@ -217,6 +220,12 @@ double tiles(const Product& p, TileShape tile) {
   return p.batch * tiles_along(p.m, p.deviation, tile.m) * std::ceil(p.n / tile.n);
 }
 
+// Scaled operands are multiplied 128 bytes at a time, the last of them in full.
+double padded_depth(const Operator& op, const Product& p) {
+  constexpr double kStep = 128;
+  return is_scaled(op.dtype) ? kStep * tiles_along(p.k, p.depth_deviation, kStep) : p.k;
+}
+
 void add_product_terms(Terms& t, const Operator& op, const Gpu& gpu) {
   const double rate = gpu.rate(op.dtype).value, sms = static_cast<double>(gpu.sms);
   const Products products = products_of(op);
@@ -227,7 +236,8 @@ void add_product_terms(Terms& t, const Operator& op, const Gpu& gpu) {
   for (const TileShape tile : kTileShapes) {
     double seconds = 0;
     for (const Product& p : products.view())
-      seconds += p.repeats * std::ceil(tiles(p, tile) / sms) * sms * 2 * tile.m * tile.n * p.k / rate;
+      seconds += p.repeats * std::ceil(tiles(p, tile) / sms) * sms * 2 * tile.m * tile.n *
+                 padded_depth(op, p) / rate;
     t.add(seconds);
   }
   Flops tiled, finely;
@@ -243,6 +253,10 @@ void add_product_terms(Terms& t, const Operator& op, const Gpu& gpu) {
     // one scale a tensor ask for), which takes longer.
     t.add(is_forward(op) ? 0 : even);
     t.add(is_forward(op) ? 0 : waves);
+    // Each tile begins by filling its pipeline and ends by writing what it made, however deep it is.
+    double rounds = 0;
+    for (const Product& p : products.view()) rounds += p.repeats * std::ceil(tiles(p, kTileShapes[2]) / sms);
+    t.add(rounds * 1e-6);
     return;
   }
   for (const int slow : {0, 1}) {
@@ -255,6 +269,7 @@ void add_product_terms(Terms& t, const Operator& op, const Gpu& gpu) {
 // it out (dw is n x k).
 void add_tiling_features(Features& f, const Operator& op, const Gpu& gpu, Product p) {
   const double sms = static_cast<double>(gpu.sms);
+  const double depth = padded_depth(op, p);
   if (op.pass == PassKind::kWeight) std::swap(p.m, p.n);
   for (const double size : {p.m, p.k, p.n}) f.add(log2_of(size), 0.15);
   const double output = p.batch * p.m * p.n;
@@ -270,6 +285,9 @@ void add_tiling_features(Features& f, const Operator& op, const Gpu& gpu, Produc
   f.add(op.impl == Impl::kFused, 0.15);
   f.add(std::log2(finely_tiled_work(p.batch, p.m, p.k, p.n, sms, p.deviation).value / (2 * output * p.k)),
         0.4);
+  if (!is_scaled(op.dtype)) return;
+  f.add(std::log2(depth / p.k), 0.4);
+  f.add(std::log2(std::ceil(tiles(p, {256, 256}) / (sms / 2)) * (sms / 2) * 256 * 256 / output), 0.3);
 }
 
 void add_product_features(Features& f, const Operator& op, const Gpu& gpu) {

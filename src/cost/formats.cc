@@ -1,0 +1,38 @@
+#include "cost/formats.h"
+
+namespace foretrain {
+namespace {
+
+constexpr double kOtherScales = 0.10, kBlocks = 0.18, kOtherUnits = 0.20;
+
+constexpr FormatRelative kOfTensor[] = {{Dtype::kFp8Row, kOtherScales}, {Dtype::kFp8Block, kBlocks}};
+constexpr FormatRelative kOfRow[] = {{Dtype::kFp8, kOtherScales}, {Dtype::kFp8Block, kBlocks}};
+constexpr FormatRelative kOfBlock[] = {
+    {Dtype::kFp8, kBlocks}, {Dtype::kFp8Row, kBlocks}, {Dtype::kMxfp8, kBlocks}};
+constexpr FormatRelative kOfMicroscaled[] = {
+    {Dtype::kFp8Block, kBlocks}, {Dtype::kFp8, kBlocks}, {Dtype::kFp8Row, kBlocks}};
+constexpr FormatRelative kOfFour[] = {{Dtype::kMxfp8, kOtherUnits},
+                                      {Dtype::kFp8, kOtherUnits},
+                                      {Dtype::kFp8Block, kOtherUnits},
+                                      {Dtype::kFp8Row, kOtherUnits}};
+
+}  // namespace
+
+std::span<const FormatRelative> format_relatives(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kFp8:
+      return kOfTensor;
+    case Dtype::kFp8Row:
+      return kOfRow;
+    case Dtype::kFp8Block:
+      return kOfBlock;
+    case Dtype::kMxfp8:
+      return kOfMicroscaled;
+    case Dtype::kNvfp4:
+      return kOfFour;
+    default:
+      return {};
+  }
+}
+
+}  // namespace foretrain
