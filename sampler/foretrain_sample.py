@@ -101,6 +101,7 @@ USUAL_HIDDEN = (512, 768, 1024, 1280, 1536, 1600, 2048, 2560, 3072, 3584, 4096, 
                 9216, 10240, 12288, 14336, 16384, 18432)
 USUAL_VOCAB = (32000, 32768, 49152, 50257, 50304, 64000, 100352, 128256, 151936, 152064, 202048, 256000, 262144)
 HEAD_DIMS = (64, 80, 96, 112, 128, 192, 256)
+UNEVEN_HEAD_DIMS = (36, 50, 75, 90, 100, 108, 150)  # rows that are no multiple of 16 bytes: another class of kernels
 
 
 class Limits:
@@ -174,10 +175,14 @@ def draw_router(u, limits):
     return {"m": limits.tokens_of(u[0], limits.elements // k), "k": k, "n": pick(u[2], (8, 16, 32, 64, 128, 160, 256, 384))}
 
 
+def head_dim_drawn(u, uneven):
+    return pick(u, UNEVEN_HEAD_DIMS if uneven < 0.125 else HEAD_DIMS)
+
+
 def draw_batched(u, limits):
     """The two products of unfused attention, over batch times heads."""
     seq = rounded(log_between(u[0], limits.seq[0], min(limits.seq[1], 8192)), 8 if limits.tiny else 128)
-    head = pick(u[1], HEAD_DIMS)
+    head = head_dim_drawn(u[1], u[4])
     batch = max(1, int(log_between(u[2], 1, 512)))
     batch = max(1, min(batch, int(limits.elements // (seq * max(seq, head)))))
     if batch * seq * seq > 2 * limits.elements:
@@ -189,7 +194,7 @@ def draw_batched(u, limits):
 def draw_attention(u, limits):
     seq = log_between(u[0], *limits.seq)
     seq = rounded(seq, 8 if limits.tiny else pick(u[1], (128, 128, 128, 128, 128, 1)))
-    head_dim = pick(u[2], HEAD_DIMS)
+    head_dim = head_dim_drawn(u[2], fraction(u[1], 6))
     heads = pick(u[3], (4, 5, 8, 12, 16, 20, 24, 25, 32, 40, 48, 64, 96, 128))
     groups = [g for g in (1, 1, 2, 4, 5, 8, heads) if heads % g == 0]
     group = pick(u[4], groups)
@@ -338,7 +343,14 @@ class Operands:
     def _pool(self, dtype, size):
         if dtype not in self._pools:
             count = int(self._pool_bytes // size) // (1 if dtype == self.dtype else 2)
-            self._pools[dtype] = torch.empty(count, dtype=dtype, device=self.device).normal_()
+            pool = torch.empty(count, dtype=dtype, device=self.device)
+            if size > 1:
+                pool.normal_()
+            else:  # of eight bits nothing is drawn: as a scale leaves it, the largest near the end of the range
+                scale = torch.finfo(dtype).max / 5
+                for part in pool.split(2 ** 28):
+                    part.copy_(torch.randn(len(part), dtype=torch.bfloat16, device=self.device) * scale)
+            self._pools[dtype] = pool
             self._next[dtype] = 0
         return self._pools[dtype]
 
@@ -461,6 +473,24 @@ def latent_attention(o, d):
     q, k, v = (heads_first(o, d, d["heads"], width) for width in (d["qk_dim"], d["qk_dim"], d["v_dim"]))
     dy = o.of(d["batch"], d["seq"], d["heads"], d["v_dim"]).transpose(1, 2)
     return forward_and_backward(lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True), (q, k, v), (dy,))
+
+
+def draw_masked(u, limits):
+    dims = draw_attention(u, limits)
+    return dims and dict(dims, kv_heads=dims["heads"], causal=0)
+
+
+@operator("attention", "masked", 6, draw_masked, product=True,
+          needs=function_missing(F, "scaled_dot_product_attention"))
+def attention_masked(o, d):
+    """Hugging Face transformers 5 under torch.compile: the causal mask is a tensor, which no kernel may skip blocks
+    by, and keys and values are repeated for every head of queries before."""
+    choose_sdpa(flash_only=False)
+    q, k, v = (heads_first(o, d, d["heads"], d["head_dim"]) for _ in range(3))
+    dy = o.of(d["batch"], d["seq"], d["heads"], d["head_dim"]).transpose(1, 2)
+    mask = torch.ones(d["seq"], d["seq"], dtype=torch.bool, device=o.device).tril()
+    mask = mask.expand(d["batch"], 1, d["seq"], d["seq"])
+    return forward_and_backward(lambda: F.scaled_dot_product_attention(q, k, v, attn_mask=mask), (q, k, v), (dy,))
 
 
 def flash_missing():
@@ -868,6 +898,169 @@ def route(o, d):  # from the router's logits to the weights and the order of row
     return forward_and_backward(function, (logits,), (o.of(d["tokens"] * d["top_k"], dtype=torch.float32),))
 
 
+# ---------------------------------------------------------------------------------------------------------
+# Eight bits
+# ---------------------------------------------------------------------------------------------------------
+
+E4M3, E5M2 = getattr(torch, "float8_e4m3fn", None), getattr(torch, "float8_e5m2", None)
+EIGHT_BIT_STEP = 16  # elements: the sides of an eight-bit product are multiples of 16 bytes
+
+
+def draw_scaled(u, limits):
+    dims = draw_linear(u, limits)
+    return dims and {name: rounded(size, EIGHT_BIT_STEP) for name, size in dims.items()}
+
+
+def draw_blocks(u, limits):
+    dims = draw_linear(u, limits)
+    return dims and {name: rounded(size, 128) for name, size in dims.items()}
+
+
+def draw_scaled_experts(u, limits):
+    dims = draw_experts(u, limits)
+    if not dims or dims["m"] < 64 * dims["experts"]:
+        return None
+    return {name: size if name == "experts" else rounded(size, EIGHT_BIT_STEP) for name, size in dims.items()}
+
+
+def draw_cast(u, limits):
+    """Activations and gradients, and now and then a weight; as they lie, or as they lie and transposed."""
+    dims = draw_wide(u, limits)
+    dims["tokens"], dims["width"] = rounded(dims["tokens"], 16), rounded(dims["width"], 16 if limits.tiny else 128)
+    return dict(dims, copies=pick(u[4], (1, 2)))
+
+
+def draw_block_cast(u, limits):
+    dims = draw_cast(u, limits)
+    return dict(dims, tokens=rounded(dims["tokens"], 128))
+
+
+def draw_eight_bits(u, limits):
+    return {name: size for name, size in draw_cast(u, limits).items() if name != "copies"}
+
+
+def scaled_missing(name):
+    def needs():
+        if not torch.cuda.is_available():
+            return "eight-bit products need a GPU"
+        if torch.cuda.get_device_capability() < (8, 9):
+            return "this GPU has no eight-bit products"
+        return "" if hasattr(torch, name) and E4M3 else f"PyTorch {torch.__version__} has no {name}"
+    return needs
+
+
+def tensor_scales(o, rows, columns):
+    return torch.ones((), device=o.device), torch.ones((), device=o.device)
+
+
+def row_scales(o, rows, columns):
+    return torch.ones(rows, 1, device=o.device), torch.ones(1, columns, device=o.device)
+
+
+def scaled_product(dtype, weight, scales, gradients, fast):
+    """All three products of a linear in eight bits, each with its operands' rows along its depth, as Hopper asks
+    for: the backward works on transposed copies. `gradients` is their format, `fast` whether the backward adds up
+    fast, as the forward does: by one scale a tensor torchao's recipes and Transformer Engine's do not."""
+    @operator("linear", "aten", weight, draw_scaled, product=True, needs=scaled_missing("_scaled_mm"), dtype=dtype)
+    def build(o, d):
+        def product(left, rows, columns, depth, fast):
+            x, y = o.of(rows, depth, dtype=left), o.of(columns, depth, dtype=E4M3)
+            a, b = scales(o, rows, columns)
+            return lambda: torch._scaled_mm(x, y.t(), scale_a=a, scale_b=b, out_dtype=torch.bfloat16,
+                                            use_fast_accum=fast)
+        m, k, n = d["m"], d["k"], d["n"]
+        return {"fwd": product(E4M3, m, n, k, True), "dgrad": product(gradients, m, k, n, fast),
+                "wgrad": product(gradients, n, k, m, fast)}
+    return build
+
+
+scaled_product("fp8", 24, tensor_scales, E5M2, fast=False)
+scaled_product("fp8-row", 16, row_scales, E4M3, fast=True)
+
+
+@operator("linear", "aten", 8, draw_blocks, product=True, needs=scaled_missing("_scaled_mm"), dtype="fp8-block")
+def block_scaled_product(o, d):
+    """As DeepSeek-V3 trains: a scale for 128 elements along the depth, of weights for 128 x 128."""
+    kinds = F.ScalingType
+
+    def product(rows, columns, depth, weight):
+        x, y = o.of(rows, depth, dtype=E4M3), o.of(columns, depth, dtype=E4M3)
+        a = torch.ones(depth // 128, rows, device=o.device).t()
+        if weight:
+            blocks = rounded(depth / 128 + 1.5, 4)  # cuBLAS wants their number along the depth in fours
+            b, kind = torch.ones(columns // 128, blocks, device=o.device).t(), kinds.BlockWise128x128
+        else:
+            b, kind = torch.ones(depth // 128, columns, device=o.device).t(), kinds.BlockWise1x128
+        return lambda: F.scaled_mm(x, y.t(), a, kinds.BlockWise1x128, b, kind, output_dtype=torch.bfloat16)
+    return {"fwd": product(d["m"], d["n"], d["k"], True), "dgrad": product(d["m"], d["k"], d["n"], True),
+            "wgrad": product(d["n"], d["k"], d["m"], False)}
+
+
+def padded_ends(o, rows, experts):
+    """Where each expert's rows end, as many as chance gives, in steps that eight-bit products can take."""
+    counts = torch.bincount(torch.randint(experts, (rows // EIGHT_BIT_STEP,), device=o.device), minlength=experts)
+    return torch.cumsum(counts * EIGHT_BIT_STEP, 0).to(torch.int32)
+
+
+@operator("grouped_product", "aten", 12, draw_scaled_experts, product=True, needs=scaled_missing("_scaled_grouped_mm"),
+          dtype="fp8-row")
+def scaled_grouped_product(o, d):
+    experts, m, k, n = d["experts"], d["m"], d["k"], d["n"]
+    ends = padded_ends(o, m, experts)
+
+    def ones(*shape):
+        return torch.ones(*shape, device=o.device)
+
+    def rows(columns, depth):
+        x, w = o.of(m, depth, dtype=E4M3), o.of(experts, columns, depth, dtype=E4M3)
+        a, b = ones(m), ones(experts, columns)
+        return lambda: torch._scaled_grouped_mm(x, w.transpose(-2, -1), a, b, offs=ends, out_dtype=torch.bfloat16,
+                                                use_fast_accum=True)
+    dy, x = o.of(n, m, dtype=E4M3), o.of(k, m, dtype=E4M3)
+    of_dy, of_x = ones(n * experts), ones(k * experts)
+    return {"fwd": rows(n, k), "dgrad": rows(k, n),
+            "wgrad": lambda: torch._scaled_grouped_mm(dy, x.t(), of_dy, of_x, offs=ends, out_dtype=torch.bfloat16,
+                                                      use_fast_accum=True)}
+
+
+def eight_bits(x, scale):
+    most = torch.finfo(E4M3).max
+    return (x.float() * scale).clamp(-most, most).to(E4M3)
+
+
+def both_ways(cast):
+    return lambda *inputs: (cast(*inputs), cast(*inputs).t().contiguous())
+
+
+def scale_of(amax):
+    return torch.finfo(E4M3).max / amax.float().clamp(min=1e-12)
+
+
+def cast_by_rows(x):
+    scale = scale_of(x.abs().amax(-1, keepdim=True))
+    return eight_bits(x, scale), scale
+
+
+def cast_by_rows_and_columns(x):
+    return (*cast_by_rows(x), *cast_by_rows(x.t().contiguous()))
+
+
+def cast_by_blocks(x):
+    blocks = x.view(x.shape[0], -1, 128)
+    scale = scale_of(blocks.abs().amax(-1, keepdim=True))
+    return eight_bits(blocks, scale).view(x.shape), scale
+
+
+def cast_by_blocks_both_ways(x):
+    return (*cast_by_blocks(x), *cast_by_blocks(x.t().contiguous()))
+
+
+# By format: as it lies, and as it lies and transposed. One scale for all is known beforehand (`amax`, or the last
+# step's); rows and blocks find their own on the way.
+CASTS = {"fp8": (eight_bits, both_ways(eight_bits)), "fp8-row": (cast_by_rows, cast_by_rows_and_columns),
+         "fp8-block": (cast_by_blocks, cast_by_blocks_both_ways)}
+
+
 class Options:
     compile = False  # --compile, known before families are asked whether they can run
 
@@ -926,6 +1119,60 @@ def compiled_rope(o, d):
     return (lambda x, cos, sin: x * cos + rotate_half(x) * sin, (x, cos, sin),
             (o.of(batch, d["width"] // size, length, size),))
 
+
+def eight_bit_missing(compiles):
+    def needs():
+        if not E4M3:
+            return f"PyTorch {torch.__version__} has no float8_e4m3fn"
+        if not torch.cuda.is_available():
+            return "eight-bit casts need a GPU"
+        return "only with --compile" if compiles and not Options.compile else ""
+    return needs
+
+
+def without_gradients(name, impl, weight, draw, choose, inputs, dtype=""):
+    """An operator with no backward. choose(dims) gives the function, inputs(o, dims) what it reads; `fused` is
+    compiled once for each function, with shapes that stay symbolic."""
+    made = {}
+
+    @operator(name, impl, weight, draw, needs=eight_bit_missing(impl == "fused"), dtype=dtype,
+              start_s=COMPILE_S if impl == "fused" else 0.0)
+    def build(o, d):
+        function, given = choose(d), inputs(o, d)
+        if impl == "fused":
+            if function not in made:
+                made[function] = torch.compile(function, dynamic=True)
+                made[function](*inputs(o, dict(d, **COMPILED_AT)))
+            function = made[function]
+        return {"fwd": lambda: function(*given)}
+    return build
+
+
+def wide_input(o, d):
+    return (o.of(d["tokens"], d["width"]),)
+
+
+def scaled_input(o, d):
+    return o.of(d["tokens"], d["width"]), torch.ones((), device=o.device)
+
+
+def largest(x):
+    return x.abs().max()
+
+
+def transposed(x):
+    return x.t().contiguous()
+
+
+for format_of_cast, casts_of_format in CASTS.items():
+    without_gradients("quantise", "fused", 6, draw_block_cast if format_of_cast == "fp8-block" else draw_cast,
+                      lambda d, casts=casts_of_format: casts[d["copies"] - 1],
+                      scaled_input if format_of_cast == "fp8" else wide_input, dtype=format_of_cast)
+without_gradients("quantise", "eager", 4, draw_cast, lambda d: CASTS["fp8"][d["copies"] - 1], scaled_input, dtype="fp8")
+without_gradients("amax", "fused", 3, draw_eight_bits, lambda d: largest, wide_input)
+without_gradients("amax", "eager", 3, draw_eight_bits, lambda d: largest, wide_input)
+without_gradients("transpose", "aten", 3, draw_eight_bits, lambda d: transposed,
+                  lambda o, d: (o.of(d["tokens"], d["width"], dtype=E4M3),), dtype="fp8")
 
 compiled("swiglu", 3, draw_wide, lambda o, d: (lambda gate, up: F.silu(gate) * up, *pointwise_inputs(o, d, 2)))
 compiled("gelu", 2, draw_wide, lambda o, d: (
@@ -1799,6 +2046,9 @@ def parse(arguments):
     parser.add_argument("--launches", action="store_true",
                         help="only count the kernels of each operator on one shape, into launches.json")
     parser.add_argument("--collectives", action="store_true", help="time collectives; start it with torchrun")
+    parser.add_argument("--formats", metavar="F,G", default="",
+                        help="only operators in these number formats, of those that have one of their own: fp8, "
+                             "fp8-row, fp8-block, fp32")
     parser.add_argument("--list", action="store_true", help="say what would be sampled, and end")
     parser.add_argument("--device", default="cuda", metavar="D",
                         help="cuda, cuda:1, or cpu (with --tiny) for a trial")
@@ -1823,14 +2073,29 @@ def nearest(word, words):
 
 
 def chosen_families(options):
+    return [family for family in families_by_operator(options) if family in families_by_format(options)]
+
+
+def families_by_format(options):
+    if not options.formats:
+        return FAMILIES
+    known = sorted({family.dtype for family in FAMILIES} - {""})
+    words = [word.strip() for word in options.formats.split(",")]
+    for word in words:
+        if word not in known:
+            raise BadInput(f"--formats: found '{word}', expected some of {' '.join(known)}{nearest(word, known)}")
+    return [family for family in FAMILIES if family.dtype in words]
+
+
+def families_by_operator(options):
     if not options.operators:
         return FAMILIES
-    known = sorted({family.operator for family in FAMILIES})
+    known = sorted({family.operator for family in FAMILIES} | {family.name for family in FAMILIES})
     words = [word.strip() for word in options.operators.split(",")]
     for word in words:
         if word not in known:
             raise BadInput(f"--operators: found '{word}', expected some of {' '.join(known)}{nearest(word, known)}")
-    return [family for family in FAMILIES if family.operator in words]
+    return [family for family in FAMILIES if family.operator in words or family.name in words]
 
 
 def the_device(options):

@@ -121,10 +121,11 @@ enum class Impl : unsigned char {
   kTanh,       // gelu: one library kernel of the approximation by tanh, faster than that of erf
   kHalves,     // swiglu and geglu: an eager chain on the halves of one tensor, whose rows lie apart
   kAtomic,     // permute and unpermute: rows taken by index, and added by index where they belong
+  kMasked,     // tiled attention as kSdpa that is given its mask as a tensor: no block can be skipped
 };
-inline constexpr std::array<std::string_view, 12> kImplNames = {
-    "aten",       "fused",     "eager",  "flash", "sdpa",   "fused-bf16",
-    "fp32-scale", "zero-grad", "triton", "tanh",  "halves", "atomic"};
+inline constexpr std::array<std::string_view, 13> kImplNames = {
+    "aten",      "fused",  "eager", "flash",  "sdpa",   "fused-bf16", "fp32-scale",
+    "zero-grad", "triton", "tanh",  "halves", "atomic", "masked"};
 constexpr std::string_view name(Impl impl) { return kImplNames[static_cast<int>(impl)]; }
 
 // Attention alone is tiled, and tiled alone; five others are of one operator each. PyTorch has no one kernel
@@ -135,6 +136,8 @@ constexpr bool has_impl(OperatorKind kind, Impl impl) {
     case Impl::kSdpa:
     case Impl::kTriton:
       return is_attention(kind);
+    case Impl::kMasked:
+      return kind == OperatorKind::kAttention;
     case Impl::kFusedBf16:
       return kind == OperatorKind::kAdamw;
     case Impl::kFp32Scale:

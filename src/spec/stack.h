@@ -122,9 +122,6 @@ struct PartOperator {
   // backward may have let some go by then). Absent: what its kind usually holds.
   std::optional<std::array<double, 2>> extra;
   bool selective = false;  // run again in the backward under selective recomputation
-  // Of attention: the causal mask is a tensor, so that whole squares are computed, and keys and values are
-  // repeated for each query head.
-  bool masked = false;
   // What is kept under selective recomputation, where that is neither all of `saves` nor nothing.
   std::optional<std::vector<SavedTensor>> selective_saves;
 

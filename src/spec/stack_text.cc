@@ -136,7 +136,7 @@ Result<PartOperator> parse_operator(const Node& node, Where where) {
   } else {
     TRY(only_fields(node, "an operator",
                     {"op", "impl", "width", "in", "out", "when", "rows", "each_expert", "fp32", "times",
-                     "launches", "waits", "saves", "extra", "selective", "selective_saves", "masked"}));
+                     "launches", "waits", "saves", "extra", "selective", "selective_saves"}));
   }
   TRY(read_required(node, "op", op.kind, OneOf{kOperatorKindNames}));
   TRY(read_optional(node, "impl", op.impl, OneOf{kImplNames}));
@@ -154,9 +154,6 @@ Result<PartOperator> parse_operator(const Node& node, Where where) {
   TRY(read_saves(node, op));
   TRY(read_extra(node, op));
   TRY(read_optional(node, "selective", op.selective));
-  TRY(read_optional(node, "masked", op.masked));
-  if (op.masked && op.kind != OperatorKind::kAttention)
-    return fail("masked: belongs to attention", node.find("masked")->at);
   return op;
 }
 

@@ -203,7 +203,7 @@ TEST_CASE("a wrong stack is refused") {
         "s.yaml:11:41: error: parallel_all_reduces: expected a list of two counts, [forward, backward]");
 }
 
-TEST_CASE("an operator may say what it holds while it runs, and attention that its mask is a tensor") {
+TEST_CASE("an operator may say what it holds while it runs, and attention alone that its mask is a tensor") {
   const std::string extra =
       replaced(kParts, "saves: [output_fp32, stats]", "saves: [stats], extra: [6, 8.5]");
   CHECK(stack_of(extra)->parts.loss[0].extra == std::array{6.0, 8.5});
@@ -212,10 +212,9 @@ TEST_CASE("an operator may say what it holds while it runs, and attention that i
         "s.yaml:9:80: error: extra: expected a list of two numbers, bytes an element [forward, backward]");
   CHECK(error_of(replaced(extra, "[6, 8.5]", "[6, -1]")).starts_with("s.yaml:9:84: error: extra: "));
   const std::string attention =
-      kParts + "  attention: {flash: [{op: attention, impl: sdpa, in: qkv, out: q, masked: true}]}\n";
-  CHECK(stack_of(attention)->parts.attention[0][0].masked);
-  CHECK(error_of(replaced(kParts, "times: 2", "masked: true")) ==
-        "s.yaml:7:62: error: masked: belongs to attention");
+      kParts + "  attention: {flash: [{op: attention, impl: masked, in: qkv, out: q}]}\n";
+  CHECK(stack_of(attention)->parts.attention[0][0].impl == Impl::kMasked);
+  CHECK(error_of(replaced(kParts, "times: 2", "impl: masked")).starts_with("s.yaml:7:62: error: impl: "));
   CHECK(stack_of(kParts + "recompute: {stops_early: true}\n")->recompute.stops_early);
   CHECK_FALSE(stack_of(kParts)->recompute.stops_early);
 }

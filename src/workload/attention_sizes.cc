@@ -36,7 +36,8 @@ Amounts set_latent(Operator& op, const AttentionHere& at) {
 
 }  // namespace
 
-Amounts set_attention(Operator& op, const AttentionHere& at, bool masked) {
+Amounts set_attention(Operator& op, const AttentionHere& at) {
+  const bool masked = op.impl == Impl::kMasked;
   if (at.attention.is_latent()) return set_latent(op, at);
   const std::int64_t tokens = tokens_of(at), q = at.widths[Width::kQ];
   op.set(AttentionSizes{.batch = at.shape.micro_batch,

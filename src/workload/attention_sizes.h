@@ -20,8 +20,9 @@ struct AttentionHere {
   const Widths& widths;
 };
 
-// Attention in one kernel, latent or not. `masked`: it works off the whole square of scores.
-Amounts set_attention(Operator& op, const AttentionHere& at, bool masked);
+// Attention in one kernel, latent or not. Where its mask is a tensor (Impl::kMasked) it works off the whole square of
+// scores, with keys and values repeated for each head of queries.
+Amounts set_attention(Operator& op, const AttentionHere& at);
 
 // Of unfused attention: queries times keys make scores; probabilities times values make the output.
 Amounts set_score_product(Operator& op, const AttentionHere& at, bool makes_scores);

@@ -311,7 +311,7 @@ Amounts BlockWriter::set_sizes(Operator& op, const PartOperator& entry, std::int
       amounts = set_score_product(op, attention_here(), entry.out == Width::kScores);
       break;
     case OperatorKind::kAttention:
-      amounts = set_attention(op, attention_here(), entry.masked);
+      amounts = set_attention(op, attention_here());
       break;
     case OperatorKind::kEmbedding:
       op.set(EmbeddingSizes{.tokens = tokens, .width = model_.hidden, .vocab = widths_[Width::kVocab]});
