@@ -41,6 +41,9 @@ std::string bounds(const SomeOf& kind) { return "a list, or text with `+` betwee
 std::string bounds(const LoraModules&) {
   return "a list, or text with `+` between, of " + words(kLoraTargetNames) + ", `attention`, `mlp`, `all`";
 }
+std::string bounds(const GraphScope&) {
+  return "`none`, or a list, or text with `+` between, of " + words(kGraphModuleNames);
+}
 std::string bounds(const LayerList& kind) {
   return fmt::format("a list, or text with `-` between, of 0 to {}", grouped(kind.most_layers));
 }

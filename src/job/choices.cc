@@ -124,6 +124,23 @@ bool offers(const Stack& stack, LossKind kind) {
          (kind == LossKind::kChunked ? stack.loss.offers_chunked : stack.loss.offers_fused);
 }
 
+GraphChoices graphs_of(const Stack& stack, const Plan& plan) {
+  using enum GraphModule;
+  GraphChoices c;
+  c.scope = plan.cuda_graph.value_or(stack.cuda_graphs.scope);
+  if (c.scope.empty()) return c;
+  c.step = c.scope.has(kFull);
+  const bool all = c.step || c.scope.has(kLayer);
+  c.attention = all || c.scope.has(kAttention);
+  c.mlp = all || c.scope.has(kMlp);
+  c.experts = all || c.scope.has(kMoe);
+  c.router = c.experts || c.scope.has(kMoeRouter);
+  c.preprocess = c.experts || c.scope.has(kMoePreprocess);
+  c.optimizer = c.step && stack.cuda_graphs.optimizer;
+  c.copies_inputs = !c.step && stack.cuda_graphs.copies_inputs;
+  return c;
+}
+
 AdapterChoices adapters_of(const Stack& stack, const Plan& plan) {
   AdapterChoices c;
   if (plan.lora == 0) return c;
@@ -233,6 +250,7 @@ Choices choices_of(const Model& model, const Stack& stack, const Plan& plan) {
   c.offload = plan.offload;
   c.precision = plan.precision;
   c.adapters = adapters_of(stack, plan);
+  c.graphs = graphs_of(stack, plan);
   c.trained_dtype = c.adapters.frozen() ? c.adapters.dtype : plan.precision;
   const bool in_fp32 = trains_fp32(stack, plan);
   c.grad_dtype = plan.grad_dtype.value_or(in_fp32                      ? Dtype::kFp32

@@ -99,6 +99,23 @@ struct AdapterChoices {
   bool operator==(const AdapterChoices&) const = default;
 };
 
+// What is captured as CUDA graphs.
+struct GraphChoices {
+  GraphModules scope;  // as asked for
+  // What that means for a layer: `layer` and `full` are all of it.
+  bool attention = false;
+  bool mlp = false;
+  bool experts = false;
+  bool router = false;
+  bool preprocess = false;
+  bool step = false;       // one graph of all passes
+  bool optimizer = false;  // and of the update
+  bool copies_inputs = false;
+
+  bool any() const { return !scope.empty(); }
+  bool operator==(const GraphChoices&) const = default;
+};
+
 struct Choices {
   AttentionKind attention = AttentionKind::kFlash;
   ExpertProducts expert_products = ExpertProducts::kGrouped;
@@ -128,6 +145,7 @@ struct Choices {
   std::int64_t moment_width = 4;  // of the optimizer's moments: see moment_bytes(), operators/optimizer.h
 
   AdapterChoices adapters;
+  GraphChoices graphs;
   ExpertChoices experts;
   ContextChoices context;
   Sharding sharding;
@@ -151,6 +169,7 @@ double most_imbalance(const Model& model, std::int64_t ep);
 
 // Whether the stack, or its users, can work the loss off so.
 bool offers(const Stack& stack, LossKind kind);
+GraphChoices graphs_of(const Stack& stack, const Plan& plan);
 AdapterChoices adapters_of(const Stack& stack, const Plan& plan);
 
 // The way of context parallelism that a plan with cp > 1 takes.

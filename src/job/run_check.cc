@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "job/context_check.h"
 #include "job/fine_tuning.h"
+#include "job/graph_check.h"
 #include "job/job.h"
 #include "job/length_check.h"
 
@@ -345,6 +346,7 @@ Result<void> check_run(Run& run) {
   TRY(check_documents(run));
   TRY(check_fine_tuning(run));
   TRY(check_experts(run));
+  if (const auto reason = graph_refusal(run)) return fail(*reason);
   TRY(check_tensor_parallel(run));
   TRY(check_stages(run));
   TRY(check_stack(run));

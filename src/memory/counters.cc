@@ -33,8 +33,13 @@ MemoryCounters memory_counters(const StateBytes& states, const PassesPeak& passe
   Bytes beside = unless_served(states.gather_block, states.gather_block) +
                  unless_served(states.gather_pieces, states.gather_copies - states.gather_block);
   if (stack.gradients.autograd_copies) beside += unless_served(largest_gradient, largest_gradient);
-  counters.reserved = std::max(at_peak(cached) + beside, step);
-  counters.needed = std::max(at_peak(cached), step) + outside_torch;
+  if (passes.own_pool) {
+    counters.reserved = at_peak(cached) + beside + states.in_step();
+    counters.needed = at_peak(cached) + states.in_step() + outside_torch;
+  } else {
+    counters.reserved = std::max(at_peak(cached) + beside, step);
+    counters.needed = std::max(at_peak(cached), step) + outside_torch;
+  }
   if (states.loading > Bytes(0)) counters.needed = std::max(counters.needed, states.loading + outside_torch);
   counters.total = counters.reserved + outside_torch;
   return counters;

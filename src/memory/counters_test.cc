@@ -80,3 +80,16 @@ TEST_CASE("nvidia-smi counts context and communicators too") {
   const MemoryCounters c = counted({.weights = Bytes(1)}, Bytes(10), Stack{});
   CHECK(c.total.value == doctest::Approx(c.reserved.value + 7));
 }
+
+TEST_CASE("What graphs hold cannot be lent to the optimizer's step") {
+  const StateBytes states{.weights = Bytes(100), .step_copy = Bytes(40)};
+  const auto counters = [&](bool own_pool) {
+    return memory_counters(states, {Bytes(200), Bytes(1e9), Bytes(0), own_pool}, Bytes(0), Stack{}, 2,
+                           Bytes(7));
+  };
+  const double passes = 200 * (1 + kFragmentation);
+  CHECK(counters(false).needed == Bytes(100 + passes + 7));
+  CHECK(counters(true).needed == Bytes(100 + passes + 40 + 7));
+  CHECK(counters(true).reserved == Bytes(100 + passes + 40));
+  CHECK(counters(true).allocated == counters(false).allocated);
+}

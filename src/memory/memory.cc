@@ -25,6 +25,20 @@ Bytes largest(const Pass& pass) {
   return most;
 }
 
+// What graphs of parts of a layer work in is theirs alone: beside it lies what the rest works in, though never both
+// are at work. Of the smaller of the two, that is more than one pool for all would need.
+Bytes unshared_pool(const ChunkWork& work) {
+  Bytes captured, others;
+  for (const Pass* pass : {&work.forward, &work.backward})
+    for (const Repeat& repeat : pass->repeats)
+      for (const Task& task : repeat.tasks) {
+        if (task.kind != Task::Kind::kOperator || is_metric(task)) continue;
+        Bytes& most = task.capture == Capture::kPart ? captured : others;
+        most = std::max(most, task.extra.value_or(working_bytes(task.op)));
+      }
+  return std::min(captured, others);
+}
+
 // Above `held`, which counts as there from the start: a layer's operator runs when the layers before it hold.
 Bytes forward_extra(const Pass& forward, Bytes held) {
   Bytes most, so_far;
@@ -80,13 +94,20 @@ PassBytes pass_bytes(const ChunkWork& work) {
   bytes.gathered = work.gathered;
   bytes.shared_buffers = work.shared_buffers;
   bytes.offloaded = work.offloaded;
-  const Bytes always = work.gathered + work.shared_buffers + work.offload_window;
+  const Bytes always = work.gathered + work.shared_buffers + work.offload_window + unshared_pool(work);
   bytes.forward_extra = forward_extra(work.forward, bytes.held) + always;
   bytes.backward_extra = backward_extra(work.backward) + always + work.unit_gradients;
   if (const Bytes growth = backward_growth(work.backward); growth > Bytes(0))
     bytes.backward_growth = growth + always;
   bytes.weight_extra =
       largest(only(work.backward, Direction::kWeight)) + work.unit_gradients + work.shared_buffers;
+  for (const Pass* pass : {&work.forward, &work.backward})
+    for (const Repeat& repeat : pass->repeats)
+      for (const Task& task : repeat.tasks) {
+        if (task.capture == Capture::kNone || task.kind == Task::Kind::kHost) continue;
+        const std::int64_t launches = task.kind == Task::Kind::kOperator ? task.op.launches : 1;
+        bytes.graph_nodes += launches * task.times * repeat.count;
+      }
   for (const Repeat& repeat : work.backward.repeats)
     bytes.backward_end += repeat.leaves * static_cast<double>(repeat.count);
   for (const Repeat& repeat : work.forward.repeats)

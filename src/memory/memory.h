@@ -5,6 +5,10 @@
 //   extra      the most that a pass uses above that, found by walking through its tasks: what an operator
 //              makes and takes, a layer's tensors while they are made again, a rank's buffers, the weights
 //              that ZeRO 3 has gathered, the gradients of a unit before they are scattered
+// CUDA graphs of parts of a layer take more: the buffers that they read from, declared by the copies into them, and a
+// pool of their own to work in, which nothing else may use (Megatron-LM's note on DeepSeek-V3, "One limitation of CUDA
+// Graphs is that it occupies additional memory"; all graphs share that pool, and what the graphs are themselves is
+// small: kGraphNodeBytes a kernel, outside of torch).
 // A backward lets go of its layers' tensors as it goes, and may leave gradients behind, so its peak is not
 // where its largest operator is, but where the sum is largest: at the first or the last of equal layers.
 #pragma once
@@ -15,6 +19,9 @@
 #include "workload/workload.h"
 
 namespace foretrain {
+
+// On our H200, 100 graphs of 100 kernels each take 33.6 MB of the device.
+inline constexpr double kGraphNodeBytes = 3355;
 
 struct PassBytes {
   Bytes held;            // kept by a forward until its backward ends
@@ -33,6 +40,7 @@ struct PassBytes {
   Bytes shared_buffers;                           // that sp gathers into, in every extra
   Bytes largest_block;                            // the largest tensor
   Bytes offloaded;                                // by a forward, to the host's memory
+  std::int64_t graph_nodes = 0;                   // kernels and collectives that CUDA graphs hold, both ways
 };
 PassBytes pass_bytes(const ChunkWork& work);
 

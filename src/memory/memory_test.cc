@@ -175,3 +175,28 @@ TEST_CASE("Operators of experts need room for every row that they send") {
   const TokenSizes halves = {.tokens = 10, .width = 6};
   CHECK(room(K::kSwiglu, Impl::kHalves, P::kBackward, halves) == 4 * 120);
 }
+
+// A product in a graph works in what no other may use: 100 tokens of 8 numbers in and out, beside the same outside.
+TEST_CASE("Graphs of parts of a layer have a pool of their own, which comes on top of the smaller need") {
+  const auto work_with = [](Capture first, Capture second) {
+    Task large, small;
+    large.op = pointwise(OperatorKind::kCopy, {.tokens = 100, .width = 8}, {});
+    large.extra = Bytes(1000);
+    small = large;
+    small.extra = Bytes(300);
+    large.capture = first;
+    small.capture = second;
+    ChunkWork work;
+    work.forward.repeats.push_back({2, true, {large, small}});
+    return pass_bytes(work);
+  };
+  using enum Capture;
+  CHECK(work_with(kNone, kNone).forward_extra == Bytes(1000));
+  CHECK(work_with(kPart, kPart).forward_extra == Bytes(1000));
+  CHECK(work_with(kPart, kNone).forward_extra == Bytes(1300));
+  CHECK(work_with(kNone, kPart).forward_extra == Bytes(1300));
+  CHECK(work_with(kStep, kStep).forward_extra == Bytes(1000));
+  CHECK(work_with(kNone, kNone).graph_nodes == 0);
+  CHECK(work_with(kPart, kNone).graph_nodes == 2);
+  CHECK(work_with(kStep, kStep).graph_nodes == 4);
+}

@@ -62,7 +62,7 @@ ShapeKey shape_key(const Setting& setting, const Job& job, const Network& networ
     key.context = network.placed(context.a2a > 1 ? context.a2a_group() : GroupKind::kContext);
     if (context.a2a > 1 && context.ring() > 1) key.context_ring = network.placed(context.ring_group());
   }
-  key.drained = job.mesh.pp > 1 && setting.stack.pipeline.blocking;
+  key.drained = job.mesh.pp > 1 && setting.stack.pipeline.blocking && !job.choices.graphs.step;
   key.ends_together = job.pipeline.ends_together();
   key.split = splits_backward(job.pipeline.schedule);
   return key;
@@ -91,8 +91,9 @@ std::size_t ChunkMemo::ShapeKeyHash::operator()(const ShapeKey& key) const noexc
   mix(h, c.context.ranks * 4096 + c.context.a2a * 4 + static_cast<int>(c.context.type));
   if (c.adapters.frozen())
     mix(h, c.adapters.rank << 16 | c.adapters.targets.bits << 8 | static_cast<int>(c.adapters.base));
-  mix(h, c.modules.bits << 11 | (c.experts.reads ? 1024 : 0) | (c.experts.permute_fused ? 512 : 0) |
-             (c.experts.router_fused ? 256 : 0) | (c.expert_products == ExpertProducts::kLoop ? 128 : 0) |
+  mix(h, c.graphs.scope.bits << 19 | c.modules.bits << 11 | (c.experts.reads ? 1024 : 0) |
+             (c.experts.permute_fused ? 512 : 0) | (c.experts.router_fused ? 256 : 0) |
+             (c.expert_products == ExpertProducts::kLoop ? 128 : 0) |
              static_cast<int>(c.experts.dispatcher) << 3 | (c.experts.hidden ? 4 : 0) |
              (c.experts.beside ? 2 : 0) | (c.experts.syncs ? 1 : 0));
   return h;
@@ -105,7 +106,7 @@ std::size_t ChunkMemo::OptimizerKeyHash::operator()(const OptimizerKey& key) con
                     static_cast<std::uint64_t>(f.master) << 24 | static_cast<std::uint64_t>(f.by_cpu) << 25;
   mix(h, key.elements);
   mix(h, key.owned);
-  mix(h, key.tensors);
+  mix(h, key.tensors * 4096 + f.loaded);
   return h;
 }
 

@@ -35,7 +35,7 @@ Seconds host_update(const Setting& setting, const Timed& e, std::size_t rank) {
 // At the reference clock.
 void add_optimizers(const Network& network, ChunkMemo& memo, Timed& e) {
   const Sharding& sharding = e.job.choices.sharding;
-  const UpdateFormat format = update_format(e.job.choices);
+  const UpdateFormat format = update_format(e.job);
   e.paces.assign(e.stages.size(), StagePace{});
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
     const ParameterShare& share = e.stages[r].share;

@@ -23,6 +23,7 @@ class FlagWriter {
     add_batch();
     add_precision();
     add_recompute();
+    add_graphs();
     add_sharding();
     add_overlap();
     if (plan_.lora > 0) out_.beyond.push_back(fmt::format("adapters of rank {}", plan_.lora));
@@ -142,6 +143,23 @@ class FlagWriter {
       if (modules.has(static_cast<RecomputeModule>(i))) words += fmt::format(" {}", kRecomputeModuleNames[i]);
     add("recompute-granularity selective");
     add("recompute-modules" + words);
+  }
+
+  // Its own words, but for `full`.
+  void add_graphs() {
+    const GraphModules scope = job_.choices.graphs.scope;
+    if (scope.empty()) return;
+    if (scope.has(GraphModule::kFull)) {
+      add("cuda-graph-impl local");
+      add("cuda-graph-scope full_iteration");
+      return;
+    }
+    add("cuda-graph-impl transformer_engine");
+    std::string words;
+    for (std::size_t i = 0; i < kGraphModuleNames.size(); ++i)
+      if (const auto module = static_cast<GraphModule>(i); scope.has(module) && module != GraphModule::kLayer)
+        words += fmt::format(" {}", kGraphModuleNames[i]);
+    if (!words.empty()) add("cuda-graph-scope" + words);  // without it: whole layers
   }
 
   void add_sharding() {

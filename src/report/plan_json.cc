@@ -26,6 +26,7 @@ Plan settled(const Run& run) {
   plan.overlap_grad_reduce = choices.overlap_grad_reduce;
   plan.overlap_param_gather = choices.overlap_param_gather;
   plan.partition_activations = choices.partition_activations;
+  plan.cuda_graph = choices.graphs.scope;
   if (plan.lora > 0) {
     plan.lora_targets = choices.adapters.targets;
     plan.lora_dtype = choices.adapters.dtype;
@@ -56,6 +57,12 @@ void put_value(JsonWriter& w, LoraTargets targets, const LoraModules&) {
   w.begin_array();
   for (std::size_t i = 0; i < kLoraTargetNames.size(); ++i)
     if (targets.has(static_cast<LoraTarget>(i))) w.value(kLoraTargetNames[i]);
+  w.end_array();
+}
+void put_value(JsonWriter& w, GraphModules modules, const GraphScope&) {
+  w.begin_array();
+  for (std::size_t i = 0; i < kGraphModuleNames.size(); ++i)
+    if (modules.has(static_cast<GraphModule>(i))) w.value(kGraphModuleNames[i]);
   w.end_array();
 }
 void put_value(JsonWriter& w, bool value, const Flag&) { w.value(value); }

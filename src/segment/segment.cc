@@ -96,6 +96,7 @@ class Streams {
   // `gathers` are its own, `upcoming` those of the unit after it.
   void run_unit(std::span<const Priced> work, std::span<const Priced> gathers,
                 std::span<const Priced> upcoming) {
+    in_graph_ = false;
     begin_unit(gathers, upcoming);
     for (const Priced& item : work) {
       if (on_data_stream(*item.task)) end_work(upcoming);
@@ -111,15 +112,21 @@ class Streams {
     return std::max(sampled - launch_cost_ * kAutogradLaunches, std::min(sampled, launches));
   }
 
+  static Seconds in_graph(Seconds gpu, std::int64_t launches) {
+    return std::max(gpu - kGraphGap * static_cast<double>(launches), gpu * kGraphFloor);
+  }
+
   Priced price(const Task& task) const {
     const double times = static_cast<double>(task.times);
-    const Seconds calls = launch_cost_ * static_cast<double>(task.calls);
+    const bool captured = task.capture != Capture::kNone;
+    Seconds calls = launch_cost_ * static_cast<double>(task.calls);
     if (task.kind == Task::Kind::kOperator) {
       const OperatorCost cost = costs_.cost(task.op);
-      const double gpu = cost.gpu.value * times;
+      const Seconds each = captured ? in_graph(cost.gpu, task.op.launches) : cost.gpu;
+      const double gpu = each.value * times;
       return {&task,
-              cost.gpu * times,
-              host_of(task.op, cost.host) * times + calls,
+              each * times,
+              captured ? Seconds(0) : host_of(task.op, cost.host) * times + calls,
               cost.spread,
               cost.origin,
               task.op.launches * task.times,
@@ -131,7 +138,7 @@ class Streams {
       const CollectiveCost cost = network_.cost(task.collective);
       return {&task,
               cost.seconds * times,
-              launch_cost_ * times + calls,
+              captured ? Seconds(0) : launch_cost_ * times + calls,
               cost.spread,
               cost.origin,
               task.times,
@@ -140,12 +147,14 @@ class Streams {
               0,
               cost.held_share};
     }
+    if (captured) calls += launch_cost_ * kStepGraphLaunches;
     return {&task, Seconds(0), calls, 0, Origin::kAnalytic, 0};
   }
 
   void step(const Priced& item) {
     const Task& task = *item.task;
     if (task.kind == Task::Kind::kHost) {
+      in_graph_ = false;
       host_ += item.host;
       if (task.blocking) host_ = std::max({host_, compute_, comm_});
       return;
@@ -155,7 +164,8 @@ class Streams {
       if (task.blocking) wait_for_data(std::max(data_, replica_));
       return;
     }
-    wait_for_queue(item.launches);
+    const std::int64_t queued = launch(item);
+    wait_for_queue(queued);
     if (task.turns) host_ = std::max({host_, compute_, comm_});
     const Seconds issue = host_;
     host_ += item.host;
@@ -192,8 +202,22 @@ class Streams {
     }
     out_.clocked.fixed_joules += item.fixed_joules;
     out_.by_origin[static_cast<std::size_t>(item.origin)] += item.gpu;
-    issued_ += item.launches;
+    issued_ += queued;
     in_queue_.push_back({issued_, std::max(compute_, comm_)});
+  }
+
+  // What it puts into the launch queue: its kernels; or, where it begins a graph, that.
+  std::int64_t launch(const Priced& item) {
+    const Capture capture = item.task->capture;
+    if (capture == Capture::kNone) {
+      in_graph_ = false;
+      return item.launches;
+    }
+    if (capture == Capture::kStep || in_graph_) return 0;
+    in_graph_ = true;
+    const bool forward = item.task->direction == Direction::kForward;
+    host_ += launch_cost_ * kGraphLaunches[forward ? 0 : 1];
+    return 1;
   }
 
   void collective(const Priced& item) {
@@ -383,6 +407,7 @@ class Streams {
   Seconds replica_;     // when replicas have summed their shards, where they use other links
   Seconds gather_end_;  // of the gather sent for last
   bool sent_for_ = false;
+  bool in_graph_ = false;  // the task before was of a graph of this layer
   double data_spread_ = 0;
   Origin data_origin_ = Origin::kAnalytic;
   struct Queued {

@@ -209,3 +209,79 @@ TEST_CASE("Causes sum to the duration, which is at least the work of each queue"
     RC_ASSERT(exact.ready_before_end.size() == segment.ready_before_end.size());
   }));
 }
+
+namespace {
+
+Task captured(Task task, Capture as = Capture::kPart) {
+  task.capture = as;
+  return task;
+}
+
+Segment run_at(std::vector<Task> tasks, double launch_us, std::int64_t count = 1) {
+  return lay_out(Pass{{Repeat{count, true, std::move(tasks)}}}, Priced(), two_ranks(),
+                 microseconds(launch_us), Seconds(0));
+}
+
+}  // namespace
+
+// Where the host needs 10 us for a kernel of 2 us, five take 5 x 10 + 2; in the step's graph only the GPU's time is left,
+// shorter by what kernels of a graph gain (at most the share kGraphFloor stays: 2 us lose 0.5).
+TEST_CASE("A step's graph leaves the GPU's time, whatever the host needs") {
+  CHECK(us(run({op(2, 10)}, 5).duration) == doctest::Approx(52));
+  const Segment graph = run({captured(op(2, 10), Capture::kStep)}, 5);
+  CHECK(us(graph.duration) == doctest::Approx(5 * 1.5));
+  CHECK(us(graph, Cause::kLaunch) == doctest::Approx(0));
+  // Calls beside it are of its capture too.
+  Task calls = captured(op(100, 10), Capture::kStep);
+  calls.calls = 1000;
+  CHECK(us(run_at({calls}, 6).duration) == doctest::Approx(99.5));
+}
+
+TEST_CASE("No kernel gets shorter than its share by being in a graph") {
+  CHECK(us(run({captured(op(1, 0), Capture::kStep)}).duration) == doctest::Approx(kGraphFloor));
+}
+
+// One launch of the graph, 9 launches of 4 us, then three kernels of 100 - 0.5 us in a row; what follows it is launched
+// as ever, while they run.
+TEST_CASE("Neighbours of a layer are one graph, which costs the host one call") {
+  const Segment one =
+      run_at({captured(op(100, 50)), captured(op(100, 50)), captured(op(100, 50)), op(10, 20)}, 4);
+  CHECK(us(one.duration) == doctest::Approx(9 * 4 + 3 * 99.5 + 10));
+  CHECK(us(one, Cause::kLaunch) == doctest::Approx(9 * 4));
+  CHECK(us(one.lead) == doctest::Approx(one.duration.value * 1e6 - (9 * 4 + 20)));
+  // Something between them makes two graphs of them.
+  const Segment two = run_at({captured(op(1, 50)), op(1, 50), captured(op(1, 50))}, 4);
+  CHECK(us(two.duration) == doctest::Approx(9 * 4 + 50 + 9 * 4 + kGraphFloor));
+  // Every layer has its own; backward the call is dearer.
+  CHECK(us(run_at({captured(op(1, 50))}, 4, 3).duration) == doctest::Approx(3 * 9 * 4 + kGraphFloor));
+  CHECK(us(run_at({captured(op(1, 50, Direction::kBackward))}, 4).duration) ==
+        doctest::Approx(17 * 4 + kGraphFloor));
+}
+
+TEST_CASE("A collective of a graph is not launched, but lasts as long") {
+  const Segment segment = run_at({captured(gather(30, true), Capture::kStep)}, 100);
+  CHECK(us(segment.duration) == doctest::Approx(30));
+}
+
+TEST_CASE("The host's task that launches a step's graph adds that to its calls") {
+  Task load = host_sync();
+  load.blocking = false;
+  load.calls = 3;
+  load.capture = Capture::kStep;
+  CHECK(us(run_at({load, op(1, 0)}, 5).duration) == doctest::Approx((3 + kStepGraphLaunches) * 5 + 1));
+}
+
+// Four graphs of more kernels than their call takes launches: only the first kernel of all can start later.
+TEST_CASE("Graphs of many kernels make no pass longer, but for the first launch") {
+  CHECK(rc::check([] {
+    const auto n = *rc::gen::inRange<std::size_t>(20, 60);
+    const double launch = *rc::gen::inRange(1, 12);
+    std::vector<Task> plain;
+    for (std::size_t i = 0; i < n; ++i)
+      plain.push_back(op(*rc::gen::inRange(0, 30), static_cast<std::int64_t>(launch)));
+    std::vector<Task> graph;
+    for (const Task& task : plain) graph.push_back(captured(task));
+    const Seconds first = microseconds(launch * kGraphLaunches[0]);
+    RC_ASSERT(run_at(graph, launch, 4).duration <= run_at(plain, launch, 4).duration + first);
+  }));
+}

@@ -132,6 +132,7 @@ TEST_CASE("what a plan says in text, its reader takes, key by key") {
                                       "lora_dropout=1",
                                       "base=nf4",
                                       "double_quant=0",
+                                      "cuda_graph=attn+moe_router",
                                       "layers_per_stage=3-4"}) {
     CHECK(to_text(parse_plan(text).value()) == text);
     ++keys;

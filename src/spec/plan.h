@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "spec/adapters.h"
+#include "spec/cuda_graph.h"
 #include "spec/dtype.h"
 #include "spec/feed_forward.h"
 #include "spec/schedule_kind.h"
@@ -125,6 +126,7 @@ struct Plan {
   bool lora_dropout = false;                   // what adapters read is dropped out
   std::optional<BaseFormat> base;              // of frozen products
   std::optional<bool> double_quant;            // scales of nf4 are quantised too
+  std::optional<GraphModules> cuda_graph;      // what is captured; empty: nothing
   std::vector<std::int64_t> layers_per_stage;  // empty: the stack's rule; by stage, or by chunk
 
   bool operator==(const Plan&) const = default;

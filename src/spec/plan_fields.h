@@ -22,6 +22,9 @@ struct SomeOf {
 // Modules that adapters stand beside, likewise.
 struct LoraModules {};
 
+// What is captured, likewise; or none.
+struct GraphScope {};
+
 inline constexpr std::string_view kStacksOwn = "the stack's";
 
 inline constexpr auto kPlanFields = std::tuple{
@@ -176,6 +179,15 @@ inline constexpr auto kPlanFields = std::tuple{
           "the precision", "needs lora; `int8` not with zero 3"),
     field("double_quant", &Plan::double_quant, Flag{},
           "scales of `nf4` are quantised too: 4.127 bits a weight", kStacksOwn, "needs base=nf4"),
+    field(
+        "cuda_graph", &Plan::cuda_graph, GraphScope{},
+        "what is captured as CUDA graphs, each one launch: modules of a layer as Megatron names them, joined "
+        "by `+` (`attn+moe_router+moe_preprocess`); `layer`: all of each layer; `full`, or `full_iteration`: "
+        "the forwards and backwards of a whole step",
+        kStacksOwn,
+        "what the stack can capture; nothing for which the host waits: `moe`, and with experts `layer` and "
+        "`full`, need expert_sync=0 or capacity_pad=1; `moe_preprocess` needs `moe_router`; all but `full` not "
+        "with recompute=full"),
     field("layers_per_stage", &Plan::layers_per_stage, LayerList{10'000, 20'000},
           "layers of each stage; or of each chunk, in the model's order", "the stack's rule, over all chunks",
           "pp entries, or one for each chunk, that sum to the layers"),

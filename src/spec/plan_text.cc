@@ -83,6 +83,26 @@ static Result<void> read_value(const Node& node, LoraTargets& out, const LoraMod
   return {};
 }
 
+static Result<void> read_value(const Node& node, GraphModules& out, const GraphScope&) {
+  TRY_ASSIGN(std::vector<Node> words, listed_words(node));
+  GraphModules modules;
+  const bool none = words.size() == 1 && words.front().scalar == kNoGraph;
+  if (words.empty()) return fail("expected none, or what is captured", node.at);
+  if (!none)
+    for (Node& word : words) {
+      if (word.scalar == kFullIteration)
+        word.scalar = kGraphModuleNames[static_cast<std::size_t>(GraphModule::kFull)];
+      GraphModule module{};
+      TRY(read_value(word, module, OneOf{kGraphModuleNames}));
+      modules.add(module);
+    }
+  const bool whole = modules.has(GraphModule::kFull) || modules.has(GraphModule::kLayer);
+  if (whole && (modules.bits & (modules.bits - 1)) != 0)
+    return fail("layer and full stand alone: each captures what modules would", node.at);
+  out = modules;
+  return {};
+}
+
 namespace {
 
 // `recompute` may name modules in place of its three words.
@@ -172,6 +192,13 @@ std::string value_text(LoraTargets value, const LoraModules&) {
   std::vector<std::string_view> words;
   for (std::size_t i = 0; i < kLoraTargetNames.size(); ++i)
     if (value.has(static_cast<LoraTarget>(i))) words.push_back(kLoraTargetNames[i]);
+  return fmt::format("{}", fmt::join(words, "+"));
+}
+std::string value_text(GraphModules value, const GraphScope&) {
+  if (value.empty()) return std::string(kNoGraph);
+  std::vector<std::string_view> words;
+  for (std::size_t i = 0; i < kGraphModuleNames.size(); ++i)
+    if (value.has(static_cast<GraphModule>(i))) words.push_back(kGraphModuleNames[i]);
   return fmt::format("{}", fmt::join(words, "+"));
 }
 std::string value_text(bool value, const Flag&) { return value ? "1" : "0"; }

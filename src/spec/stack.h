@@ -336,6 +336,18 @@ struct Stack {
   };
   Adapters adapters;
 
+  // CUDA graphs: see spec/cuda_graph.h.
+  struct CudaGraphs {
+    GraphModules offers;  // what it can capture; none: it has no graphs
+    GraphModules scope;   // where the plan is silent
+    // What a graph of a part of a layer reads is copied into a buffer of its own before each launch.
+    bool copies_inputs = true;
+    bool optimizer = false;  // of `full`: the update is captured too
+
+    bool operator==(const CudaGraphs&) const = default;
+  };
+  CudaGraphs cuda_graphs;
+
   // What the framework's own log says of memory, for runs that do not name a counter: which, and whose.
   struct MemoryLog {
     MemoryCounter counter = MemoryCounter::kReserved;

@@ -173,6 +173,18 @@ inline constexpr auto kAdapterFields = std::tuple{
           "framework calls of each adapter that launch nothing"),
 };
 
+inline constexpr auto kCudaGraphFields = std::tuple{
+    field("offers", &Stack::CudaGraphs::offers, ListOf{kGraphModuleNames},
+          "what it can capture as CUDA graphs; none: plans that ask for them are refused", "empty"),
+    field("scope", &Stack::CudaGraphs::scope, ListOf{kGraphModuleNames}, "where the plan is silent", "empty"),
+    field(
+        "copies_inputs", &Stack::CudaGraphs::copies_inputs, Flag{},
+        "what a graph of a part of a layer reads is copied into a buffer of its own before each launch; one "
+        "for each micro-batch in flight"),
+    field("optimizer", &Stack::CudaGraphs::optimizer, Flag{},
+          "of `full`: the optimizer's step is captured too; data are loaded outside in any case"),
+};
+
 inline constexpr auto kMemoryLogFields = std::tuple{
     field("counter", &Stack::MemoryLog::counter, OneOf{kMemoryCounterNames},
           "which counter the framework's log shows, for measured rows that do not say"),
@@ -221,6 +233,7 @@ inline constexpr auto kStackSections = std::tuple{
     StackSection{"experts", &Stack::experts, kExpertFields},
     StackSection{"loss", &Stack::loss, kLossFields},
     StackSection{"adapters", &Stack::adapters, kAdapterFields},
+    StackSection{"cuda_graphs", &Stack::cuda_graphs, kCudaGraphFields},
     StackSection{"memory_log", &Stack::memory_log, kMemoryLogFields},
     StackSection{"host", &Stack::host, kHostFields},
 };

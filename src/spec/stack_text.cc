@@ -34,6 +34,17 @@ static Result<void> read_value(const Node& node, CpTypes& out, const ListOf& kin
   return {};
 }
 
+static Result<void> read_value(const Node& node, GraphModules& out, const ListOf& kind) {
+  if (!node.is_list()) return fail("expected a list", node.at);
+  out = {};
+  for (const Node& word : node.items) {
+    GraphModule module{};
+    TRY(read_value(word, module, OneOf{kind.names}));
+    out.add(module);
+  }
+  return {};
+}
+
 namespace {
 
 constexpr std::int64_t kMaxTimes = 1'000;

@@ -155,10 +155,30 @@ void put_experts(SpecMap& map, const MeasuredRow& row, const Stack& stack,
   }
 }
 
+// What is captured cannot wait for how many rows each expert gets: experts in it take as many as they may, or there is
+// no such wait.
+void put_graphs(SpecMap& map, const MeasuredRow& row, const Stack& stack, std::vector<std::string>& assumed) {
+  const std::string_view word = row.cuda_graph;
+  if (word.empty() || word == kNoGraph) {
+    if (!stack.cuda_graphs.scope.empty()) map.put("cuda_graph", kNoGraph);
+    return;
+  }
+  if (stack.cuda_graphs.offers.empty()) {
+    assumed.emplace_back("cuda_graph=none");
+    return;
+  }
+  map.put("cuda_graph", word);
+  const bool experts = word == "layer" || lists(word, "moe") || word == kFullIteration;
+  if (row.experts.value_or(0) == 0 || !experts) return;
+  if (map.has("capacity_factor") && !map.has("capacity_pad"))
+    map.put("capacity_pad", "true");
+  else if (!map.has("capacity_pad"))
+    map.put("expert_sync", "false");
+}
+
 // What a row says of its run that a plan has no key for, where the run is still the same training.
 void assume_plain(const MeasuredRow& row, std::vector<std::string>& assumed) {
   if (!row.attention) assumed.emplace_back("attention of the stack");
-  if (!row.cuda_graph.empty() && row.cuda_graph != "none") assumed.emplace_back("cuda_graph=none");
   if (row.tp_overlap == true && row.tp > 1) assumed.emplace_back("tp_overlap=0");
   if (lists(row.dp_overlap, "optimizer_step")) assumed.emplace_back("no overlap of the optimizer's step");
 }
@@ -184,6 +204,7 @@ Result<Plan> plan_of(const MeasuredRow& row, const Stack& stack, std::vector<std
   put_adapters(map, row, assumed);
   put_overlaps(map, row);
   put_experts(map, row, stack, assumed);
+  put_graphs(map, row, stack, assumed);
   map.put_note("partition_activations", row, "partition_activations");
   TRY(put_stages(map, row, assumed));
   assume_plain(row, assumed);

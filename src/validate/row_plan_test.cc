@@ -74,8 +74,6 @@ TEST_CASE("layers that are run again in full are counted") {
 }
 
 TEST_CASE("what a plan has no key for is assumed away") {
-  CHECK(assumes({{"cuda_graph", "full_iteration"}}, "cuda_graph=none"));
-  CHECK_FALSE(assumes({{"cuda_graph", "none"}}, "cuda_graph=none"));
   CHECK(assumes({{"tp_overlap", "1"}}, "tp_overlap=0"));
 }
 
@@ -127,6 +125,24 @@ TEST_CASE("routing is forced, cut at a capacity, or not known") {
   const Plan noted = plan(experts({{"notes", "capacity_factor=1.5 with padding (token drop helper)"}}));
   CHECK(noted.capacity_factor == 1.5);
   CHECK(noted.capacity_pad);
+}
+
+TEST_CASE("captured modules are as the row says, and what no graph can wait for is not waited for") {
+  const auto scope = [](const Plan& of) { return of.cuda_graph.value_or(GraphModules{}).bits; };
+  CHECK(plan({{"cuda_graph", "none"}}).cuda_graph == std::nullopt);
+  CHECK(scope(plan({{"cuda_graph", "full_iteration"}})) == 1 << static_cast<int>(GraphModule::kFull));
+  CHECK(scope(plan({{"cuda_graph", "layer"}})) == 1 << static_cast<int>(GraphModule::kLayer));
+  CHECK(scope(plan({{"cuda_graph", "attn+mlp"}})) == 0b11);
+  CHECK_FALSE(plan({{"cuda_graph", "full_iteration"}}).expert_sync.has_value());  // dense
+  CHECK(plan(experts({{"cuda_graph", "full_iteration"}})).expert_sync == false);
+  CHECK_FALSE(plan(experts({{"cuda_graph", "attn+moe_router+moe_preprocess"}})).expert_sync.has_value());
+  const Plan cut = plan(experts({{"cuda_graph", "layer"}, {"routing", "capacity"}}));
+  CHECK(cut.capacity_pad);
+  CHECK_FALSE(cut.expert_sync.has_value());
+  const Read none = read({{"cuda_graph", "layer"}}, "hf-eager");  // which captures nothing
+  CHECK_FALSE(none.plan->cuda_graph.has_value());
+  CHECK(std::count(none.assumed.begin(), none.assumed.end(), "cuda_graph=none") == 1);
+  CHECK_FALSE(read({{"cuda_graph", "wheels"}}).plan);
 }
 
 TEST_CASE("what runs beside the exchange, and whether the host waits for it") {

@@ -49,12 +49,22 @@ void write_experts(const Stack& stack, const PassShape& shape, const FeedForward
     out.shared_mlp(parts.mlp[kind], Half::kDown);
     out.leave();
   };
-  out.part(parts.router, true);
+  const BlockWriter::Graph whole(out, shape.graphs.experts);
+  // A graph that moves rows holds no wait for their numbers: it comes after (Megatron-LM's cuda_dtoh_point).
+  const bool waits_later = shape.graphs.preprocess;
+  {
+    const BlockWriter::Graph graph(out, shape.graphs.router);
+    out.part(parts.router, true);
+  }
   if (shape.expert_products == ExpertProducts::kLoop) {
     out.part(parts.experts_loop[kind], true);
   } else {
-    out.wait_for_counts();
-    out.part(parts.dispatch[by], true);
+    if (!waits_later) out.wait_for_counts();
+    {
+      const BlockWriter::Graph graph(out, shape.graphs.preprocess);
+      out.part(parts.dispatch[by], true);
+    }
+    if (waits_later) out.wait_for_counts();
     if (beside) out.enter();  // what shared experts work on is there before tokens leave
     out.send_tokens(true, beside);
     if (beside) shared_up();
@@ -70,6 +80,7 @@ void write_experts(const Stack& stack, const PassShape& shape, const FeedForward
   if (!shared) return;
   if (!beside) {
     const BlockWriter::Module module(out, kSharedExperts);
+    const BlockWriter::Graph graph(out, shape.graphs.router);
     out.enter();
     shared_up();
     shared_down();
@@ -123,28 +134,36 @@ std::vector<BlockItem> block_items(const Model& model, const Stack& stack, const
   const bool parallel = model.residual == Residual::kParallel;
 
   {
-    const BlockWriter::Module module(out, RecomputeModule::kLayernorm);
-    out.part(norm, true);
-  }
-  write_attention(model, stack, shape, block.attention, out);
-  // Parallel halves add their partial sums before one g, where the stack does so.
-  if (!parallel || stack.tensor_parallel.parallel_all_reduces[0] > 1) out.leave();
-  if (model.post_norms) out.part(norm, true);
-  if (!parallel) out.part(residual, true);
-  // Parallel halves have norms of one input.
-  {
-    const BlockWriter::Module module(out, RecomputeModule::kLayernorm);
-    if (parallel)
-      out.part_on_kept_input(norm, true);
-    else
+    const BlockWriter::Graph graph(out, shape.graphs.attention);
+    {
+      const BlockWriter::Module module(out, RecomputeModule::kLayernorm);
       out.part(norm, true);
+    }
+    write_attention(model, stack, shape, block.attention, out);
+    // Parallel halves add their partial sums before one g, where the stack does so.
+    if (!parallel || stack.tensor_parallel.parallel_all_reduces[0] > 1) out.leave();
+    if (model.post_norms) out.part(norm, true);
+    if (!parallel) out.part(residual, true);
   }
-  // The mlp has a norm of its own, so its input is gathered apart; backward a stack may add both halves'
-  // gradients before one all-reduce.
-  const bool enters = !parallel || shape.sp || stack.tensor_parallel.parallel_all_reduces[1] > 1;
-  write_feed_forward(stack, shape, block.feed_forward, enters, out);
-  if (model.post_norms) out.part(norm, true);
-  out.part(residual, true);
+  {
+    const bool experts = block.feed_forward.has_experts();
+    const BlockWriter::Graph graph(out, experts ? shape.graphs.experts : shape.graphs.mlp);
+    // Parallel halves have norms of one input.
+    {
+      const BlockWriter::Graph before_router(out, experts && shape.graphs.router);
+      const BlockWriter::Module module(out, RecomputeModule::kLayernorm);
+      if (parallel)
+        out.part_on_kept_input(norm, true);
+      else
+        out.part(norm, true);
+    }
+    // The mlp has a norm of its own, so its input is gathered apart; backward a stack may add both halves'
+    // gradients before one all-reduce.
+    const bool enters = !parallel || shape.sp || stack.tensor_parallel.parallel_all_reduces[1] > 1;
+    write_feed_forward(stack, shape, block.feed_forward, enters, out);
+    if (model.post_norms) out.part(norm, true);
+    out.part(residual, true);
+  }
   return out.take();
 }
 

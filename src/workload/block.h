@@ -49,8 +49,9 @@ struct BlockItem {
   Bytes saved_input;                          // of what is saved, what came in
   bool selective = false;
   bool has_backward = true;
-  bool waits = false;   // in place of an operator: the host waits for the GPU, forward
-  bool beside = false;  // runs while the exchange before it does
+  bool waits = false;     // in place of an operator: the host waits for the GPU, forward
+  bool beside = false;    // runs while the exchange before it does
+  bool captured = false;  // part of a CUDA graph of its layer
   // Of tokens, which it works on one after the other: `times` counts them, sizes are of one (pieces.h).
   std::int64_t pieces = 1;
   bool tiled = false;         // each run again in the backward

@@ -53,6 +53,24 @@ class BlockWriter {
     bool outermost_;
   };
 
+  // What comes next is captured as a CUDA graph, until it ends; one inside another is part of it.
+  class Graph {
+   public:
+    Graph(BlockWriter& writer, bool captured)
+        : writer_(writer), begin_(writer.items_.size()), captured_(captured) {}
+    ~Graph() {
+      for (std::size_t i = begin_; captured_ && i < writer_.items_.size(); ++i)
+        writer_.items_[i].captured = true;
+    }
+    Graph(const Graph&) = delete;
+    Graph& operator=(const Graph&) = delete;
+
+   private:
+    BlockWriter& writer_;
+    std::size_t begin_;
+    bool captured_;
+  };
+
   // Tokens travel to the ranks of their experts, or what these made of them comes back. Where something works
   // meanwhile, it is what is written next, until arrived().
   void send_tokens(bool to_experts, bool work_beside);

@@ -17,10 +17,14 @@ struct UpdateFormat {
   std::int64_t moment_width = 4;  // see moment_bytes(), operators/optimizer.h
   bool master = true;             // an fp32 copy of the weights, or weights that are kept in fp32
   bool by_cpu = false;            // the update itself is the host's
+  // Where all passes are one CUDA graph: the micro-batches that the host loads before it launches that, and whether
+  // the update is of it too.
+  std::int64_t loaded = 0;
+  bool captured = false;
 
   bool operator==(const UpdateFormat&) const = default;
 };
-UpdateFormat update_format(const Choices& choices);
+UpdateFormat update_format(const Job& job);
 Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_t elements,
                      std::int64_t owned, std::int64_t tensors);
 

@@ -28,7 +28,9 @@ TEST_CASE("Moments of eight bits are moved with their scales") {
   plan.dp = 1;
   plan.optimizer = OptimizerKind::kAdamw8bit;
   const Stack megatron = stack("megatron");
-  const UpdateFormat format = update_format(choices_of(gpt(), megatron, plan));
+  Job job;
+  job.choices = choices_of(gpt(), megatron, plan);
+  const UpdateFormat format = update_format(job);
   const Pass pass = build_optimizer(megatron, format, 1024, 1024, 10);
   for (const Task& task : pass.repeats.front().tasks)
     if (task.op.kind == OperatorKind::kAdamw) CHECK(bytes(task.op).value == 1024 * (4 + 4 + 8) + 4 * 16);

@@ -14,6 +14,10 @@
 
 namespace foretrain {
 
+// Whether a task is of a CUDA graph: one of a part of a layer, which it shares with the tasks next to it, or the
+// one of a whole step. Of a task of the host: it launches that graph.
+enum class Capture : unsigned char { kNone, kPart, kStep };
+
 enum class Direction : unsigned char { kForward, kBackward, kWeight };
 
 struct Task {
@@ -27,6 +31,7 @@ struct Task {
   bool beside = false;
   bool turns =
       false;  // of an operator: the host reads what its kernels make, so that the two never work at once
+  Capture capture = Capture::kNone;
   Prefetch prefetch = Prefetch::kNone;  // of a unit's gather: when it may start
   Operator op;
   Collective collective;

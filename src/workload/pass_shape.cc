@@ -11,6 +11,7 @@ PassShape pass_shape(const Job& job) {
   shape.experts = choices.experts;
   shape.context = choices.context;
   shape.adapters = choices.adapters;
+  shape.graphs = choices.graphs;
   shape.sp = choices.sp;
   shape.micro_batch = job.micro_batch;
   shape.seq = job.seq;

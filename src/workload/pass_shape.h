@@ -14,6 +14,7 @@ struct PassShape {
   ExpertChoices experts;
   ContextChoices context;
   AdapterChoices adapters;
+  GraphChoices graphs;
   bool sp = false;
   std::int64_t micro_batch = 1;
   std::int64_t seq = 0;

@@ -34,6 +34,7 @@ void TaskWriter::forward(const std::vector<BlockItem>& items, std::size_t begin,
   tasks_.reserve(tasks_.size() + end - begin);
   for (std::size_t i = begin; i < end; ++i) {
     const BlockItem& item = items[i];
+    look_at(item);
     if (item.waits) {
       tasks_.push_back(host_task(forward_direction(recompute), 0, true));
       tasks_.back().recompute = recompute;
@@ -69,8 +70,10 @@ void TaskWriter::backward(const std::vector<BlockItem>& items, bool selective) {
       while (items[begin - 1].beside) --begin;
       std::size_t first = begin;  // of the exchanges that it runs beside
       for (; first > 0 && items[first - 1].exchange && has_work_beside(*items[first - 1].exchange); --first)
-        if (const Exchange& exchange = *items[first - 1].exchange; exchange.backward)
+        if (const Exchange& exchange = *items[first - 1].exchange; exchange.backward) {
+          look_at(items[first - 1]);
           add_collective(*exchange.backward, exchange, Direction::kBackward, false, Waits::kLater);
+        }
       const std::size_t start = tasks_.size();
       for (std::size_t k = i + 1; k-- > begin;) item_backward(items, k);
       for (std::size_t k = start; k < tasks_.size(); ++k)
@@ -84,6 +87,7 @@ void TaskWriter::backward(const std::vector<BlockItem>& items, bool selective) {
 
 void TaskWriter::item_backward(const std::vector<BlockItem>& items, std::size_t i) {
   const BlockItem& item = items[i];
+  look_at(item);
   if (item.early) return;
   if (!item.exchange) operator_backward(items, i);
   // What a product's input came through is written with the product, so that its W can run beside it.
@@ -123,6 +127,7 @@ void TaskWriter::gather_checkpoint() {
 
 void TaskWriter::add_operator(const BlockItem& item, PassKind pass, std::size_t which, bool recompute) {
   Task task;
+  task.capture = capture_;
   task.op = item.op;
   task.op.pass = pass;
   task.op.launches = static_cast<std::int32_t>(item.launches[which]);
@@ -151,6 +156,7 @@ void TaskWriter::add_collective(CollectiveKind kind, const Exchange& exchange, D
   task.collective = {kind,           exchange.group, exchange.bytes, false, exchange.experts,
                      exchange.top_k, exchange.row};
   task.times = exchange.times;
+  task.capture = capture_;
   task.direction = direction;
   task.recompute = recompute;
   task.beside = exchange.hidden;
@@ -203,6 +209,7 @@ void TaskWriter::accumulate(const BlockItem& item) {
 
 void TaskWriter::add_accumulate(std::int64_t k, std::int64_t n, double bytes, std::int64_t times) {
   Task task;
+  task.capture = capture_;
   task.direction = Direction::kWeight;
   task.op = foretrain::accumulate({.k = k, .n = n, .grad_bytes = static_cast<std::int64_t>(bytes)},
                                   {.pass = PassKind::kWeight, .dtype = shape_.precision});

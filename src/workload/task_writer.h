@@ -32,6 +32,7 @@ class TaskWriter {
   void add_operator(const BlockItem& item, PassKind pass, std::size_t which, bool recompute);
   void add_collective(CollectiveKind kind, const Exchange& exchange, Direction direction, bool recompute,
                       Waits waits = Waits::kNow);
+  void look_at(const BlockItem& item) { capture_ = item.captured ? Capture::kPart : Capture::kNone; }
   void item_backward(const std::vector<BlockItem>& items, std::size_t i);
   void exchange_backward(const Exchange& exchange);
   void operator_backward(const std::vector<BlockItem>& items, std::size_t i);
@@ -40,6 +41,7 @@ class TaskWriter {
   void add_accumulate(std::int64_t k, std::int64_t n, double bytes, std::int64_t times);
 
   const PassShape& shape_;
+  Capture capture_ = Capture::kNone;  // of the item at hand
   bool blocking_;
   bool gather_again_;
   bool fused_accumulation_;

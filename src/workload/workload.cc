@@ -7,6 +7,7 @@
 #include "operators/pointwise.h"
 #include "operators/product.h"
 #include "workload/block.h"
+#include "workload/graphs.h"
 #include "workload/host_work.h"
 #include "workload/parameter_share.h"
 #include "workload/sharded_units.h"
@@ -116,7 +117,12 @@ class ChunkWriter {
     }
     if (shape_.sp)
       work_.shared_buffers = activation() * static_cast<double>(stack_.tensor_parallel.sp_buffers);
-    add_host_work(stack_, chunk, work_);
+    if (shape_.graphs.step) {
+      capture(work_.forward);
+      capture(work_.backward);
+    } else {
+      add_host_work(stack_, chunk, work_);
+    }
     return std::move(work_);
   }
 
@@ -196,6 +202,7 @@ class ChunkWriter {
     const auto [forward_calls, backward_calls] = layer_calls(kinds[kind], items);
     add_calls(f.tasks, forward_calls, false);
     spread_syncs(f.tasks, stack_.host.syncs_per_layer, false);
+    add_graph_inputs(f.tasks, shape_, model_.hidden);
     const bool divided = shape_.sp || shape_.partition_activations;
     if (full) set_saved(f.tasks, activation() / (divided ? static_cast<double>(shape_.tp) : 1.0));
     work_.held_for_weight += held_for_weight(items, shape_) * static_cast<double>(count);
@@ -219,6 +226,7 @@ class ChunkWriter {
       spread_syncs(b.tasks, stack_.host.syncs_per_layer, true);
     }
     spread_syncs(b.tasks, stack_.host.syncs_per_layer, false);
+    add_graph_inputs(b.tasks, shape_, model_.hidden);
     if (full) b.recomputes = saved_by(items);
     if (selective) b.recomputes = dropped_by_selective(items);
     add(std::move(f), std::move(b), weights, true);

@@ -1,0 +1,15 @@
+// Whether a run's CUDA graphs can be: what its stack captures, and nothing that the host waits for or whose shape
+// changes from step to step.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "spec/run.h"
+
+namespace foretrain {
+
+// Why not; nothing where they can, or where none are asked for.
+std::optional<std::string> graph_refusal(const Run& run);
+
+}  // namespace foretrain
