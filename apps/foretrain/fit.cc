@@ -35,6 +35,9 @@ class Fit final : public Command {
     options.option("--name", "N", name_, "The name of the profile or the cluster; without it, the folder's");
     options.option("--source", "TEXT", source_, "Where the samples come from, in words");
     options.option("--derive-from", "P", derive_from_, "A profile for operators that this one lacks");
+    options.option(
+        "--against", "SAMPLES", against_,
+        "Samples of the same tables on the GPU of --derive-from: its profile's times, by the ratio");
     options.flag("--study", study_, "Errors on samples held out in three ways");
     options.flag("--learning-curve", learning_curve_, "Errors by the number of samples");
     options.option("--html", "F.html", html_, "Also pictures: predicted against measured");
@@ -91,6 +94,9 @@ class Fit final : public Command {
     if (!samples_.empty()) {
       TRY_ASSIGN(request.samples, read_fit_samples(session.files(), samples_));
     }
+    if (!against_.empty()) {
+      TRY_ASSIGN(request.against, read_fit_samples(session.files(), against_));
+    }
     std::optional<ProgressBar> bar;
     std::string stage;
     const auto progress = [&](std::string_view now, std::size_t done, std::size_t all) {
@@ -120,7 +126,7 @@ class Fit final : public Command {
                                     marked("gpu")));
     for (const auto& [given, field] :
          {std::pair(!html_.empty(), "html"), std::pair(learning_curve_, "learning_curve"),
-          std::pair(!derive_from_.empty(), "derive_from")})
+          std::pair(!derive_from_.empty(), "derive_from"), std::pair(!against_.empty(), "against")})
       if (given)
         return fail_field(
             field, fmt::format("found beside {}, expected with {} only", marked("cluster"), marked("gpu")));
@@ -142,7 +148,7 @@ class Fit final : public Command {
     return tell(json_ ? collective_fit_json(answer.report) : collective_fit_text(answer.report));
   }
 
-  std::string samples_, gpu_, cluster_, out_, name_, source_, derive_from_, html_;
+  std::string samples_, gpu_, cluster_, out_, name_, source_, derive_from_, against_, html_;
   bool study_ = false, learning_curve_ = false, force_ = false, json_ = false;
 };
 

@@ -26,14 +26,17 @@ class Import final : public Command {
            "  foretrain import operator-tables deepep.csv nccl.csv -o exchanges";
   }
   void declare(Options& options) override {
-    options.argument("FORMAT", request_.format,
-                     "nccl-tests: collectives, from the text that NVIDIA's tests print; published-samples: "
-                     "operators and collectives in the layout of arXiv 2509.22832; operator-tables: "
-                     "collectives and exchanges of tokens in published tables of NCCL, DeepEP and NVLink");
+    options.argument(
+        "FORMAT", request_.format,
+        "nccl-tests: collectives, from the text that NVIDIA's tests print; published-samples: "
+        "operators and collectives in the layout of arXiv 2509.22832; operator-tables: "
+        "published tables of operators (aiconfigurator, SimuMax) and of exchanges (NCCL, DeepEP, "
+        "NVLink)");
     options.argument("PATH", paths_, "The logs or tables; for published-samples the folder of one site");
     options.option(
         "-o,--out", "FOLDER", out_,
-        "The folder to write collectives.csv (and operators.csv) into; for operator-tables GPU.csv");
+        "The folder to write collectives.csv (and operators.csv) into; for operator-tables GPU.csv and "
+        "GPU/operators.csv");
     options.option("--collective", "NAME", request_.collective,
                    "nccl-tests: what was timed, where neither a log nor its name says it");
     options.option("--ranks", "N", request_.ranks,

@@ -8,6 +8,8 @@
 #include "ask/guard.h"
 #include "base/field_mark.h"
 #include "base/text.h"
+#include "fit/against.h"
+#include "fit/carried_clock.h"
 #include "fit/study.h"
 #include "samples/sample_table.h"
 
@@ -21,6 +23,9 @@ Result<void> check_words(const FitRequest& request, const ProfileStore& profiles
   if (request.derive_from == kAnalyticProfile)
     return fail_field("derive_from", "found 'analytic', expected a fitted profile; physics stands in anyway");
   if (!request.derive_from.empty()) TRY(of_field("derive_from", profiles.load(request.derive_from)));
+  if (!request.against.empty() && request.derive_from.empty())
+    return fail_field("against", "found no profile beside it, expected " + marked("derive_from") +
+                                     " of the GPU whose samples these are");
   return check_xgboost();
 }
 
@@ -98,9 +103,9 @@ std::vector<Scatter> scatters_of(const std::vector<FittedOperator>& models,
   return scatters;
 }
 
-Result<std::vector<Sample>> samples_of(FitRequest& request, const Gpu& gpu) {
+Result<std::vector<Sample>> samples_of(std::vector<Sources>& of, const Gpu& gpu) {
   std::vector<Sample> samples;
-  for (Sources& tables : request.samples) {
+  for (Sources& tables : of) {
     Sources taken{tables.name, tables.folder, std::move(tables.files)};
     TRY_ASSIGN(std::vector<Sample> more, parse_samples(std::move(taken)));
     std::move(more.begin(), more.end(), std::back_inserter(samples));
@@ -109,10 +114,37 @@ Result<std::vector<Sample>> samples_of(FitRequest& request, const Gpu& gpu) {
   return samples;
 }
 
+// What the profile that this one derives from says of samples: clocks that they lack, where it knows what power does,
+// or all of their times, against those of the same tables on its GPU.
+Result<FitOptions> carry(Session& session, FitRequest& request, const Gpu& gpu,
+                         std::vector<Sample>& samples) {
+  FitOptions options;
+  const bool lacks = std::any_of(samples.begin(), samples.end(), lacks_clock);
+  if (request.derive_from.empty() || (!lacks && request.against.empty())) return options;
+  TRY_ASSIGN(const LoadedProfile parent, session.profiles().load(request.derive_from));
+  Cluster there;
+  TRY_ASSIGN(there.gpu, session.catalog().gpu(parent.info.gpu));
+  TRY_ASSIGN(const ProfileStore::Choice costs, session.profiles().costs_for(there, request.derive_from));
+  if (const PowerModel* power = costs.costs->power()) options.carried = carried_power(*power, there.gpu, gpu);
+  options.derived = !request.against.empty();
+  if (options.derived) {
+    TRY_ASSIGN(const std::vector<Sample> known, samples_of(request.against, there.gpu));
+    samples = carried_against(samples, known, gpu, *costs.costs);
+    if (samples.empty()) return fail_field("against", "found no shape that both have, expected some tens");
+  } else if (options.carried) {
+    carry_clocks(samples, gpu, *options.carried, *costs.costs);
+  }
+  if (options.carried)
+    options.clocked_share = [costs = costs.costs](const Operator& op) {
+      return costs->cost(op).clocked_share;
+    };
+  return options;
+}
+
 Result<FittedProfile> fit_into(FitReport& report, const std::vector<Sample>& clean, const Gpu& gpu,
-                               const FitProgress& progress) {
+                               const FitOptions& options, const FitProgress& progress) {
   TRY_ASSIGN(FittedProfile profile,
-             fit_profile(clean, gpu, FitOptions{}, stage(progress, "fitting", clean.size())));
+             fit_profile(clean, gpu, options, stage(progress, "fitting", clean.size())));
   report.too_few = profile.too_few;
   report.power = profile.power;
   report.power_left_out = profile.power_left_out;
@@ -128,19 +160,20 @@ Result<FitAnswer> fitted(Session& session, FitRequest& request, const FitProgres
   const ProfileStore& profiles = session.profiles();
   TRY(check_words(request, profiles));
   TRY_ASSIGN(const Gpu gpu, of_field("gpu", session.catalog().gpu(request.gpu)));
-  TRY_ASSIGN(std::vector<Sample> samples, samples_of(request, gpu));
+  TRY_ASSIGN(std::vector<Sample> samples, samples_of(request.samples, gpu));
   FitAnswer answer;
   FitReport& report = answer.report;
   report.gpu = gpu.name;
   report.samples_name = request.samples.front().name;
   report.read = samples.size();
-  const CleanResult cleaned = clean(std::move(samples), gpu);
+  CleanResult cleaned = clean(std::move(samples), gpu);
+  TRY_ASSIGN(const FitOptions options, carry(session, request, gpu, cleaned.kept));
   report.used = cleaned.kept.size();
   report.rejections = cleaned.rejections;
   report.host_shares = cleaned.host_shares;
   FittedProfile profile;
   if (request.profile || request.scatters) {
-    TRY_ASSIGN(profile, fit_into(report, cleaned.kept, gpu, progress));
+    TRY_ASSIGN(profile, fit_into(report, cleaned.kept, gpu, options, progress));
   }
   if (request.study) {
     TRY_ASSIGN(report.study, studied(cleaned.kept, gpu, progress));

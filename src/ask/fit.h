@@ -16,6 +16,7 @@ namespace foretrain {
 // Words as they were given; empty: not given.
 struct FitRequest {
   std::vector<Sources> samples;  // read_fit_samples() reads them; the first is the one that was asked for
+  std::vector<Sources> against;  // of the same tables, for the GPU of `derive_from` (fit/against.h)
   std::string gpu, name, source, derive_from;
   bool profile = false;   // make one
   bool scatters = false;  // for pictures

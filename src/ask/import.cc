@@ -58,10 +58,12 @@ Result<ImportAnswer> nccl_tests(const ImportRequest& request) {
 
 Result<ImportAnswer> operator_tables(const ImportRequest& request) {
   if (request.logs.empty())
-    return fail_field("logs", "found no tables, expected published ones of exchanges");
+    return fail_field("logs", "found no tables, expected published ones of operators or exchanges");
   TRY_ASSIGN(const OperatorTablesImport result, import_operator_tables(request.logs));
   ImportAnswer answer{{}, import_text(result)};
   for (const auto& [gpu, samples] : result.samples) answer.files.push_back({gpu + ".csv", to_csv(samples)});
+  for (const auto& [gpu, samples] : result.operators)
+    answer.files.push_back({gpu + "/operators.csv", to_csv(samples)});
   return answer;
 }
 

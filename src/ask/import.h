@@ -20,8 +20,9 @@ struct ImportRequest {
 };
 
 struct ImportAnswer {
-  std::vector<OutputFile> files;  // collectives.csv, operators.csv, or GPU.csv for each GPU
-  std::string text;               // what was taken from where, and what was left out
+  std::vector<OutputFile>
+      files;         // collectives.csv, operators.csv, or GPU.csv and GPU/operators.csv for each GPU
+  std::string text;  // what was taken from where, and what was left out
 };
 
 // All that can be wrong with the words, before anything is read.

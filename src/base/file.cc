@@ -131,9 +131,13 @@ Result<void> check_writable(const std::string& path) {
 
 Result<void> write_folder(const std::string& folder, const std::vector<OutputFile>& files) {
   const auto write_into = [&](const std::string& place) -> Result<void> {
-    for (const OutputFile& file : files)
+    for (const OutputFile& file : files) {
+      std::error_code ignored;  // writing will say it
+      std::filesystem::create_directories(std::filesystem::path(place + "/" + file.name).parent_path(),
+                                          ignored);
       if (auto written = write_file(place + "/" + file.name, file.content); !written)
         return fail(written.error().message, Position{folder + "/" + file.name});
+    }
     return {};
   };
   if (is_folder(folder)) return write_into(folder);

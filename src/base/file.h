@@ -22,7 +22,7 @@ Result<void> write_file(const std::string& path, std::string_view content);
 Result<void> check_writable(const std::string& path);
 
 // A folder that is not there yet appears with its files in it or not at all; in one that is there each file
-// is replaced, and what else lies in it stays.
+// is replaced, and what else lies in it stays. A file's name may lead into a folder below.
 Result<void> write_folder(const std::string& folder, const std::vector<OutputFile>& files);
 
 // The same for files that belong together: all are replaced in one step, so that nobody sees some of them

@@ -244,7 +244,7 @@ std::string to_yaml(const ProfileInfo& info) {
   if (!info.derive_from.empty()) out += "derive_from: " + yaml_quoted(info.derive_from) + "\n";
   if (info.power)
     out += fmt::format(
-        "power:  # what the governor knows of the chip, fitted from the samples' clocks\n  static_w: {:.4g}\n"
+        "power:  # what the governor knows of the chip\n  static_w: {:.4g}\n"
         "  pj_per_byte: {:.4g}\n  pj_per_flop: {:.4g}  # at the reference clock\n{}  exponent: {:.4g}\n"
         "  reference_mhz: {:.0f}\n",
         info.power->static_w, info.power->joules_per_byte * 1e12, info.power->joules_per_flop * 1e12,

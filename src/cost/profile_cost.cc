@@ -137,19 +137,41 @@ std::optional<OperatorCost> ProfileCost::backward_of_products(const Operator& op
   if (grouped) return std::nullopt;
   const auto [m, k, n] = op.as<LinearSizes>();
   // A product or its transpose: the longer side goes where samples have their tokens.
-  const auto product = [&](std::int64_t rows, std::int64_t depth, std::int64_t columns) {
+  const auto product = [&](PassKind pass, std::int64_t rows, std::int64_t depth, std::int64_t columns) {
     Operator forward = op;
     forward.pass = PassKind::kForward;
     forward.launches = 1;
     forward.set(LinearSizes{.m = std::max(rows, columns), .k = depth, .n = std::min(rows, columns)});
-    return own(forward);
+    Operator backward = op;
+    backward.pass = pass;
+    backward.launches = 1;
+    return as_parent_has_it(backward, forward);
   };
-  const auto input = product(m, n, k), weight = product(k, m, n);
+  const auto input = product(PassKind::kInput, m, n, k), weight = product(PassKind::kWeight, k, m, n);
   if (!input || !weight) return std::nullopt;
   const OperatorCost cost = op.pass == PassKind::kWeight  ? *weight
                             : op.pass == PassKind::kInput ? *input
                                                           : sum_of(*input, *weight);
   return derived(cost, 1, kSplitSpread);
+}
+
+std::optional<OperatorCost> ProfileCost::as_parent_has_it(const Operator& op, const Operator& forward) const {
+  const auto here = own(forward);
+  if (!here || parent_ == nullptr) return here;
+  const auto there = parent_->fitted(op), forward_there = parent_->fitted(forward);
+  if (!there || !forward_there) return here;
+  OperatorCost cost = derived(*here, there->gpu / forward_there->gpu, kSplitSpread);
+  cost.clocked_share = there->clocked_share;
+  return cost;
+}
+
+std::optional<OperatorCost> ProfileCost::backward_of_attention(const Operator& op) const {
+  if (op.pass != PassKind::kBackward || !is_attention(op.kind) || parent_ == nullptr) return std::nullopt;
+  Operator forward = op;
+  forward.pass = PassKind::kForward;
+  forward.launches = usual_launches(forward);
+  if (!own(forward) || !parent_->fitted(op) || !parent_->fitted(forward)) return std::nullopt;
+  return as_parent_has_it(op, forward);
 }
 
 std::optional<OperatorCost> ProfileCost::of_relative(const Operator& op) const {
@@ -177,6 +199,10 @@ std::optional<OperatorCost> ProfileCost::of_linears(const Operator& op) const {
   linear.launches = usual_launches(linear);
   auto cost = fitted(linear);
   if (!cost) return std::nullopt;
+  // One kernel takes what the parent has between the two, where it was sampled there.
+  if (!loop && parent_ != nullptr)
+    if (const auto there = parent_->own(op), product = parent_->own(linear); there && product)
+      return derived(*cost, there->gpu / product->gpu, kTransferSpread);
   if (!loop) return derived(*cost, analytic_.cost(op).gpu / analytic_.cost(linear).gpu, kTransferSpread);
   cost->host *= static_cast<double>(experts);
   return derived(*cost, static_cast<double>(experts), kSplitSpread);
@@ -186,6 +212,7 @@ std::optional<OperatorCost> ProfileCost::of_own_format(const Operator& op) const
   if (auto cost = own(op)) return cost;
   if (auto cost = part_of_backward(op)) return cost;
   if (auto cost = backward_of_products(op)) return cost;
+  if (auto cost = backward_of_attention(op)) return cost;
   return of_relative(op);
 }
 
@@ -265,7 +292,9 @@ OperatorCost ProfileCost::cost(const Operator& op) const {
   if (found) {
     physics.gpu = found->gpu;
     if (found->host > Seconds(0)) physics.host = found->host;
-    physics.spread = found->spread;
+    // What is derived is at least as sure as physics, which stands beside it.
+    physics.spread =
+        found->origin == Origin::kDerived ? std::min(found->spread, physics.spread) : found->spread;
     physics.origin = found->origin;
   }
   if (power_) {

@@ -3,7 +3,8 @@
 //     grouped product, may share a pooled one)
 //   - a product's backward to input or weight from the model of both at once, split as the physics splits it
 //   - a product's backward from the model of forwards: dx = dy w^T and dw = x^T dy are products like any
-//     other
+//     other, times what the profile that this one derives from has between the two
+//   - attention's backward from its forward, by the ratio that the profile that this one derives from has between them
 //   - causal attention from a model of the whole square, by the blocks on and below the diagonal
 //   - an implementation without samples from its nearest relative (RMSNorm by library kernels from RMSNorm
 //     with an fp32 scale, fused RMSNorm from LayerNorm, ...) by the ratio of their analytic times
@@ -18,7 +19,8 @@
 //   - a product of a scaled format from that of bf16, by the ratio of their analytic times
 //   - a pointwise backward from the model of its forward, by the bytes that each moves
 //   - the analytic cost
-// All but the first are marked derived (the last analytic) and widen the spread.
+// All but the first are marked derived (the last analytic) and widen the spread: what is analytic is never surer than
+// what is derived, and that never surer than the samples it comes from (origins_test.cc).
 #pragma once
 
 #include <memory>
@@ -47,6 +49,9 @@ class ProfileCost final : public CostSource {
   const OperatorModelView* model_of(const Operator& op) const;
   std::optional<OperatorCost> part_of_backward(const Operator& op) const;
   std::optional<OperatorCost> backward_of_products(const Operator& op) const;
+  // An operator from the model of another, a forward, by the parent's ratio of the two where it has both.
+  std::optional<OperatorCost> as_parent_has_it(const Operator& op, const Operator& forward) const;
+  std::optional<OperatorCost> backward_of_attention(const Operator& op) const;
   std::optional<OperatorCost> of_relative(const Operator& op) const;
   std::optional<OperatorCost> of_linears(const Operator& op) const;
   std::optional<OperatorCost> of_formats(const Operator& op) const;

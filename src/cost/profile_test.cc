@@ -360,3 +360,28 @@ TEST_CASE("a memo answers as its source does and asks once a shape") {
   CHECK(source->asked == 5000);
   CHECK(memo.size() == 5000);
 }
+
+TEST_CASE("a backward that only the parent has is the own forward, by the parent's ratio of the two") {
+  // Where the parent's gradients of weights take 1.5 times a forward's FLOPs, so do those of a profile that knows
+  // forwards alone, at whatever rate it has them.
+  const Forest none;
+  const auto model = [&](PassKind pass, double slower) {
+    OperatorModelView view = linear_model(none, pass);
+    view.coefficients[1] = slower;
+    view.key.dtype = Dtype::kBf16;
+    return view;
+  };
+  const auto parent = std::make_shared<const ProfileCost>(
+      ModelFile::open(
+          to_bytes({model(PassKind::kForward, 1), model(PassKind::kInput, 1), model(PassKind::kWeight, 1.5)}),
+          "models.bin")
+          .value(),
+      a100());
+  const ProfileCost child(ModelFile::open(to_bytes({model(PassKind::kForward, 2)}), "models.bin").value(),
+                          a100(), parent);
+  const auto seconds = [&](PassKind pass) { return child.cost(linear(4096, pass, Dtype::kBf16)).gpu.value; };
+  const double forward = seconds(PassKind::kForward);
+  CHECK(seconds(PassKind::kInput) == doctest::Approx(forward));
+  CHECK(seconds(PassKind::kWeight) == doctest::Approx(1.5 * forward));
+  CHECK(child.cost(linear(4096, PassKind::kWeight, Dtype::kBf16)).origin == Origin::kDerived);
+}

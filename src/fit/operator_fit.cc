@@ -270,6 +270,7 @@ Result<double> fit_clocked_share(std::span<const Sample* const> samples, const G
       keep_better(percent / 100.0, pair_error(pairs, gpu, percent / 100.0));
     return best;
   }
+  if (options.clocked_share) return options.clocked_share(samples.front()->op);
   const Samples few = thinned(samples, options.seed + 2, kFewToChoose);
   for (int eighths = 0; eighths <= 8; ++eighths) {
     TRY_ASSIGN(const std::optional<double> error,

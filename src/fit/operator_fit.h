@@ -10,6 +10,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -60,6 +62,11 @@ struct FitOptions {
       {ResidualOptions::Kind::kNone}};
   int folds = 5;
   std::uint64_t seed = 1;
+  // What power does to the clock, known from elsewhere (fit/carried_clock.h): products are derived, not sampled.
+  std::optional<PowerModel> carried;
+  bool derived = false;  // all of it is (fit/against.h)
+  // The share of an operator's time that follows the clock, where samples' own clocks do not tell; null: the usual.
+  std::function<double(const Operator&)> clocked_share;
 };
 
 // Seconds of a sample at the GPU's highest clock.

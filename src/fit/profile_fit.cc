@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <tuple>
 
 #include "base/text.h"
@@ -74,11 +75,27 @@ Result<FittedProfile> fit_models(const std::vector<Sample>& samples, const Gpu& 
   return profile;
 }
 
+// Clocks of products were not read but foretold.
+void mark_carried(std::vector<FittedOperator>& models, bool all) {
+  for (FittedOperator& model : models) {
+    if (!is_product(model.key.kind) && !all) continue;
+    model.facts.origin = Origin::kDerived;
+    const double clock = model.facts.clocked_share * kShortLoopClockSpread;
+    model.facts.spread = std::hypot(model.facts.spread, clock);
+    model.facts.spread_outside = std::max(model.facts.spread_outside, 2 * model.facts.spread);
+  }
+}
+
 }  // namespace
 
 Result<FittedProfile> fit_profile(const std::vector<Sample>& samples, const Gpu& gpu,
                                   const FitOptions& options, const Progress& progress) {
   TRY_ASSIGN(FittedProfile profile, fit_models(samples, gpu, options, progress));
+  if (options.carried || options.derived) {
+    if (options.carried) profile.power = PowerFit{*options.carried, 0, 0};
+    mark_carried(profile.models, options.derived);
+    return profile;
+  }
   profile.power = fit_power(samples, gpu, [&](const Operator& op) {
     ModelKey key = key_of(op);
     for (const FittedOperator& model : profile.models)

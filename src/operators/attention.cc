@@ -281,7 +281,8 @@ constinit const Description kTable[] = {
      .add_terms = add_attention_terms,
      .add_features = add_attention_features,
      .relatives = kRelatives,
-     .compute_time = attention_time},
+     .compute_time = attention_time,
+     .analytic_spread = 0.3},
     {.kind = OperatorKind::kLatentAttention,
      .size_names = LatentAttentionSizes::kNames,
      .usual_impl = Impl::kSdpa,
@@ -296,7 +297,8 @@ constinit const Description kTable[] = {
      .add_terms = add_latent_terms,
      .add_features = add_latent_features,
      .relatives = kLatentRelatives,
-     .compute_time = latent_time},
+     .compute_time = latent_time,
+     .analytic_spread = 0.3},
 };
 
 }  // namespace

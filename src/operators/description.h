@@ -67,7 +67,7 @@ struct Description {
   double stream_share = 0.95;
   double library_share = 0;
   double eager_share = 1.0;
-  double analytic_spread = 0.20;
+  double analytic_spread = 0.25;
 };
 
 const Description& description(OperatorKind kind);

@@ -196,7 +196,10 @@ std::string fit_text(const FitReport& report) {
     text += "\ntaken off spans as the host's work\n" + indented(host_shares_text(report.host_shares));
   if (!report.models.empty())
     text += "\nfitted (error: mean absolute, on shapes a model has not seen)\n" + models_text(report.models);
-  if (report.power)
+  if (report.power && report.power->samples == 0)
+    text += fmt::format("\npower     {}; carried over with the profile that this one derives from\n",
+                        power_text(report.power->model));
+  else if (report.power)
     text += fmt::format(
         "\npower     {}; clocks of {} samples within {} in the mean{}\n", power_text(report.power->model),
         count_text(report.power->samples), percent(report.power->error),

@@ -8,7 +8,8 @@
 //               group
 //   flat        times that do not grow with the work. A row: three quarters of the slowness of the fastest of
 //               the smaller rows before it, or less (a kernel was split and one part counted). A whole group:
-//               over its larger half, time grows slower than work^0.3, in all or along one of the sizes; of
+//               over its larger half, time grows slower than work^0.3, in all or along one of the sizes (but the
+//               width of attention's heads); of
 //               a chain the time beyond its kernels' least
 //   floor       the smallest rows of a group, where over a range of work of 8 or more all take equally long,
 //               and over 100 us: the host's launches, not the GPU's work. With them all that take less than

@@ -8,9 +8,11 @@
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "samples/sample_table.h"
+#include "samples/table_row.h"
 #include "spec/choice.h"
 
 namespace foretrain {
@@ -18,81 +20,11 @@ namespace {
 
 constexpr std::int64_t kMaxCount = 1'000'000'000;
 constexpr std::int64_t kMaxRanks = 1'000'000, kMaxExperts = 100'000, kMaxHidden = 10'000'000;
-constexpr double kMaxUs = 1e12, kMaxRate = 1e6;
-constexpr std::size_t kMaxGpus = 100, kMaxGpuName = 40;
+constexpr double kMaxRate = 1e6;
 // DeepEP's tests let a token choose experts in at most four nodes.
 constexpr std::int64_t kMostNodes = 4;
 constexpr std::int32_t kDeepEpExperts = 256;  // in DeepEP's own tables, which do not say it
 constexpr double kFp8WithScales = 1 + 4.0 / 128;
-
-// One table being read: cells by name, and where its samples go.
-class Reader {
- public:
-  Reader(const SampleTable& table, std::span<const std::string_view> names, OperatorTable& report,
-         OperatorTablesImport& imported)
-      : table_(table), names_(names), report_(report), imported_(imported) {}
-
-  void at(std::size_t row) { row_ = row; }
-  std::string_view text(int column) const { return table_.text(row_, column); }
-  Position position(int column) const { return table_.position(row_, column); }
-
-  Result<std::int64_t> whole(int column, std::int64_t low, std::int64_t high) const {
-    return filled(table_.whole(row_, column, low, high), column, "a whole number");
-  }
-  Result<double> number(int column, double high) const {
-    return filled(table_.number(row_, column, 0, false, high), column, "a number");
-  }
-  // None of it is nothing.
-  Result<double> number_or_none(int column, double high) const {
-    TRY_ASSIGN(const auto value, table_.number(row_, column, 0, true, high));
-    return value.value_or(0);
-  }
-  Result<std::size_t> choice(int column, std::span<const std::string_view> words) const {
-    return parse_choice<std::size_t>(text(column), words, position(column));
-  }
-
-  // A file is named after it.
-  Result<std::string> gpu(int column) const {
-    const std::string_view word = text(column);
-    const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
-    if (word.empty() || word.size() > kMaxGpuName || word.front() == '-' ||
-        !std::all_of(word.begin(), word.end(), is_plain))
-      return fail(
-          fmt::format("gpu: found {}, expected a name of small letters, digits and '-'", quoted(word)),
-          position(column));
-    if (!imported_.samples.contains(std::string(word)) && imported_.samples.size() >= kMaxGpus)
-      return fail(fmt::format("gpu: found more than {} GPUs, expected fewer", kMaxGpus), position(column));
-    return std::string(word);
-  }
-
-  void reject(const std::string& reason) { ++report_.rejected[reason]; }
-  Result<void> add(const std::string& gpu, CollectiveSample sample) {
-    // What our own table can hold.
-    if (sample.bytes.value > 1e15 || !(sample.seconds > Seconds(0)) || sample.seconds.value * 1e6 > kMaxUs)
-      return reject("too large"), Result<void>();
-    std::vector<CollectiveSample>& samples = imported_.samples[gpu];
-    TRY(check_sample_count(samples.size() + 1, report_.file));
-    samples.push_back(std::move(sample));
-    ++report_.samples;
-    return {};
-  }
-
- private:
-  template <class T>
-  Result<T> filled(const Result<std::optional<T>>& cell, int column, std::string_view expected) const {
-    if (!cell) return tl::unexpected(cell.error());
-    if (*cell) return **cell;
-    return fail(
-        fmt::format("{}: found nothing, expected {}", names_[static_cast<std::size_t>(column)], expected),
-        position(column));
-  }
-
-  const SampleTable& table_;
-  std::span<const std::string_view> names_;
-  OperatorTable& report_;
-  OperatorTablesImport& imported_;
-  std::size_t row_ = 0;
-};
 
 // Grace nodes hold four GPUs, the others eight.
 std::int64_t gpus_of_a_node(const std::string& gpu) { return gpu.starts_with("gb") ? 4 : 8; }
@@ -115,7 +47,7 @@ CollectiveSample exchange(CollectiveKind kind, const Shape& shape, double width,
   return sample;
 }
 
-Result<std::int32_t> top_k_of(const Reader& row, int column, std::int32_t experts) {
+Result<std::int32_t> top_k_of(const TableRow& row, int column, std::int32_t experts) {
   TRY_ASSIGN(const std::int64_t top_k, row.whole(column, 1, kMaxExperts));
   if (top_k > experts)
     return fail(fmt::format("top_k: found {}, expected at most the {} experts", top_k, experts),
@@ -125,7 +57,7 @@ Result<std::int32_t> top_k_of(const Reader& row, int column, std::int32_t expert
 
 constexpr std::array<std::string_view, 7> kNcclNames = {"gpu",      "op", "dtype", "gpus",
                                                         "elements", "us", "nccl"};
-Result<void> read_nccl(Reader& row) {
+Result<void> read_nccl(TableRow& row) {
   enum { kGpu, kOp, kDtype, kGpus, kElements, kUs, kNccl };
   constexpr std::array<std::string_view, 6> kOps = {"all_reduce", "all_gather", "reduce_scatter",
                                                     "broadcast",  "alltoall",   "sendrecv"};
@@ -137,7 +69,7 @@ Result<void> read_nccl(Reader& row) {
   TRY_ASSIGN(const std::size_t type, row.choice(kDtype, kTypes));
   TRY_ASSIGN(const std::int64_t elements, row.whole(kElements, 1, kMaxCount * 1000));
   TRY_ASSIGN(sample.ranks, row.whole(kGpus, 2, gpus_of_a_node(gpu)));
-  TRY_ASSIGN(const double us, row.number(kUs, kMaxUs));
+  TRY_ASSIGN(const double us, row.number(kUs, kMaxTableUs));
   sample.bytes = Bytes(static_cast<double>(elements) * static_cast<double>(type + 1));
   sample.ranks_per_node = sample.ranks;
   sample.seconds = microseconds(us);
@@ -159,7 +91,7 @@ constexpr std::array<std::string_view, 14> kDeepEpNames = {"gpu",
                                                            "combine_us",
                                                            "combine_notify_us",
                                                            "sglang"};
-Result<void> read_deepep(Reader& row) {
+Result<void> read_deepep(TableRow& row) {
   enum {
     kGpu,
     kDevice,
@@ -187,8 +119,8 @@ Result<void> read_deepep(Reader& row) {
   const std::int64_t node = gpus_of_a_node(gpu);
   const auto sample = [&](CollectiveKind kind, double width, int sms, int us,
                           int notify) -> Result<CollectiveSample> {
-    TRY_ASSIGN(const double moving, row.number(us, kMaxUs));
-    TRY_ASSIGN(const double before, row.number_or_none(notify, kMaxUs));
+    TRY_ASSIGN(const double moving, row.number(us, kMaxTableUs));
+    TRY_ASSIGN(const double before, row.number_or_none(notify, kMaxTableUs));
     TRY_ASSIGN(const std::int64_t held, row.whole(sms, 1, 10'000));
     CollectiveSample timed = exchange(kind, shape, width, nodes * node, node, moving + before);
     timed.sms = static_cast<std::int32_t>(held);
@@ -215,7 +147,7 @@ Result<void> read_deepep(Reader& row) {
 
 constexpr std::array<std::string_view, 11> kNvlinkNames = {
     "gpu", "op", "dtype", "tokens", "hidden", "top_k", "experts", "ep", "us", "kernel", "trtllm"};
-Result<void> read_nvlink(Reader& row) {
+Result<void> read_nvlink(TableRow& row) {
   enum { kGpu, kOp, kDtype, kTokens, kHidden, kTopK, kExperts, kEp, kUs, kKernel, kTrtllm };
   constexpr std::array<std::string_view, 4> kOps = {"alltoall_dispatch", "alltoall_combine",
                                                     "alltoall_prepare", "alltoall_combine_low_precision"};
@@ -231,7 +163,7 @@ Result<void> read_nvlink(Reader& row) {
   shape.experts = static_cast<std::int32_t>(experts);
   TRY_ASSIGN(shape.top_k, top_k_of(row, kTopK, shape.experts));
   TRY_ASSIGN(const std::int64_t ep, row.whole(kEp, 2, kMaxRanks));
-  TRY_ASSIGN(const double us, row.number(kUs, kMaxUs));
+  TRY_ASSIGN(const double us, row.number(kUs, kMaxTableUs));
   if (op == 2) return row.reject("only prepares"), Result<void>();
   if (op == 3) return row.reject("combines in low precision"), Result<void>();
   const bool is_combine = op == 1;  // in bf16, whatever was dispatched
@@ -246,7 +178,7 @@ Result<void> read_nvlink(Reader& row) {
 constexpr std::array<std::string_view, 13> kPublishedNames = {
     "gpu",        "kernel",        "ep",           "tokens_per_rank", "hidden",     "top_k", "dtype",
     "bottleneck", "dispatch_GBps", "combine_GBps", "dispatch_us",     "combine_us", "sms"};
-Result<void> read_published(Reader& row) {
+Result<void> read_published(TableRow& row) {
   enum {
     kGpu,
     kKernel,
@@ -292,49 +224,46 @@ Result<void> read_published(Reader& row) {
   return {};
 }
 
-struct Layout {
-  std::string_view name;
-  std::span<const std::string_view> columns;
-  Result<void> (*read)(Reader&);
-};
-const Layout kLayouts[] = {{"NCCL's collectives", kNcclNames, read_nccl},
-                           {"DeepEP's kernels", kDeepEpNames, read_deepep},
-                           {"exchanges over NVLink", kNvlinkNames, read_nvlink},
-                           {"DeepEP's own table", kPublishedNames, read_published}};
+constexpr TableLayout kExchanges[] = {{"NCCL's collectives", kNcclNames, read_nccl},
+                                      {"DeepEP's kernels", kDeepEpNames, read_deepep},
+                                      {"exchanges over NVLink", kNvlinkNames, read_nvlink},
+                                      {"DeepEP's own table", kPublishedNames, read_published}};
 
 // The one that has every column of the header, in whatever order.
-const Layout* layout_of(std::string_view text) {
+bool has_header(const TableLayout& layout, std::string_view header) {
+  std::size_t known = 0;
+  while (true) {
+    const std::string_view word = trim(header.substr(0, header.find(',')));
+    if (std::find(layout.columns.begin(), layout.columns.end(), word) == layout.columns.end()) return false;
+    ++known;
+    if (header.find(',') == std::string_view::npos) return known == layout.columns.size();
+    header.remove_prefix(header.find(',') + 1);
+  }
+}
+
+const TableLayout* layout_of(std::string_view text) {
   std::string_view header = text.substr(0, text.find('\n'));
   if (header.starts_with("\xef\xbb\xbf")) header.remove_prefix(3);
-  for (const Layout& layout : kLayouts) {
-    std::size_t known = 0;
-    std::string_view rest = header;
-    bool all = true;
-    while (all) {
-      const std::string_view word = trim(rest.substr(0, rest.find(',')));
-      all = std::find(layout.columns.begin(), layout.columns.end(), word) != layout.columns.end();
-      ++known;
-      if (rest.find(',') == std::string_view::npos) break;
-      rest.remove_prefix(rest.find(',') + 1);
-    }
-    if (all && known == layout.columns.size()) return &layout;
-  }
+  for (const std::span<const TableLayout> layouts :
+       {std::span<const TableLayout>(kExchanges), kAiconfiguratorLayouts, kSimumaxLayouts})
+    for (const TableLayout& layout : layouts)
+      if (has_header(layout, header)) return &layout;
   return nullptr;
 }
 
 Result<void> read_table(Source source, OperatorTablesImport& imported) {
-  const Layout* layout = layout_of(source.text);
+  const TableLayout* layout = layout_of(source.text);
   if (layout == nullptr)
     return fail(
-        "found no header of a table of exchanges that we know, expected one of aiconfigurator's NCCL, "
-        "DeepEP or NVLink tables, or of DeepEP's own",
+        "found no header of a table that we know, expected one of aiconfigurator's (NCCL, DeepEP, NVLink; "
+        "products, attention), DeepEP's own, or SimuMax's efficiencies",
         Position{source.name, 1, 1});
   std::vector<int> required;
   for (std::size_t i = 0; i < layout->columns.size(); ++i) required.push_back(static_cast<int>(i));
   TRY_ASSIGN(const SampleTable table,
              SampleTable::parse(std::move(source.text), source.name, layout->columns, required));
   imported.tables.push_back({source.name, std::string(layout->name), table.rows()});
-  Reader row(table, layout->columns, imported.tables.back(), imported);
+  TableRow row(table, layout->columns, imported.tables.back(), imported);
   for (std::size_t i = 0; i < table.rows(); ++i) {
     row.at(i);
     TRY(layout->read(row));
@@ -342,12 +271,26 @@ Result<void> read_table(Source source, OperatorTablesImport& imported) {
   return {};
 }
 
+// Counts what it leaves out.
+std::size_t drop_held_back(std::vector<Sample>& samples) {
+  std::unordered_map<Operator, double> fastest;
+  for (const Sample& sample : samples) {
+    if (sample.group == kSimumax) continue;  // not one library beside another
+    const auto [at, is_new] = fastest.try_emplace(sample.op, sample.us);
+    if (!is_new) at->second = std::min(at->second, sample.us);
+  }
+  return std::erase_if(samples, [&](const Sample& sample) {
+    return sample.group != kSimumax && sample.us > kHeldBack * fastest.at(sample.op);
+  });
+}
+
 }  // namespace
 
 Result<OperatorTablesImport> import_operator_tables(std::vector<Source> tables) {
   OperatorTablesImport imported;
   for (Source& source : tables) TRY(read_table(std::move(source), imported));
-  if (imported.samples.empty())
+  for (auto& [gpu, samples] : imported.operators) imported.held_back += drop_held_back(samples);
+  if (imported.samples.empty() && imported.operators.empty())
     return fail("found no sample, expected some in these tables",
                 Position{imported.tables.empty() ? "" : imported.tables.front().file});
   return imported;
@@ -369,6 +312,11 @@ std::string import_text(const OperatorTablesImport& imported) {
   }
   for (const auto& [gpu, samples] : imported.samples)
     text += fmt::format("{}: {} samples of collectives\n", gpu, count(samples.size()));
+  for (const auto& [gpu, samples] : imported.operators)
+    text += fmt::format("{}: {} samples of operators\n", gpu, count(samples.size()));
+  if (imported.held_back > 0)
+    text += fmt::format("left out: {} over {:.2f} of another library's time\n", count(imported.held_back),
+                        kHeldBack);
   return text;
 }
 

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include "operators/attention.h"
+#include "operators/product.h"
+
 using namespace foretrain;
 
 namespace {
@@ -71,8 +74,91 @@ TEST_CASE("columns stand in any order, and a header that is none of these is ref
   CHECK(samples_of("us,nccl,gpu,op,dtype,gpus,elements\n9,2.27,b200,all_reduce,int8,2,8\n", "b200").size() ==
         1);
   CHECK(error_of("us,nccl,gpu,op,dtype,gpus\n9,2.27,b200,all_reduce,int8,2\n")
-            .starts_with("t.csv:1:1: error: found no header of a table of exchanges"));
+            .starts_with("t.csv:1:1: error: found no header of a table that we know"));
   CHECK(error_of("").starts_with("t.csv:1:1: error: found no header"));
   CHECK(error_of("gpu,op,dtype,gpus,elements,us,nccl\nb200,all_reduce,int8,9,8,1,2\n")
             .starts_with("t.csv:2:22: error: gpus: found '9'"));
+}
+
+namespace {
+
+std::vector<Sample> operators_of(const std::string& text, const std::string& gpu) {
+  auto imported = import_operator_tables({{"t.csv", text}});
+  REQUIRE(imported);
+  REQUIRE(imported->operators.contains(gpu));
+  return imported->operators.at(gpu);
+}
+
+const std::string kGemm = "gpu,dtype,m,n,k,us,kernel,framework,version\n";
+const std::string kSimumaxHeader =
+    "gpu,op,batch_or_groups,m_or_seq,n_or_heads,k_or_dims,detail,efficiency,peak_tflops,us\n";
+
+}  // namespace
+
+TEST_CASE("a product of a burst is a forward whose loop was nine runs long") {
+  const auto samples = operators_of(kGemm + "gb200,bfloat16,1024,2048,4096,100,x,vllm,1\n", "gb200");
+  REQUIRE(samples.size() == 1);
+  CHECK(samples[0].op == linear({.m = 1024, .k = 4096, .n = 2048}));
+  CHECK(*samples[0].loop_s == doctest::Approx(900e-6));
+  CHECK(samples[0].group == "vllm");
+}
+
+TEST_CASE("of two libraries' times of a shape that differ by over a quarter the faster counts") {
+  // 124 us stay beside 100, 126 do not.
+  const std::string rows =
+      "gb200,bfloat16,8,8,8,100,x,vllm,1\ngb200,bfloat16,8,8,8,124,x,trtllm,1\n"
+      "gb200,bfloat16,8,8,16,100,x,vllm,1\ngb200,bfloat16,8,8,16,126,x,trtllm,1\n";
+  CHECK(operators_of(kGemm + rows, "gb200").size() == 3);
+}
+
+TEST_CASE("loops that are neither bursts nor have settled are left out") {
+  // Nine runs of 6 ms; a hundred of 0.2 ms after others (2 * 1000 * 1000 * 100 / 1e12 / 1 = 0.2 ms).
+  CHECK_FALSE(import_operator_tables({{"t.csv", kGemm + "gb200,bfloat16,8,8,8,6000,x,vllm,1\n"}}));
+  CHECK_FALSE(
+      import_operator_tables({{"t.csv", kSimumaxHeader + "gb200,matmul,1,1000,1000,100,TN bf16,1,1,200\n"}}));
+}
+
+TEST_CASE("SimuMax's layouts are the three passes of one linear") {
+  // y[m=2000, n=3000] of depth 500: its forward, m x k of depth n, and n x k of depth m.
+  const auto samples = operators_of(kSimumaxHeader +
+                                        "b200,matmul,1,2000,3000,500,TN bf16,0.5,2,6000\n"
+                                        "b200,matmul,1,2000,500,3000,NN bf16,0.5,2,6000\n"
+                                        "b200,matmul,1,3000,500,2000,NT acc fp32,0.5,2,6000\n",
+                                    "b200");
+  REQUIRE(samples.size() == 3);
+  const LinearSizes sizes{.m = 2000, .k = 500, .n = 3000};
+  for (const Sample& sample : samples) {
+    CHECK(sample.op.as<LinearSizes>() == sizes);
+    CHECK(sample.us == doctest::Approx(6000));  // 6 GFLOP at half of 2 TFLOP/s
+    CHECK(*sample.loop_s == doctest::Approx(0.6));
+  }
+  CHECK(samples[1].op.pass == PassKind::kInput);
+  CHECK(samples[2].op.pass == PassKind::kWeight);
+}
+
+TEST_CASE("SimuMax counts the whole square of causal attention, five products of it backward") {
+  // Two products of 100 x 100 scores, 4 heads, widths of 32 + 16: 2 * 1e4 * 4 * 48 = 3.84 MFLOP at 1 TFLOP/s.
+  const auto samples = operators_of(kSimumaxHeader +
+                                        "b200,sdp_fwd,1,100,4,32/16,kv 4,1,1,\n"
+                                        "b200,sdp_bwd,1,100,4,32/32,kv 2 contiguous,0.5,1,\n",
+                                    "b200");
+  REQUIRE(samples.size() == 2);
+  CHECK(samples[0].op.kind == OperatorKind::kLatentAttention);
+  CHECK(samples[0].us == doctest::Approx(3.84));
+  CHECK(samples[1].op.as<AttentionSizes>().kv_heads == 2);
+  CHECK(samples[1].op.pass == PassKind::kBackward);
+  CHECK(samples[1].us == doctest::Approx(2 * 5 * 1e4 * 4 * 64 * 1e-6));
+  const auto wrong =
+      import_operator_tables({{"t.csv", kSimumaxHeader + "b200,sdp_fwd,1,100,4,32,kv 4,1,1,\n"}});
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.error().text().starts_with("t.csv:2:22: error: k_or_dims: found '32', expected widths"));
+}
+
+TEST_CASE("SimuMax's grouped products are one a group, launched each") {
+  const auto samples =
+      operators_of(kSimumaxHeader + "b200,group_matmul,4,100,200,300,bwd_grad_w,1,1,\n", "b200");
+  REQUIRE(samples.size() == 1);
+  CHECK(samples[0].op.as<GroupedSizes>() == GroupedSizes{.experts = 4, .m = 400, .k = 300, .n = 200});
+  CHECK(samples[0].op.launches == 4);
+  CHECK(samples[0].us == doctest::Approx(2 * 400 * 300 * 200 * 1e-6));
 }

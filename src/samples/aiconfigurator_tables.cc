@@ -1,0 +1,113 @@
+// aiconfigurator's tables of operators (github.com/ai-dynamo/aiconfigurator, Apache-2.0): forward passes of
+// inference libraries, each replayed nine times (three of them to warm up) with pauses between shapes: bursts, whose
+// clock no power limit has lowered yet. Products in low precision were timed with the cast of their activations.
+#include <array>
+
+#include "operators/attention.h"
+#include "operators/product.h"
+#include "samples/table_row.h"
+
+namespace foretrain {
+namespace {
+
+constexpr std::int64_t kMaxSide = 1'000'000'000, kMaxHeads = 100'000;
+constexpr double kRuns = 9;  // of a loop: collector/helper.py, benchmark_with_power
+
+Result<void> add_burst(TableRow& row, const std::string& gpu, const Operator& op, double us,
+                       std::string_view framework) {
+  if (kRuns * us * 1e-6 >= kSettlingSeconds) return row.reject("too long for a burst"), Result<void>();
+  Sample sample;
+  sample.op = op;
+  sample.op.launches = usual_launches(op);
+  sample.us = us;
+  sample.loop_s = kRuns * us * 1e-6;
+  sample.product_share = 1;
+  sample.group = std::string(source_label(framework));
+  return row.add(gpu, std::move(sample));
+}
+
+constexpr std::array<std::string_view, 9> kGemmNames = {"gpu", "dtype",  "m",         "n",      "k",
+                                                        "us",  "kernel", "framework", "version"};
+Result<void> read_gemm(TableRow& row) {
+  enum { kGpu, kDtype, kM, kN, kK, kUs, kKernel, kFramework, kVersion };
+  constexpr std::array<std::string_view, 4> kTypes = {"bfloat16", "fp8", "fp8_block", "nvfp4"};
+  TRY_ASSIGN(const std::string gpu, row.gpu(kGpu));
+  TRY_ASSIGN(const std::size_t type, row.choice(kDtype, kTypes));
+  LinearSizes sizes;
+  TRY_ASSIGN(sizes.m, row.whole(kM, 1, kMaxSide));
+  TRY_ASSIGN(sizes.n, row.whole(kN, 1, kMaxSide));
+  TRY_ASSIGN(sizes.k, row.whole(kK, 1, kMaxSide));
+  TRY_ASSIGN(const double us, row.number(kUs, kMaxTableUs));
+  if (type != 0) return row.reject("with a cast"), Result<void>();
+  return add_burst(row, gpu, linear(sizes), us, row.text(kFramework));
+}
+
+// Whether queries, keys and values are all in bf16.
+Result<bool> is_bf16(const TableRow& row, int dtype, int kv_dtype) {
+  constexpr std::array<std::string_view, 2> kTypes = {"bfloat16", "fp8"};
+  TRY_ASSIGN(const std::size_t type, row.choice(dtype, kTypes));
+  TRY_ASSIGN(const std::size_t kv_type, row.choice(kv_dtype, kTypes));
+  return type == 0 && kv_type == 0;
+}
+
+constexpr std::array<std::string_view, 13> kAttentionNames = {
+    "gpu",      "dtype",  "kv_dtype", "batch",  "seq",       "heads",  "kv_heads",
+    "head_dim", "window", "us",       "kernel", "framework", "version"};
+Result<void> read_attention(TableRow& row) {
+  enum {
+    kGpu,
+    kDtype,
+    kKvDtype,
+    kBatch,
+    kSeq,
+    kHeads,
+    kKvHeads,
+    kHeadDim,
+    kWindow,
+    kUs,
+    kKernel,
+    kFramework,
+    kVersion
+  };
+  TRY_ASSIGN(const std::string gpu, row.gpu(kGpu));
+  TRY_ASSIGN(const bool bf16, is_bf16(row, kDtype, kKvDtype));
+  AttentionSizes sizes{.causal = 1};
+  TRY_ASSIGN(sizes.batch, row.whole(kBatch, 1, kMaxSide));
+  TRY_ASSIGN(sizes.seq, row.whole(kSeq, 1, kMaxSide));
+  TRY_ASSIGN(sizes.heads, row.whole(kHeads, 1, kMaxHeads));
+  TRY_ASSIGN(sizes.kv_heads, row.whole(kKvHeads, 1, kMaxHeads));
+  TRY_ASSIGN(sizes.head_dim, row.whole(kHeadDim, 1, kMaxHeads));
+  TRY_ASSIGN(const double window, row.number_or_none(kWindow, 1e12));
+  TRY_ASSIGN(const double us, row.number(kUs, kMaxTableUs));
+  if (!bf16) return row.reject("keys in fp8"), Result<void>();
+  if (window > 0) return row.reject("with a window"), Result<void>();
+  if (sizes.heads % sizes.kv_heads != 0)
+    return fail("kv_heads: expected to divide heads", row.position(kKvHeads));
+  return add_burst(row, gpu, attention(sizes, {.impl = Impl::kSdpa}), us, row.text(kFramework));
+}
+
+constexpr std::array<std::string_view, 10> kLatentNames = {
+    "gpu", "dtype", "kv_dtype", "batch", "seq", "heads", "us", "kernel", "framework", "version"};
+Result<void> read_latent(TableRow& row) {
+  enum { kGpu, kDtype, kKvDtype, kBatch, kSeq, kHeads, kUs, kKernel, kFramework, kVersion };
+  TRY_ASSIGN(const std::string gpu, row.gpu(kGpu));
+  TRY_ASSIGN(const bool bf16, is_bf16(row, kDtype, kKvDtype));
+  // DeepSeek's widths, for prompts: keys of 128 and 64 rotary, values of 128.
+  LatentAttentionSizes sizes{.qk_dim = 192, .v_dim = 128};
+  TRY_ASSIGN(sizes.batch, row.whole(kBatch, 1, kMaxSide));
+  TRY_ASSIGN(sizes.seq, row.whole(kSeq, 1, kMaxSide));
+  TRY_ASSIGN(sizes.heads, row.whole(kHeads, 1, kMaxHeads));
+  TRY_ASSIGN(const double us, row.number(kUs, kMaxTableUs));
+  if (!bf16) return row.reject("keys in fp8"), Result<void>();
+  return add_burst(row, gpu, latent_attention(sizes, {.impl = Impl::kSdpa}), us, row.text(kFramework));
+}
+
+constexpr TableLayout kLayouts[] = {{"aiconfigurator's products", kGemmNames, read_gemm},
+                                    {"aiconfigurator's attention", kAttentionNames, read_attention},
+                                    {"aiconfigurator's latent attention", kLatentNames, read_latent}};
+
+}  // namespace
+
+constinit const std::span<const TableLayout> kAiconfiguratorLayouts = kLayouts;
+
+}  // namespace foretrain
