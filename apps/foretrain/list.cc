@@ -12,7 +12,7 @@ class List final : public Command {
   const char* what() const override { return "Names that other commands take"; }
   const char* example() const override { return "foretrain list models"; }
   void declare(Options& options) override {
-    options.argument("KIND", request_.kind, "models, gpus, clusters, stacks, schedules or profiles");
+    options.argument("KIND", request_.kind, "models, gpus, clusters, stacks, recipes, schedules or profiles");
     options.flag("--json", json_, "Answer in JSON");
   }
   std::string word(std::string_view field) const override {

@@ -14,7 +14,7 @@ class Show final : public Command {
   }
   const char* example() const override { return "foretrain show cluster perlmutter"; }
   void declare(Options& options) override {
-    options.argument("KIND", request_.kind, "model, gpu, cluster, stack or profile");
+    options.argument("KIND", request_.kind, "model, gpu, cluster, stack, recipe or profile");
     options.argument("NAME", request_.name,
                      "A name (foretrain list ...), a YAML file, or a profile's folder");
   }

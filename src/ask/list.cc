@@ -64,6 +64,29 @@ Result<ListEntry> stack_entry(const Catalog& catalog, const std::string& name) {
   return ListEntry{name, {{"source", stack.source}}, printable(stack.source)};
 }
 
+Result<ListEntry> recipe_entry(const Catalog& catalog, const std::string& name) {
+  TRY_ASSIGN(const Recipe recipe, catalog.recipe(name));
+  const RecipeFormats& f = recipe.formats;
+  const auto word = [](Dtype dtype) { return std::string(foretrain::name(dtype)); };
+  ListEntry entry{name,
+                  {{"family", word(recipe.family)},
+                   {"forward", word(f.forward)},
+                   {"input", word(f.input)},
+                   {"weight", word(f.weight)},
+                   {"scaling", std::string(kScalingNames[static_cast<std::size_t>(f.scaling)])},
+                   {"source", recipe.source}},
+                  {}};
+  if (!f.is_narrow()) {
+    entry.line = "everything in " + word(f.passes);
+    return entry;
+  }
+  entry.line = fmt::format("products in {}{}, scales {}", word(f.forward),
+                           f.weight == f.forward ? "" : ", to weights in " + word(f.weight),
+                           kScalingNames[static_cast<std::size_t>(f.scaling)]);
+  if (!recipe.source.empty()) entry.line += ": " + printable(recipe.source);
+  return entry;
+}
+
 ListEntry described(std::string name, std::string text) {
   return {std::move(name), {{"description", text}}, text};
 }
@@ -113,8 +136,11 @@ Result<std::vector<ListEntry>> entries_of(const Session& session, const std::str
   if (kind == "schedules") return schedule_entries();
   if (kind == "profiles") return profile_entries(session.profiles());
   using Reader = Result<ListEntry> (*)(const Catalog&, const std::string&);
-  const std::pair<std::string_view, Reader> readers[] = {
-      {"models", model_entry}, {"gpus", gpu_entry}, {"clusters", cluster_entry}, {"stacks", stack_entry}};
+  const std::pair<std::string_view, Reader> readers[] = {{"models", model_entry},
+                                                         {"gpus", gpu_entry},
+                                                         {"clusters", cluster_entry},
+                                                         {"stacks", stack_entry},
+                                                         {"recipes", recipe_entry}};
   for (const auto& [known, read] : readers) {
     if (kind != known) continue;
     std::vector<ListEntry> entries;
@@ -124,7 +150,7 @@ Result<std::vector<ListEntry>> entries_of(const Session& session, const std::str
     }
     return entries;
   }
-  const std::string kinds[] = {"models", "gpus", "clusters", "stacks", "schedules", "profiles"};
+  const std::string kinds[] = {"models", "gpus", "clusters", "stacks", "recipes", "schedules", "profiles"};
   return fail_field("kind", (kind.empty() ? "what to list is not given" : "unknown word " + quoted(kind)) +
                                 suggestion(kind, kinds));
 }

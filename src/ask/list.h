@@ -9,7 +9,7 @@
 namespace foretrain {
 
 struct ListRequest {
-  std::string kind;  // models, gpus, clusters, stacks, schedules or profiles
+  std::string kind;  // models, gpus, clusters, stacks, recipes, schedules or profiles
 };
 
 Result<ListReport> ask(Session& session, const ListRequest& request);

@@ -65,7 +65,7 @@ std::string cluster_footer(const Cluster& cluster) {
 }
 
 Result<void> check(const ShowRequest& request) {
-  const std::string kinds[] = {"model", "gpu", "cluster", "stack", "profile"};
+  const std::string kinds[] = {"model", "gpu", "cluster", "stack", "recipe", "profile"};
   if (std::find(std::begin(kinds), std::end(kinds), request.kind) == std::end(kinds))
     return fail_field("kind", (request.kind.empty() ? "what to show is not given"
                                                     : "unknown word " + quoted(request.kind)) +
@@ -98,6 +98,8 @@ Result<std::string> shown(const Session& session, const ShowRequest& request) {
   } else if (request.kind == "cluster") {
     TRY_ASSIGN(const Cluster cluster, catalog.cluster(request.name));
     footer = cluster_footer(cluster);
+  } else if (request.kind == "recipe") {
+    TRY(catalog.recipe(request.name));
   } else {
     TRY(catalog.stack(request.name));
   }

@@ -9,7 +9,7 @@
 namespace foretrain {
 
 struct ShowRequest {
-  std::string kind;  // model, gpu, cluster, stack or profile
+  std::string kind;  // model, gpu, cluster, stack, recipe or profile
   std::string name;
 };
 

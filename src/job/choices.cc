@@ -13,7 +13,7 @@ double asked_dropout(const Model& model, const Stack& stack) {
 
 // Runs in fp16 may keep their gradients in it, whatever others do.
 bool stays_in_fp16(const Stack& stack, const Plan& plan) {
-  return plan.precision == Dtype::kFp16 && stack.gradients.fp16_stays;
+  return stack.gradients.fp16_stays && precision_of(stack, plan) == Dtype::kFp16;
 }
 
 // Adapters in fp32 have gradients and moments in it.
@@ -23,8 +23,7 @@ bool trains_fp32(const Stack& stack, const Plan& plan) {
 
 Dtype reduce_dtype_of(const Stack& stack, const Plan& plan) {
   if (trains_fp32(stack, plan)) return plan.reduce_dtype.value_or(Dtype::kFp32);
-  return plan.reduce_dtype.value_or(stays_in_fp16(stack, plan) ? plan.precision
-                                                               : stack.gradients.reduce_dtype);
+  return plan.reduce_dtype.value_or(stays_in_fp16(stack, plan) ? Dtype::kFp16 : stack.gradients.reduce_dtype);
 }
 
 bool overlaps_reduction(const Stack& stack, const Plan& plan) {
@@ -85,7 +84,7 @@ ExpertChoices experts_of(const Model& model, const Stack& stack, const Plan& pla
   ExpertChoices c;
   if (!has_experts(model)) return c;
   c.dispatcher = plan.dispatcher.value_or(stack.experts.dispatcher);
-  c.dispatch_dtype = plan.dispatch_dtype.value_or(plan.precision);
+  c.dispatch_dtype = plan.dispatch_dtype.value_or(precision_of(stack, plan));
   c.rows = rows_of(model, plan);
   c.guessed = plan.ep > 1 && !plan.expert_imbalance && !plan.capacity_pad;
   c.syncs = !plan.capacity_pad && plan.expert_sync.value_or(stack.experts.syncs);
@@ -146,9 +145,9 @@ AdapterChoices adapters_of(const Stack& stack, const Plan& plan) {
   if (plan.lora == 0) return c;
   c.rank = plan.lora;
   c.targets = plan.lora_targets.empty() ? kAllTargets : plan.lora_targets;
-  const Dtype usual = stack.adapters.dtype == Dtype::kFp32 ? Dtype::kFp32 : plan.precision;
+  const Dtype usual = stack.adapters.dtype == Dtype::kFp32 ? Dtype::kFp32 : precision_of(stack, plan);
   c.dtype = plan.lora_dtype.value_or(usual);
-  const bool wide = c.dtype == Dtype::kFp32 && plan.precision != Dtype::kFp32;
+  const bool wide = c.dtype == Dtype::kFp32;
   c.casts = wide && stack.adapters.autocast;
   c.fp32 = wide && !stack.adapters.autocast;
   c.dropout = plan.lora_dropout;
@@ -248,26 +247,27 @@ Choices choices_of(const Model& model, const Stack& stack, const Plan& plan) {
   c.loss = loss_of(stack, plan);
   c.mlp_chunks = plan.mlp_chunks;
   c.offload = plan.offload;
-  c.precision = plan.precision;
+  c.low = low_precision_of(stack, plan);
+  c.precision = c.low.formats.passes;
   c.adapters = adapters_of(stack, plan);
   c.graphs = graphs_of(stack, plan);
-  c.trained_dtype = c.adapters.frozen() ? c.adapters.dtype : plan.precision;
+  c.trained_dtype = c.adapters.frozen() ? c.adapters.dtype : c.precision;
   const bool in_fp32 = trains_fp32(stack, plan);
   c.grad_dtype = plan.grad_dtype.value_or(in_fp32                      ? Dtype::kFp32
-                                          : stays_in_fp16(stack, plan) ? plan.precision
+                                          : stays_in_fp16(stack, plan) ? Dtype::kFp16
                                                                        : stack.gradients.dtype);
   c.reduce_dtype = reduce_dtype_of(stack, plan);
   c.optimizer = plan.optimizer;
   c.master_weights = plan.master_weights.value_or(stack.states.master_weights);
   c.paged = plan.paged;
   c.offload_optimizer = plan.offload_optimizer;
-  const bool narrow = plan.precision != Dtype::kFp32, kept_fp32 = in_fp32 || stack.states.fp32_weights;
-  c.keeps_master = c.master_weights && narrow && !kept_fp32;
-  c.updates_fp32 = narrow && (c.master_weights || kept_fp32);
+  const bool kept_fp32 = in_fp32 || stack.states.fp32_weights;
+  c.keeps_master = c.master_weights && !kept_fp32;
+  c.updates_fp32 = c.master_weights || kept_fp32;
   c.moment_width = moment_width_of(stack, plan);
   if (c.offload_optimizer) {  // a CPU's Adam works in fp32
-    c.keeps_master = narrow && !kept_fp32;
-    c.updates_fp32 = narrow;
+    c.keeps_master = !kept_fp32;
+    c.updates_fp32 = true;
     c.moment_width = 4;
   }
   c.experts = experts_of(model, stack, plan);

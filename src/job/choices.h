@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "job/mesh.h"
+#include "job/precision.h"
 #include "spec/model.h"
 #include "spec/plan.h"
 #include "spec/stack.h"
@@ -133,6 +134,7 @@ struct Choices {
 
   // Formats by role.
   Dtype precision = Dtype::kBf16;      // of weights and activations in the passes
+  LowPrecision low;                    // of products, where they are in fewer bits
   Dtype grad_dtype = Dtype::kFp32;     // gradients are accumulated in it
   Dtype reduce_dtype = Dtype::kFp32;   // and summed over data ranks in it
   Dtype trained_dtype = Dtype::kBf16;  // of the weights that are trained, as they are kept

@@ -74,7 +74,6 @@ TEST_CASE("weights that are kept in fp32 are their own master copy") {
   Stack stack;
   CHECK(choices(stack, "").keeps_master);
   CHECK_FALSE(choices(stack, "master_weights=false").keeps_master);
-  CHECK_FALSE(choices(stack, "precision=fp32").keeps_master);
   CHECK(choices(stack, "").updates_fp32);
   CHECK_FALSE(choices(stack, "master_weights=false").updates_fp32);
   stack.states.fp32_weights = true;

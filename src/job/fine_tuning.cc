@@ -72,9 +72,9 @@ Result<void> check_adapters(Run& run) {
   const AdapterChoices adapters = adapters_of(run.stack, plan);
   if (run.stack.parts.adapter.empty())
     return fail(fmt::format("stack {} has no part adapter, which lora needs", quoted(run.stack.name)));
-  if (adapters.dtype != Dtype::kFp32 && adapters.dtype != plan.precision)
+  if (adapters.dtype != Dtype::kFp32 && adapters.dtype != precision_of(run.stack, plan))
     return fail(fmt::format("lora_dtype {} is neither fp32 nor the precision {}", name(adapters.dtype),
-                            name(plan.precision)));
+                            name(precision_of(run.stack, plan))));
   const auto& blocks = run.model.blocks;
   if (std::none_of(blocks.begin(), blocks.end(),
                    [&](const BlockRun& of) { return has_adapter(of.block, adapters.targets); }))

@@ -308,9 +308,8 @@ TEST_CASE("what is not modelled yet is named in few words") {
   CHECK(reason("tp=8,zero=1") == "");
   CHECK(reason("cp=2") == "");
   CHECK(reason("zero=3") == "");
-  CHECK(reason("precision=fp8") == "precision fp8");
   CHECK(reason("grad_dtype=fp8") == "grad_dtype fp8");
-  CHECK(error_of_plan("precision=fp8") == "foretrain: error: plan: not modelled yet: precision fp8");
+  CHECK(error_of_plan("grad_dtype=fp8") == "foretrain: error: plan: not modelled yet: grad_dtype fp8");
 }
 
 TEST_CASE("shard groups divide the data-parallel ranks, where anything is divided") {

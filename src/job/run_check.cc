@@ -128,7 +128,8 @@ Result<void> check_experts(Run& run) {
     if (const FeedForward& f = blocks.block.feed_forward; f.has_experts())
       if (const auto reason = expert_refusal(f, mesh)) return fail(*reason);
   if (plan.capacity_pad && plan.capacity_factor == 0) return fail("capacity_pad needs capacity_factor");
-  if (plan.dispatch_dtype && *plan.dispatch_dtype != plan.precision && *plan.dispatch_dtype != Dtype::kFp8)
+  if (plan.dispatch_dtype && *plan.dispatch_dtype != precision_of(run.stack, plan) &&
+      *plan.dispatch_dtype != Dtype::kFp8)
     return fail(
         fmt::format("dispatch_dtype {} is neither the precision nor fp8", name(*plan.dispatch_dtype)));
   const Dispatcher dispatcher = choices_of(run.model, run.stack, plan).experts.dispatcher;
@@ -208,8 +209,6 @@ Result<void> check_cluster(const Run& run) {
   if (run.gpus > cluster.nvlink_domain && cluster.inter.bandwidth == BytesPerSecond())
     return fail(fmt::format("gpus {} is more than {}, and cluster {} states no 'inter' links", run.gpus,
                             cluster.nvlink_domain, quoted(cluster.name)));
-  if (cluster.gpu.rate(run.plan.precision) == FlopsPerSecond())
-    return fail(fmt::format("gpu {} has no {} rate", quoted(cluster.gpu.name), name(run.plan.precision)));
   return {};
 }
 
@@ -324,7 +323,6 @@ std::optional<std::string> tensor_refusal(const Block& block, std::int64_t tp) {
 }
 
 std::optional<std::string> not_modelled(const Plan& plan) {
-  if (!is_half(plan.precision)) return fmt::format("precision {}", name(plan.precision));
   const auto summable = [](Dtype dtype) { return is_half(dtype) || dtype == Dtype::kFp32; };
   if (plan.grad_dtype && !summable(*plan.grad_dtype))
     return fmt::format("grad_dtype {}", name(*plan.grad_dtype));
@@ -339,6 +337,7 @@ Result<void> check_run(Run& run) {
   CHECK_THAT(plan.tp > 0 && plan.pp > 0 && plan.cp > 0 && plan.dp >= 0 && plan.micro_batch > 0);
   if (const auto reason = not_modelled(plan)) return fail("not modelled yet: " + *reason);
   TRY(check_cluster(run));
+  TRY(check_precision(run));
   TRY(check_degrees(run));
   TRY(check_choices(run));
   if (const auto reason = context_refusal(run)) return fail(*reason);

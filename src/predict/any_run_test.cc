@@ -165,7 +165,7 @@ void draw_plan(Run& run, std::int64_t fewest, Draw draw) {
   if (draw == Draw::kAllSchedules)
     plan.schedule = static_cast<ScheduleKind>(*rc::gen::inRange(0, kScheduleCount));
   if (plan.schedule == ScheduleKind::kInterleaved) plan.vpp = *rc::gen::inRange<std::int64_t>(1, 4);
-  plan.precision = *rc::gen::element(Dtype::kBf16, Dtype::kFp16);
+  plan.precision = *rc::gen::element(std::string("bf16"), std::string("fp16"));
   plan.attention = perhaps(*rc::gen::element(AttentionKind::kFlash, AttentionKind::kUnfused));
   plan.grad_dtype = perhaps(*rc::gen::element(Dtype::kFp32, Dtype::kBf16));
   plan.reduce_dtype = perhaps(*rc::gen::element(Dtype::kFp32, Dtype::kBf16));
@@ -192,7 +192,8 @@ void draw_adapters(Run& run) {
   Plan& plan = run.plan;
   RC_PRE(!run.stack.parts.adapter.empty());
   plan.lora = *rc::gen::element<std::int64_t>(4, 16, 256);
-  plan.lora_dtype = perhaps(*rc::gen::element(Dtype::kFp32, plan.precision));
+  plan.lora_dtype = perhaps(
+      *rc::gen::element(Dtype::kFp32, plan.precision == "fp16" ? Dtype::kFp16 : Dtype::kBf16));
   plan.lora_dropout = *rc::gen::arbitrary<bool>();
   if (!run.stack.parts.dequantise.empty()) plan.base = perhaps(BaseFormat::kNf4);
   RC_PRE(check_run(run).has_value());

@@ -17,7 +17,7 @@ using std::int64_t;
 // Operations that count for the model's own flops: what mfu says, multiplied out again.
 double useful_flops(const Run& run, const Prediction& p) {
   return p.mfu * p.step.value * static_cast<double>(run.gpus) *
-         run.cluster.gpu.rate(run.plan.precision).value;
+         run.cluster.gpu.rate(precision_of(run.stack, run.plan)).value;
 }
 
 TEST_CASE("one GPU communicates with nobody") {

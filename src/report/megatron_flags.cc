@@ -84,7 +84,7 @@ class FlagWriter {
     if (choices.router_fused) add("moe-router-fusion");
     if (plan_.capacity_factor > 0) add(fmt::format("moe-expert-capacity-factor {}", plan_.capacity_factor));
     if (plan_.capacity_pad) add("moe-pad-expert-input-to-capacity");
-    if (plan_.dispatch_dtype && *plan_.dispatch_dtype != plan_.precision)
+    if (plan_.dispatch_dtype && *plan_.dispatch_dtype != precision_of(run_.stack, plan_))
       out_.beyond.push_back(fmt::format("dispatch in {}", name(*plan_.dispatch_dtype)));
     if (choices.beside) add("moe-shared-expert-overlap");
     if (choices.hidden) add("overlap-moe-expert-parallel-comm");
@@ -118,8 +118,28 @@ class FlagWriter {
   }
 
   void add_precision() {
-    if (plan_.precision == Dtype::kBf16) add("bf16");
-    if (plan_.precision == Dtype::kFp16) add("fp16");
+    const RecipeFormats formats = low_precision_of(run_.stack, plan_).formats;
+    add(formats.passes == Dtype::kFp16 ? "fp16" : "bf16");
+    if (formats.is_narrow()) add_narrow(formats);
+  }
+
+  // Products in fewer bits, by the recipes of its Transformer Engine.
+  void add_narrow(const RecipeFormats& formats) {
+    const bool four_bits = formats.forward == Dtype::kNvfp4;
+    add(four_bits                        ? "fp4-format e2m1"
+        : formats.forward == Dtype::kFp8 ? "fp8-format hybrid"
+                                         : "fp8-format e4m3");
+    if (!four_bits)
+      add(std::string("fp8-recipe ") + (formats.forward == Dtype::kMxfp8       ? "mxfp8"
+                                        : formats.forward != Dtype::kFp8       ? "blockwise"
+                                        : formats.scaling == Scaling::kDelayed ? "delayed"
+                                                                               : "tensorwise"));
+    if (formats.params) add(four_bits ? "fp4-param-gather" : "fp8-param-gather");
+    if (formats.attention) add("fp8-dot-product-attention");
+    if (!formats.bf16_layers.any()) return;
+    add("first-last-layers-bf16");
+    add("num-layers-at-start-in-bf16", formats.bf16_layers.start);
+    add("num-layers-at-end-in-bf16", formats.bf16_layers.end);
   }
 
   void add_recompute() {

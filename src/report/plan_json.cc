@@ -4,6 +4,7 @@
 
 #include "job/job.h"
 #include "spec/plan_fields.h"
+#include "spec/recipe_text.h"
 
 namespace foretrain {
 namespace {
@@ -27,6 +28,13 @@ Plan settled(const Run& run) {
   plan.overlap_param_gather = choices.overlap_param_gather;
   plan.partition_activations = choices.partition_activations;
   plan.cuda_graph = choices.graphs.scope;
+  if (const Recipe* recipe = find_recipe(run.stack, run.plan)) plan.precision = recipe->name;
+  if (choices.low.is_narrow()) {
+    plan.fp8_params = choices.low.formats.params;
+    plan.bf16_layers = choices.low.formats.bf16_layers;
+    plan.fp8_attention = choices.low.formats.attention;
+    plan.fp8_head = choices.low.formats.head;
+  }
   if (plan.lora > 0) {
     plan.lora_targets = choices.adapters.targets;
     plan.lora_dtype = choices.adapters.dtype;
@@ -65,6 +73,8 @@ void put_value(JsonWriter& w, GraphModules modules, const GraphScope&) {
     if (modules.has(static_cast<GraphModule>(i))) w.value(kGraphModuleNames[i]);
   w.end_array();
 }
+void put_value(JsonWriter& w, const std::string& value, const FreeText&) { w.value(value); }
+void put_value(JsonWriter& w, const LayerEnds& value, const EndsText&) { w.value(to_text(value)); }
 void put_value(JsonWriter& w, bool value, const Flag&) { w.value(value); }
 template <class E>
 requires std::is_enum_v<E>

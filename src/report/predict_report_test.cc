@@ -110,7 +110,7 @@ TEST_CASE("the text begins with the run, the step and the memory") {
 
 TEST_CASE("what the stack decides is told as it came out, in words and in JSON") {
   Run run = two_stages();
-  run.plan.precision = Dtype::kFp16;
+  run.plan.precision = "fp16";
   run.plan.attention = AttentionKind::kUnfused;
   run.stack.data_parallel.overlap = true;
   run.stack.default_dropout = 0.1;

@@ -254,17 +254,6 @@ void attention_values(const Problem& problem, const Candidate&, Values& out) {
     if (!problem.stack.parts.attention[static_cast<std::size_t>(k)].empty()) out.push_back(k);
 }
 
-void precision_values(const Problem& problem, const Candidate&, Values& out) {
-  out.push_back(static_cast<Value>(Dtype::kBf16));
-  for (Value k = 0; k < kDtypeCount; ++k) {
-    Plan plan;
-    plan.precision = static_cast<Dtype>(k);
-    if (k != out.front() && !not_modelled(plan) &&
-        problem.cluster.gpu.rate(plan.precision) != FlopsPerSecond())
-      out.push_back(k);
-  }
-}
-
 void optimizer_values(const Problem&, const Candidate&, Values& out) {
   for (Value k = 0; k < static_cast<Value>(kOptimizerNames.size()); ++k) out.push_back(k);
 }
@@ -458,7 +447,6 @@ const std::array kDimensions = {
     number<&Plan::overlap_dispatch>(hidden_values, Scope::kAllowed),
     open<&Plan::overlap_shared>(beside_values, Scope::kAllowed),
     open<&Plan::attention>(attention_values, Scope::kAllowed),
-    number<&Plan::precision>(precision_values, Scope::kAllowed),
     open<&Plan::grad_dtype>(dtype_values<&Plan::grad_dtype>, Scope::kAllowed),
     open<&Plan::reduce_dtype>(dtype_values<&Plan::reduce_dtype>, Scope::kAllowed),
     number<&Plan::optimizer>(optimizer_values, Scope::kAllowed),

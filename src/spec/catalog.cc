@@ -11,6 +11,7 @@
 #include "spec/embedded.h"
 #include "spec/gpu_text.h"
 #include "spec/model_text.h"
+#include "spec/recipe_text.h"
 #include "spec/stack_base.h"
 #include "spec/stack_text.h"
 
@@ -158,7 +159,11 @@ Result<Stack> Catalog::stack(const Node& name_path_or_map) const {
     }
     node = std::move(next);
   }
-  return parse_stack(node);
+  return parse_stack(node, [this](const Node& recipe_node) { return recipe(recipe_node); });
+}
+
+Result<Recipe> Catalog::recipe(const Node& name_path_or_map) const {
+  return load("recipes", name_path_or_map).and_then(parse_recipe);
 }
 
 Result<Model> Catalog::model(std::string_view name_or_path) const { return model(scalar_node(name_or_path)); }
@@ -167,6 +172,9 @@ Result<Cluster> Catalog::cluster(std::string_view name_or_path) const {
   return cluster(scalar_node(name_or_path));
 }
 Result<Stack> Catalog::stack(std::string_view name_or_path) const { return stack(scalar_node(name_or_path)); }
+Result<Recipe> Catalog::recipe(std::string_view name_or_path) const {
+  return recipe(scalar_node(name_or_path));
+}
 
 std::vector<std::string> Catalog::names_in_folder(std::string_view kind) const {
   std::vector<std::string> names;

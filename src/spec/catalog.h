@@ -1,8 +1,8 @@
 // Where names lead: presets built into the program, and before them a folder that the user gives (laid out
-// like presets/). A model, cluster, GPU or stack is given as a name, as the path of a YAML file, or inline;
+// like presets/). A model, cluster, GPU, stack or precision recipe is given as a name, as the path of a YAML file, or inline;
 // paths and the folder are looked up in the Files given, without which every path is refused.
 // A relative path counts from the current directory, or else from the folder of the file that names it.
-// A stack may name another as its base (stack_base.h). A name may be written in upper or lower case. The file of a model or a stack may state further names
+// A stack may name another as its base (stack_base.h), and names the recipes that it runs. A name may be written in upper or lower case. The file of a model or a stack may state further names
 // (`aliases`). Those of model hubs, as "meta-llama/Llama-3.1-8B", look like paths and mean one where there is
 // such a file.
 #pragma once
@@ -18,6 +18,7 @@
 #include "spec/cluster.h"
 #include "spec/gpu.h"
 #include "spec/model.h"
+#include "spec/recipe.h"
 #include "spec/stack.h"
 
 namespace foretrain {
@@ -32,14 +33,16 @@ class Catalog {
   Result<Gpu> gpu(const Node& name_path_or_map) const;
   Result<Cluster> cluster(const Node& name_path_or_map) const;
   Result<Stack> stack(const Node& name_path_or_map) const;
+  Result<Recipe> recipe(const Node& name_path_or_map) const;
 
   // The same for a word from the command line.
   Result<Model> model(std::string_view name_or_path) const;
   Result<Gpu> gpu(std::string_view name_or_path) const;
   Result<Cluster> cluster(std::string_view name_or_path) const;
   Result<Stack> stack(std::string_view name_or_path) const;
+  Result<Recipe> recipe(std::string_view name_or_path) const;
 
-  // Names known under "models", "gpus", "clusters" or "stacks", sorted.
+  // Names known under "models", "gpus", "clusters", "stacks" or "recipes", sorted.
   std::vector<std::string> names(std::string_view kind) const;
 
   // Further names that the file of a name states.

@@ -12,6 +12,7 @@
 #include "spec/cuda_graph.h"
 #include "spec/dtype.h"
 #include "spec/feed_forward.h"
+#include "spec/recipe.h"
 #include "spec/schedule_kind.h"
 
 namespace foretrain {
@@ -90,7 +91,11 @@ struct Plan {
   std::int64_t recompute_layers = 0;   // of recompute=full: the first so many layers of each chunk; 0: all
   RecomputeModules recompute_modules;  // of recompute=selective; empty: core_attn
   ScheduleKind schedule = ScheduleKind::k1f1b;
-  Dtype precision = Dtype::kBf16;
+  std::string precision = "bf16";        // a recipe of the stack: by its name, or by its family's word
+  std::optional<bool> fp8_params;        // weights are kept in the products' format
+  std::optional<LayerEnds> bf16_layers;  // layers that stay in the format of the passes
+  std::optional<bool> fp8_attention;     // attention's products in the products' format
+  std::optional<bool> fp8_head;          // and the model's last product
   std::optional<AttentionKind> attention;
   std::optional<ExpertProducts> expert_products;
   std::optional<Dtype> grad_dtype;    // gradients are accumulated in it

@@ -3,6 +3,7 @@
 
 #include "spec/field.h"
 #include "spec/plan.h"
+#include "spec/recipe_fields.h"
 
 namespace foretrain {
 
@@ -26,6 +27,7 @@ struct LoraModules {};
 struct GraphScope {};
 
 inline constexpr std::string_view kStacksOwn = "the stack's";
+inline constexpr std::string_view kRecipesOwn = "the recipe's";
 
 inline constexpr auto kPlanFields = std::tuple{
     field("tp", &Plan::tp, WholeNumber{1, kMaxDegree}, "tensor-parallel ranks"),
@@ -74,8 +76,22 @@ inline constexpr auto kPlanFields = std::tuple{
         "`core_attn`"),
     field("schedule", &Plan::schedule, OneOf{kScheduleNames}, "the order of passes on each stage", {},
           "see below"),
-    field("precision", &Plan::precision, OneOf{kDtypeNames}, "of weights and activations", {},
-          "**all but `bf16` and `fp16` not yet**"),
+    field("precision", &Plan::precision, FreeText{},
+          "the precision recipe (see [recipe.md](recipe.md)): its name, or `bf16`, `fp16`, `fp8`, `mxfp8`, "
+          "`nvfp4` for the first of that family that the stack lists",
+          {}, "one that the stack runs, in formats that the GPU has"),
+    field(
+        "fp8_params", &Plan::fp8_params, Flag{},
+        "blocks' weights are kept in the recipe's format beside the fp32 copy, and gathered in it where the "
+        "recipe says so",
+        kRecipesOwn, "needs a recipe with products in fewer bits, and master weights"),
+    field("bf16_layers", &Plan::bf16_layers, EndsText{kMostEndLayers},
+          "layers at the model's start and end that stay in the format of the passes, as `1-1`", kRecipesOwn,
+          "likewise; no more than the model has"),
+    field("fp8_attention", &Plan::fp8_attention, Flag{}, "attention in the recipe's format", kRecipesOwn,
+          "likewise; needs `flash` attention"),
+    field("fp8_head", &Plan::fp8_head, Flag{}, "the model's last product in the recipe's format", kRecipesOwn,
+          "likewise"),
     field("attention", &Plan::attention, OneOf{kAttentionNames}, "how attention is computed", kStacksOwn),
     field("expert_products", &Plan::expert_products, OneOf{kExpertProductsNames},
           "a rank's experts in one product of all their rows, or one after the other", "grouped",

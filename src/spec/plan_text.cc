@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "spec/plan_fields.h"
 #include "spec/read_fields.h"
+#include "spec/recipe_text.h"
 
 namespace foretrain {
 
@@ -201,6 +202,8 @@ std::string value_text(GraphModules value, const GraphScope&) {
     if (value.has(static_cast<GraphModule>(i))) words.push_back(kGraphModuleNames[i]);
   return fmt::format("{}", fmt::join(words, "+"));
 }
+std::string value_text(const std::string& value, const FreeText&) { return value; }
+std::string value_text(const LayerEnds& value, const EndsText&) { return to_text(value); }
 std::string value_text(bool value, const Flag&) { return value ? "1" : "0"; }
 template <class E>
 requires std::is_enum_v<E> std::string value_text(E value, const OneOf& kind) {

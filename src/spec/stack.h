@@ -14,6 +14,7 @@
 #include "spec/model.h"
 #include "spec/operator_kind.h"
 #include "spec/plan.h"
+#include "spec/recipe.h"
 
 namespace foretrain {
 
@@ -347,6 +348,23 @@ struct Stack {
     bool operator==(const CudaGraphs&) const = default;
   };
   CudaGraphs cuda_graphs;
+  // Products in fewer bits than the passes: what the framework does around them (recipe.h).
+  struct LowPrecision {
+    Impl impl = Impl::kFused;  // of casts
+    // Blocks' weights are cast once a step, and the copies kept; otherwise in every forward, and again where the
+    // backward needs the other copy.
+    bool weight_cache = true;
+    // Of a product's input the copy that its weights' gradient takes is kept; otherwise the input itself, which is
+    // cast again in the backward.
+    bool saves_copy = true;
+    // A norm writes what the product after it reads in that product's format, where its scale is known beforehand.
+    bool norm_casts = false;
+
+    bool operator==(const LowPrecision&) const = default;
+  };
+  LowPrecision low_precision;
+  // What it can run; of several of one family, the first is what a plan means by the family's word.
+  std::vector<Recipe> recipes = {half_recipe(Dtype::kBf16), half_recipe(Dtype::kFp16)};
 
   // What the framework's own log says of memory, for runs that do not name a counter: which, and whose.
   struct MemoryLog {

@@ -222,6 +222,20 @@ inline constexpr auto kHostFields = std::tuple{
           "logging: calls of each step, before the update"),
 };
 
+inline constexpr auto kLowPrecisionFields = std::tuple{
+    field("impl", &Stack::LowPrecision::impl, OneOf{kImplNames}, "implementation of casts"),
+    field("weight_cache", &Stack::LowPrecision::weight_cache, Flag{},
+          "weights are cast once a step and the copies kept; otherwise in every forward, and again where the "
+          "backward needs the other copy"),
+    field(
+        "saves_copy", &Stack::LowPrecision::saves_copy, Flag{},
+        "of a product's input the copy for its weights' gradient is kept; otherwise the input itself, which "
+        "the backward casts again"),
+    field("norm_casts", &Stack::LowPrecision::norm_casts, Flag{},
+          "a norm writes its output in the format of the product after it, where the scale is known "
+          "beforehand (`scaling: delayed`): no cast, but a transpose where two copies are needed"),
+};
+
 inline constexpr auto kStackSections = std::tuple{
     StackSection{"gradients", &Stack::gradients, kGradientFields},
     StackSection{"states", &Stack::states, kStateFields},
@@ -234,6 +248,7 @@ inline constexpr auto kStackSections = std::tuple{
     StackSection{"loss", &Stack::loss, kLossFields},
     StackSection{"adapters", &Stack::adapters, kAdapterFields},
     StackSection{"cuda_graphs", &Stack::cuda_graphs, kCudaGraphFields},
+    StackSection{"low_precision", &Stack::low_precision, kLowPrecisionFields},
     StackSection{"memory_log", &Stack::memory_log, kMemoryLogFields},
     StackSection{"host", &Stack::host, kHostFields},
 };

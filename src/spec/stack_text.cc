@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/text.h"
 #include "spec/catalog_entry.h"
 #include "spec/read_fields.h"
 #include "spec/stack_fields.h"
@@ -49,7 +52,16 @@ namespace {
 
 constexpr std::int64_t kMaxTimes = 1'000;
 constexpr double kMaxExtra = 1'000;
+constexpr std::string_view kRecipesKey = "recipes";
+constexpr std::size_t kMaxRecipes = 32;
 constexpr std::size_t kMaxOperators = 64;  // a part; each is laid out layer by layer
+
+Result<Recipe> half_recipe_of(const Node& node) {
+  Dtype dtype{};
+  TRY(read_value(node, dtype, OneOf{kDtypeNames}));
+  if (!is_half(dtype)) return fail(fmt::format("found {}, expected bf16 or fp16", name(dtype)), node.at);
+  return half_recipe(dtype);
+}
 
 // What a launch list may hold: [forward, backward] or [forward, backward, weights]; [step] in the optimizer.
 enum class Where { kBlock, kOptimizer };
@@ -240,6 +252,28 @@ Result<void> read_parts(const Node& node, Stack& stack) {
   return read_required_part(*parts, "optimizer", stack.parts.optimizer, Where::kOptimizer);
 }
 
+// Names, paths or maps; bf16 and fp16 where nothing is said.
+Result<void> read_recipes(const Node& node, const RecipeReader& reader, Stack& stack) {
+  const Node* list = node.find(kRecipesKey);
+  if (list == nullptr) return {};
+  if (!list->is_list() || list->items.empty())
+    return fail(fmt::format("{}: expected a list of precision recipes", kRecipesKey), list->at);
+  if (list->items.size() > kMaxRecipes)
+    return fail(
+        fmt::format("{}: found {}, expected at most {}", kRecipesKey, list->items.size(), kMaxRecipes),
+        list->at);
+  stack.recipes.clear();
+  for (const Node& item : list->items) {
+    auto read = reader ? reader(item) : half_recipe_of(item);
+    if (!read) return named(kRecipesKey, std::move(read).error());
+    const bool twice = std::any_of(stack.recipes.begin(), stack.recipes.end(),
+                                   [&](const Recipe& known) { return known.name == read->name; });
+    if (twice) return fail(fmt::format("{}: found {} twice", kRecipesKey, quoted(read->name)), item.at);
+    stack.recipes.push_back(*std::move(read));
+  }
+  return {};
+}
+
 // The maps of choices beside the parts.
 Result<void> read_sections(const Node& node, Stack& stack) {
   Result<void> result;
@@ -254,9 +288,10 @@ Result<void> read_sections(const Node& node, Stack& stack) {
 
 }  // namespace
 
-Result<Stack> parse_stack(const Node& node) {
+Result<Stack> parse_stack(const Node& node, const RecipeReader& recipe) {
   std::vector<std::string_view> allowed = keys_of(kStackFields);
   allowed.push_back("parts");
+  allowed.push_back(kRecipesKey);
   for (const std::string_view section : keys_of(kStackSections)) allowed.push_back(section);
   for (const std::string_view key : keys_of(kCatalogFields)) allowed.push_back(key);
   TRY(only_fields(node, "a stack", allowed));
@@ -266,6 +301,7 @@ Result<Stack> parse_stack(const Node& node) {
   TRY(read_fields(node, kStackFields, stack));
   TRY(read_parts(node, stack));
   TRY(read_sections(node, stack));
+  TRY(read_recipes(node, recipe, stack));
   return stack;
 }
 

@@ -2,11 +2,15 @@
 //   {op: linear, in: hidden, out: qkv, launches: [1, 1, 1], saves: [input]}
 #pragma once
 
+#include <functional>
+
 #include "base/yaml.h"
 #include "spec/stack.h"
 
 namespace foretrain {
 
-Result<Stack> parse_stack(const Node& node);
+// Recipes that it names are read by `recipe`; without it, bf16 and fp16 are known.
+using RecipeReader = std::function<Result<Recipe>(const Node&)>;
+Result<Stack> parse_stack(const Node& node, const RecipeReader& recipe = {});
 
 }  // namespace foretrain

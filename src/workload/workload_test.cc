@@ -40,7 +40,7 @@ TEST_CASE("A Megatron layer keeps the bytes of Korthikanti et al., table 2") {
   const double stats = 2 * 8 * s * b;
   Plan plan;
   plan.micro_batch = 2;
-  plan.precision = Dtype::kFp16;
+  plan.precision = "fp16";
   plan.attention = AttentionKind::kUnfused;
 
   CHECK(layer_bytes(model, megatron, shape(model, megatron, plan)) ==
@@ -71,7 +71,7 @@ TEST_CASE("Between its two backwards a Megatron layer keeps 32 sbh bytes, whatev
   };
   Plan plan;
   plan.micro_batch = 2;
-  plan.precision = Dtype::kFp16;
+  plan.precision = "fp16";
   CHECK(kept(plan, 1) == 32 * s * b * h);
   CHECK(kept(plan, 3) == 96 * s * b * h);
   plan.recompute = Recompute::kFull;
