@@ -84,7 +84,6 @@ Result<void> check_precision(const Run& run) {
   if (const auto key = said_of_narrow(plan); key && !formats.is_narrow())
     return fail(
         fmt::format("{} needs a recipe with products in fewer bits, and {} has none", *key, recipe->name));
-  if (formats.is_narrow()) return fail(fmt::format("not modelled yet: precision {}", recipe->name));
   if (formats.bf16_layers.start + formats.bf16_layers.end > run.model.layers())
     return fail(fmt::format("bf16_layers {}-{} is more than the model's {} layers", formats.bf16_layers.start,
                             formats.bf16_layers.end, run.model.layers()));

@@ -70,7 +70,8 @@ struct Recipe {
   bool operator==(const Recipe&) const = default;
 };
 
-// Those of every stack, in one format throughout; as their files state them.
+// In one format throughout; the recipes of every stack, as their files state them.
+RecipeFormats half_formats(Dtype dtype);
 Recipe half_recipe(Dtype dtype);
 
 }  // namespace foretrain

@@ -49,11 +49,17 @@ Result<void> read_value(const Node& node, LayerEnds& out, const EndsText& kind) 
 
 std::string to_text(const LayerEnds& ends) { return fmt::format("{}-{}", ends.start, ends.end); }
 
+RecipeFormats half_formats(Dtype dtype) {
+  RecipeFormats formats;
+  formats.passes = formats.forward = formats.input = formats.weight = dtype;
+  return formats;
+}
+
 Recipe half_recipe(Dtype dtype) {
   Recipe recipe;
   recipe.name = name(dtype);
   recipe.family = dtype;
-  recipe.formats.passes = recipe.formats.forward = recipe.formats.input = recipe.formats.weight = dtype;
+  recipe.formats = half_formats(dtype);
   return recipe;
 }
 

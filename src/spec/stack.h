@@ -101,9 +101,18 @@ inline constexpr std::array<std::string_view, 30> kConditionNames = {
     "trained",   "frozen",        "adapter_cast",  "adapter_fp32",      "adapter_dropout"};
 
 // What autograd keeps of an operator until its backward.
-enum class SavedTensor : unsigned char { kInput, kOutput, kMask, kStats, kInputFp32, kOutputFp32 };
-inline constexpr std::array<std::string_view, 6> kSavedTensorNames = {"input", "output",     "mask",
-                                                                      "stats", "input_fp32", "output_fp32"};
+// (`input_copy`: the input in the format in which the weights' gradient takes it.)
+enum class SavedTensor : unsigned char {
+  kInput,
+  kOutput,
+  kMask,
+  kStats,
+  kInputFp32,
+  kOutputFp32,
+  kInputCopy
+};
+inline constexpr std::array<std::string_view, 7> kSavedTensorNames = {
+    "input", "output", "mask", "stats", "input_fp32", "output_fp32", "input_copy"};
 
 struct PartOperator {
   OperatorKind kind = OperatorKind::kAdd;

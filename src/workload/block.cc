@@ -118,6 +118,18 @@ std::int64_t BlockItem::matrices() const {
   return op.kind == OperatorKind::kGroupedProduct ? op.as<GroupedSizes>().experts : 1;
 }
 
+const Exchange* entered_through(const std::vector<BlockItem>& items, std::size_t i) {
+  while (i > 0 && items[i - 1].is_cast() && items[i - 1].launches[0] > 0) --i;
+  return i > 0 && items[i - 1].enters() ? &*items[i - 1].exchange : nullptr;
+}
+
+bool enters_product(const std::vector<BlockItem>& items, std::size_t i) {
+  if (!items[i].enters()) return false;
+  std::size_t next = i + 1;
+  while (next < items.size() && items[next].is_cast()) ++next;
+  return next < items.size() && items[next].has_weights() && !items[next].early;
+}
+
 std::vector<BlockItem> embedding_items(const Model& model, const Stack& stack, const PassShape& shape) {
   BlockWriter out(model, stack, shape, model.blocks.front().block);
   out.part(stack.parts.embedding, false);

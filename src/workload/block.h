@@ -26,6 +26,7 @@ struct Exchange {
   std::int32_t experts = 0;
   std::int32_t top_k = 0;
   Bytes row;            // of one token
+  Bytes gathered;       // by its all-gathers, where what they gather is in fewer bits; 0: as `bytes`
   bool hidden = false;  // nothing of this micro-batch runs meanwhile, but another's work does
   // What comes out is the input of the product that follows. Backward it runs beside that product's W; what
   // was gathered can be dropped after the forward, and gathered again for W.
@@ -57,17 +58,31 @@ struct BlockItem {
   bool tiled = false;         // each run again in the backward
   bool early = false;         // each with its backward right after its forward
   std::int64_t adapters = 0;  // beside it, frozen; they need its input
+  bool narrow = false;        // a product with operands in fewer bits, whose backward runs in these:
+  Dtype input_dtype = Dtype::kBf16;
+  Dtype weight_dtype = Dtype::kBf16;
 
   // A product with weights, whose backward to them is a pass of its own.
   bool has_weights() const {
     return !exchange && !waits &&
            (op.kind == OperatorKind::kLinear || op.kind == OperatorKind::kGroupedProduct);
   }
+  // Of operands in fewer bits: a forward operator wherever it runs.
+  bool is_cast() const {
+    return !exchange && !waits &&
+           (op.kind == OperatorKind::kQuantise || op.kind == OperatorKind::kAmax ||
+            op.kind == OperatorKind::kTranspose);
+  }
   // Of one that has weights:
   ProductSizes product() const;
   std::int64_t matrices() const;
   bool enters() const { return exchange && exchange->enters; }
 };
+
+// The exchange that the input of a product, items[i], came through: it stands before it and its casts. None: null.
+const Exchange* entered_through(const std::vector<BlockItem>& items, std::size_t i);
+// Whether what comes out of the exchange items[i] goes into a product, through its casts.
+bool enters_product(const std::vector<BlockItem>& items, std::size_t i);
 
 std::vector<BlockItem> embedding_items(const Model& model, const Stack& stack, const PassShape& shape);
 std::vector<BlockItem> block_items(const Model& model, const Stack& stack, const PassShape& shape,

@@ -108,7 +108,7 @@ BlockWriter::Module::~Module() {
   for (std::size_t i = begin_; i < writer_.items_.size(); ++i) {
     BlockItem& item = writer_.items_[i];
     item.selective = true;
-    if (item.exchange || item.waits || item.op.kind == OperatorKind::kDequantise) continue;
+    if (item.exchange || item.waits || item.is_cast() || item.op.kind == OperatorKind::kDequantise) continue;
     item.selective_saved = first ? item.saved_input : Bytes(0);
     first = false;
   }
@@ -117,7 +117,8 @@ BlockWriter::Module::~Module() {
 
 std::int64_t BlockWriter::routed_rows(std::int64_t tokens) const {
   const double rows =
-      static_cast<double>(tokens * block_.feed_forward.top_k * shape_.etp) * shape_.experts.rows;
+      static_cast<double>(tokens * block_.feed_forward.top_k * shape_.etp) * shape_.experts.rows +
+      padded_rows();
   return std::max<std::int64_t>(1, std::llround(rows));
 }
 
@@ -214,10 +215,13 @@ void BlockWriter::enter(std::int64_t width) {
 void BlockWriter::leave() {
   if (shape_.tp == 1) return;
   using enum CollectiveKind;
-  add_exchange({.group = GroupKind::kTensor,
-                .forward = shape_.sp ? kReduceScatter : kAllReduce,
-                .backward = shape_.sp ? std::optional(kAllGather) : std::nullopt,
-                .bytes = activation(model_.hidden)});
+  add_exchange(
+      {.group = GroupKind::kTensor,
+       .forward = shape_.sp ? kReduceScatter : kAllReduce,
+       .backward = shape_.sp ? std::optional(kAllGather) : std::nullopt,
+       .bytes = activation(model_.hidden),
+       .gathered = left_copies_ > 0 ? narrow_bytes(activation(model_.hidden), left_copies_) : Bytes(0)});
+  left_copies_ = 0;
 }
 
 void BlockWriter::add_exchange(const Exchange& exchange) {
@@ -233,13 +237,22 @@ Bytes BlockWriter::activation(std::int64_t width) const {
 void BlockWriter::add(const PartOperator& stated, bool sequence_region) {
   const bool base = frozen() && !in_adapter_;
   if (base) note_input(stated);
-  const PartOperator entry = base ? without_weight_gradients(stated) : stated;
+  PartOperator entry = base ? without_weight_gradients(stated) : stated;
   if (base) dequantise(entry);
   const bool shared = sequence_region && shape_.sp;
   std::int64_t tokens = shared ? all_tokens() / shape_.tp : all_tokens();
   if (entry.rows == Rows::kRouted) tokens = routed_rows(tokens);
   if (entry.rows == Rows::kWeights) tokens = experts_here() * model_.hidden;
   if (pieces_ > 1) tokens = (tokens + pieces_ - 1) / pieces_;
+  const bool narrow = is_narrow(entry), attends = entry.kind == OperatorKind::kAttention;
+  NarrowProduct product;
+  if (narrow && !attends) {
+    product = narrow_product(entry, tokens);
+    entry = with_narrow_saves(entry, product);
+    cast_before(entry, product);
+  } else if (narrow) {
+    cast_for_attention(entry, tokens, PassKind::kForward);
+  }
 
   BlockItem item;
   item.op.kind = entry.kind;
@@ -247,7 +260,11 @@ void BlockWriter::add(const PartOperator& stated, bool sequence_region) {
   // Casts are counted in the format of the passes.
   const bool wide =
       entry.fp32 || (in_adapter_ && shape_.adapters.fp32 && entry.when != Condition::kAdapterFp32);
-  item.op.dtype = wide ? Dtype::kFp32 : shape_.precision;
+  item.op.dtype = wide ? Dtype::kFp32 : narrow ? shape_.low.formats.forward : shape_.precision;
+  if (narrow && attends) item.op.dtype = Dtype::kFp8;  // whatever blocks its products have beside
+  item.narrow = narrow && !attends;
+  item.input_dtype = shape_.low.formats.input;
+  item.weight_dtype = shape_.low.formats.weight;
   item.launches = entry.launches;
   item.times = entry.times * pieces_;
   item.pieces = pieces_;
@@ -285,6 +302,8 @@ void BlockWriter::add(const PartOperator& stated, bool sequence_region) {
     items_.push_back(item);
   if (entry.kind == OperatorKind::kRope && model_.rotary_fraction < 1) add_rejoin(entry, tokens);
   if (base) adapters(stated, sequence_region);
+  if (narrow && !attends) cast_after(product);
+  if (narrow && attends) cast_for_attention(entry, tokens, PassKind::kBackward);
 }
 
 Amounts BlockWriter::set_sizes(Operator& op, const PartOperator& entry, std::int64_t tokens) {
@@ -379,7 +398,8 @@ Bytes BlockWriter::saved_bytes(const std::vector<SavedTensor>& saves, const Amou
 Bytes BlockWriter::saved_input(const std::vector<SavedTensor>& saves, const Amounts& amounts,
                                std::int64_t times) const {
   const bool kept = std::any_of(saves.begin(), saves.end(), [](SavedTensor tensor) {
-    return tensor == SavedTensor::kInput || tensor == SavedTensor::kInputFp32;
+    return tensor == SavedTensor::kInput || tensor == SavedTensor::kInputFp32 ||
+           tensor == SavedTensor::kInputCopy;
   });
   return kept ? Bytes(saved_bytes(SavedTensor::kInput, amounts) * static_cast<double>(times)) : Bytes(0);
 }
@@ -395,6 +415,8 @@ double BlockWriter::saved_bytes(SavedTensor tensor, const Amounts& amounts) cons
       return 4 * amounts.inputs;
     case SavedTensor::kOutputFp32:
       return 4 * amounts.outputs;
+    case SavedTensor::kInputCopy:
+      return bytes_of(shape_.low.formats.weight) * amounts.inputs;
     case SavedTensor::kMask:
       return amounts.inputs;
     case SavedTensor::kStats:

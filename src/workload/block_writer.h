@@ -92,6 +92,10 @@ class BlockWriter {
                   const std::array<double, 2>& row);
   std::int64_t shared_tokens() const { return shape_.sp ? all_tokens() / shape_.tp : all_tokens(); }
   std::int64_t experts_here() const { return block_.feed_forward.experts / shape_.ep; }
+  // To which each expert's are filled up, on the average, where its products take whole blocks of rows.
+  double padded_rows() const {
+    return static_cast<double>(experts_here() * (shape_.low.formats.expert_rows - 1)) / 2;
+  }
   // Rows that this rank's experts work on.
   std::int64_t routed_rows(std::int64_t tokens) const;
   Bytes activation(std::int64_t width) const;  // of all tokens
@@ -104,6 +108,31 @@ class BlockWriter {
   }
 
   void add(const PartOperator& entry, bool sequence_region);
+  // Operands in fewer bits (low_precision_writer.cc).
+  struct CastSizes {
+    std::int64_t tokens = 0, width = 0;
+    int copies = 0;
+    std::int64_t launches = 1, times = 1;
+  };
+  struct NarrowProduct {
+    bool to_input = false, to_weights = false;             // these products of the backward are narrow too
+    bool casts_input = true;                               // no product before it has cast the same tensor
+    bool gathers_input = false, gathers_gradient = false;  // under sp, cast before they are gathered
+    bool transposes = false;
+    CastSizes input, gradient, weights;
+  };
+  bool is_narrow(const PartOperator& entry) const;
+  NarrowProduct narrow_product(const PartOperator& entry, std::int64_t tokens) const;
+  const BlockItem* made_by() const;
+  void add_cast(const Operator& op, PassKind when, std::int64_t launches, std::int64_t times);
+  void quantise(const CastSizes& sizes, PassKind when, bool finds_scale, bool of_weights);
+  void transpose(const CastSizes& sizes, PassKind when);
+  void cast_before(const PartOperator& entry, const NarrowProduct& product);
+  void cast_after(const NarrowProduct& product);
+  void cast_for_attention(const PartOperator& entry, std::int64_t tokens, PassKind when);
+  void travel_narrow(int copies);
+  Bytes narrow_bytes(Bytes bytes, int copies) const;
+  PartOperator with_narrow_saves(PartOperator entry, const NarrowProduct& product) const;
   // Frozen weights (adapter_writer.cc): what is not done for them, what stands before and beside a product.
   PartOperator without_weight_gradients(PartOperator entry) const;
   void note_input(const PartOperator& product);
@@ -127,14 +156,16 @@ class BlockWriter {
   const Block& block_;
   Widths widths_;
   std::vector<BlockItem> items_;
-  bool entered_ = false;         // the next product's input came through f
-  bool input_kept_ = false;      // what the next operator takes in is kept by another part
-  std::int64_t norm_parts_ = 0;  // above 0: a norm is of so many parts a token
-  std::int64_t norm_width_ = 0;  // so wide
-  bool again_ = false;           // inside a module that is run again
-  bool made_again_ = false;      // what comes next reads what such a module made
-  bool beside_ = false;          // an exchange is on its way
-  std::int64_t pieces_ = 1;      // of tokens, in which what comes next is worked off
+  bool entered_ = false;          // the next product's input came through f
+  bool input_kept_ = false;       // what the next operator takes in is kept by another part
+  std::int64_t norm_parts_ = 0;   // above 0: a norm is of so many parts a token
+  std::int64_t norm_width_ = 0;   // so wide
+  bool again_ = false;            // inside a module that is run again
+  bool made_again_ = false;       // what comes next reads what such a module made
+  bool beside_ = false;           // an exchange is on its way
+  std::int64_t pieces_ = 1;       // of tokens, in which what comes next is worked off
+  std::optional<Width> cast_in_;  // what the last narrow product read, cast
+  int left_copies_ = 0;           // of the gradient that comes through g, which travels in fewer bits
   AdapterSlots slots_;
   bool in_adapter_ = false;
   std::optional<Width> shared_in_;  // products in a row that read one tensor

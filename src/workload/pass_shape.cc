@@ -20,6 +20,7 @@ PassShape pass_shape(const Job& job) {
   shape.attention = choices.attention;
   shape.expert_products = choices.expert_products;
   shape.precision = choices.precision;
+  shape.low = choices.low;
   shape.partition_activations = job.partitions_activations();
   shape.dropout = choices.dropout;
   shape.accumulates = job.micro_batches > 1;

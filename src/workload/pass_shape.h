@@ -23,6 +23,7 @@ struct PassShape {
   AttentionKind attention = AttentionKind::kFlash;
   ExpertProducts expert_products = ExpertProducts::kGrouped;
   Dtype precision = Dtype::kBf16;
+  LowPrecision low;
   bool partition_activations = false;
   bool dropout = false;
   bool accumulates = false;  // several micro-batches a step: gradients are added up

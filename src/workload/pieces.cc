@@ -100,7 +100,8 @@ void tile(std::span<BlockItem> mlp) {
   for (BlockItem& item : mlp) {
     if (item.exchange || item.waits) continue;
     item.extra = held(item, piece);
-    const bool reads = item.op.kind != OperatorKind::kDequantise;  // which reads weights alone
+    const bool reads =
+        item.op.kind != OperatorKind::kDequantise && !item.is_cast();  // the one reads weights alone
     keep(item, first && reads ? item.saved_input : Bytes(0));
     item.selective = false;
     item.tiled = true;

@@ -91,7 +91,7 @@ void TaskWriter::item_backward(const std::vector<BlockItem>& items, std::size_t 
   if (item.early) return;
   if (!item.exchange) operator_backward(items, i);
   // What a product's input came through is written with the product, so that its W can run beside it.
-  else if (!item.enters() || i + 1 == items.size() || !items[i + 1].has_weights() || items[i + 1].early)
+  else if (!enters_product(items, i))
     exchange_backward(*item.exchange);
 }
 
@@ -129,7 +129,9 @@ void TaskWriter::add_operator(const BlockItem& item, PassKind pass, std::size_t 
   Task task;
   task.capture = capture_;
   task.op = item.op;
-  task.op.pass = pass;
+  task.op.pass = item.is_cast() ? PassKind::kForward : pass;
+  if (item.narrow && pass != PassKind::kForward)
+    task.op.dtype = pass == PassKind::kWeight ? item.weight_dtype : item.input_dtype;
   task.op.launches = static_cast<std::int32_t>(item.launches[which]);
   task.times = item.times;
   task.recompute = recompute;
@@ -153,8 +155,10 @@ void TaskWriter::add_collective(CollectiveKind kind, const Exchange& exchange, D
                                 bool recompute, Waits waits) {
   Task task;
   task.kind = Task::Kind::kCollective;
-  task.collective = {kind,           exchange.group, exchange.bytes, false, exchange.experts,
-                     exchange.top_k, exchange.row};
+  const bool fewer = kind == CollectiveKind::kAllGather && exchange.gathered > Bytes(0);
+  task.collective = {kind,        exchange.group,   fewer ? exchange.gathered : exchange.bytes,
+                     false,       exchange.experts, exchange.top_k,
+                     exchange.row};
   task.times = exchange.times;
   task.capture = capture_;
   task.direction = direction;
@@ -173,7 +177,7 @@ void TaskWriter::exchange_backward(const Exchange& exchange) {
 void TaskWriter::operator_backward(const std::vector<BlockItem>& items, std::size_t i) {
   const BlockItem& item = items[i];
   if (!item.has_backward) return;
-  const Exchange* entered = i > 0 && items[i - 1].enters() ? &*items[i - 1].exchange : nullptr;
+  const Exchange* entered = entered_through(items, i);
   if (!item.has_weights()) {
     add_operator(item, PassKind::kBackward, 1, false);
     return;

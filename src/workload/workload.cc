@@ -59,10 +59,11 @@ Bytes held_for_weight(const std::vector<BlockItem>& items, const PassShape& shap
     const BlockItem& item = items[i];
     if (!item.has_weights() || !item.has_backward || item.launches[2] == 0 || item.early) continue;
     const auto [m, k, n] = item.product();
-    const bool gathered = i > 0 && items[i - 1].enters() && shape.sp_gather_again;
+    const bool gathered = entered_through(items, i) != nullptr && shape.sp_gather_again;
     const double input =
         m * k * static_cast<double>(item.pieces) / (gathered ? static_cast<double>(shape.tp) : 1.0);
-    sum += bytes_of(item.op.dtype) * (input + m * n * static_cast<double>(item.times));
+    sum += bytes_of(item.narrow ? item.weight_dtype : item.op.dtype) *
+           (input + m * n * static_cast<double>(item.times));
   }
   return Bytes(sum);
 }
@@ -180,6 +181,7 @@ class ChunkWriter {
       units_.keep_blocks(weights[k], count);
     }
     // What is run again stands first in the chunk, so last in its backward.
+    set_plain_layers(kinds, chunk);
     for (std::size_t k = 0; k < kinds.size(); ++k)
       if (again[k] > 0) layers(kinds, k, again[k], true, weights[k]);
     for (std::size_t k = 0; k < kinds.size(); ++k)
@@ -191,10 +193,29 @@ class ChunkWriter {
     units_.hold_blocks(*std::max_element(weights.begin(), weights.end(), less), all);
   }
 
-  // A row of equal layers, all of them run again in the backward (`full`) or none.
+  // Layers at the model's ends that have no product in fewer bits, as far as they lie in the first and the last chunk.
+  void set_plain_layers(const BlockKinds& kinds, const Chunk& chunk) {
+    const LayerEnds& ends = shape_.low.formats.bf16_layers;
+    if (!shape_.low.is_narrow() || !ends.any()) return;
+    plain_shape_ = shape_;
+    plain_shape_.low.formats = half_formats(shape_.precision);
+    if (chunk.first) plain_[kinds.of(model_.blocks.front().block)] += ends.start;
+    if (chunk.last) plain_[kinds.of(model_.blocks.back().block)] += ends.end;
+  }
+
+  // Of a row of equal layers, those that stay in the format of the passes, then the others.
   void layers(const BlockKinds& kinds, std::size_t kind, std::int64_t count, bool full,
               const UnitWeights& weights) {
-    const std::vector<BlockItem> items = block_items(model_, stack_, shape_, kinds[kind]);
+    const std::int64_t plain = std::min(count, plain_[kind]);
+    plain_[kind] -= plain;
+    if (plain > 0) row(kinds, kind, plain, full, weights, plain_shape_);
+    if (count > plain) row(kinds, kind, count - plain, full, weights, shape_);
+  }
+
+  // All of them run again in the backward (`full`) or none.
+  void row(const BlockKinds& kinds, std::size_t kind, std::int64_t count, bool full,
+           const UnitWeights& weights, const PassShape& shape) {
+    const std::vector<BlockItem> items = block_items(model_, stack_, shape, kinds[kind]);
     const bool selective = shape_.recompute == Recompute::kSelective;
     TaskWriter forward(model_, stack_, shape_);
     forward.forward(items, 0, items.size(), false);
@@ -278,6 +299,8 @@ class ChunkWriter {
   std::vector<Repeat> backwards_;             // in the model's order
   std::array<Bytes, kMaxBlockKinds> here_{};  // of each kind the largest layer that is offloaded
   bool last_ = false;
+  PassShape plain_shape_{};                           // of layers without products in fewer bits
+  std::array<std::int64_t, kMaxBlockKinds> plain_{};  // how many of each kind
 };
 
 }  // namespace
