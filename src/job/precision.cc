@@ -39,6 +39,18 @@ int LowPrecision::copies(bool rows, bool columns) const {
   return (rows ? 1 : 0) + (columns ? 1 : 0);
 }
 
+double LowPrecision::weight_bytes() const {
+  const double narrow = bytes_of(formats.forward);
+  if (!is_narrow()) return bytes_of(formats.passes);
+  if (formats.params) return narrow * (keeps_weights ? weight_copies() : 1);
+  return bytes_of(formats.passes) + (keeps_weights ? narrow * weight_copies() : 0);
+}
+
+double LowPrecision::travelling_bytes() const {
+  return formats.params && formats.params_travel_narrow ? bytes_of(formats.forward)
+                                                        : bytes_of(formats.passes);
+}
+
 bool LowPrecision::apart(bool of_weights) const {
   return formats.copies == Copies::kApart || (formats.hadamard && !of_weights);
 }
@@ -61,10 +73,13 @@ LowPrecision low_precision_of(const Stack& stack, const Plan& plan) {
   LowPrecision low;
   low.formats = recipe_formats(stack, plan);
   if (!low.is_narrow()) return low;
-  low.formats.params = plan.fp8_params.value_or(low.formats.params);
+  // Shards that are gathered as the passes take them are cast there, wherever they came from.
+  low.formats.params =
+      plan.fp8_params.value_or(low.formats.params) && (plan.zero < 3 || low.formats.params_travel_narrow);
   low.formats.bf16_layers = plan.bf16_layers.value_or(low.formats.bf16_layers);
   low.formats.attention = plan.fp8_attention.value_or(low.formats.attention);
   low.formats.head = plan.fp8_head.value_or(low.formats.head);
+  low.keeps_weights = stack.low_precision.weight_cache && plan.zero < 3;
   return low;
 }
 

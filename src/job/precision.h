@@ -17,12 +17,19 @@ struct LowPrecision {
   RecipeFormats formats;
   // The GPU multiplies operands of one scale a tensor by rows alone, so that another copy of them lies transposed.
   bool by_rows_alone = true;
+  // Copies of blocks' weights are made once a step and kept; otherwise in every pass, as of shards that are gathered.
+  bool keeps_weights = false;
 
   bool is_narrow() const { return formats.is_narrow(); }
   bool is_narrow(Dtype product) const { return product != formats.passes; }
   // How many copies a tensor is cast into that is wanted by rows, by columns or both. In blocks and rows of scales
   // the two differ; of one scale a tensor they are the same bytes, unless they must lie by rows.
   int copies(bool rows, bool columns) const;
+  // Copies of blocks' weights that products take.
+  int weight_copies() const { return copies(true, is_narrow(formats.input)); }
+  // Bytes of an element of these weights, with the copies that are kept; as they are gathered after an update.
+  double weight_bytes() const;
+  double travelling_bytes() const;
   // Copies of activations and gradients, or of weights, are made by a kernel each.
   bool apart(bool of_weights) const;
 

@@ -34,6 +34,10 @@ StateBytes class_bytes(const WeightShare& share, Bytes frozen, WeightClass weigh
     if (zero < 3 && c.precision != Dtype::kFp32) states.weights += Bytes(n * bytes_of(c.precision));
   } else {
     states.weights = divided_from(3, n * bytes_of(c.trained_dtype));
+    // Of the blocks' matrices, copies in fewer bits beside, or in place of, those of the passes.
+    if (c.low.is_narrow() && !c.adapters.frozen())
+      states.weights += divided_from(
+          3, static_cast<double>(share.matrix_elements) * (c.low.weight_bytes() - bytes_of(c.precision)));
   }
   // Below ZeRO 3 they are whole from forward to backward, wherever they lie between steps.
   if (frozen > Bytes(0)) states.weights += divided_from(3, frozen.value);
@@ -83,7 +87,11 @@ Bytes loading_bytes(const ParameterShare& share, Bytes kept, const Stack& stack,
 
 StateBytes state_bytes(const ParameterShare& share, const Stack& stack, const Job& job) {
   const auto frozen = [&](WeightClass weights) {
-    return share.frozen.bytes(weights, job.choices.adapters, job.choices.precision);
+    const Choices& c = job.choices;
+    const Bytes bytes = share.frozen.bytes(weights, c.adapters, c.precision);
+    if (!c.low.is_narrow() || c.adapters.quantised()) return bytes;
+    return bytes + Bytes(static_cast<double>(share.frozen.matrices(weights)) *
+                         (c.low.weight_bytes() - bytes_of(c.precision)));
   };
   StateBytes states = class_bytes(share.of(WeightClass::kCommon), frozen(WeightClass::kCommon),
                                   WeightClass::kCommon, stack, job);

@@ -55,6 +55,7 @@ struct OptimizerKey {
   std::int64_t owned = 0;
   std::int64_t tensors = 0;
   UpdateFormat format;
+  NarrowMatrices matrices;
   bool operator==(const OptimizerKey&) const = default;
 };
 

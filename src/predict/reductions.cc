@@ -72,17 +72,28 @@ NetworkTime add_buckets(const Setting& setting, const Job& job, const ChunkCost&
   return bucket * static_cast<double>(count);
 }
 
+namespace {
+
+// Matrices that are kept in fewer bits may travel so.
+Bytes travelling_bytes(const WeightShare& share, const Choices& choices) {
+  const double all = static_cast<double>(share.elements) * bytes_of(choices.trained_dtype);
+  if (!choices.low.is_narrow() || choices.adapters.frozen()) return Bytes(all);
+  return Bytes(all - static_cast<double>(share.matrix_elements) *
+                         (bytes_of(choices.precision) - choices.low.travelling_bytes()));
+}
+
+}  // namespace
+
 NetworkTime parameter_gather(const Setting& setting, const Timed& e, const Network& network,
                              std::size_t rank) {
   const Choices& choices = e.job.choices;
   const double elements = static_cast<double>(e.stages[rank].share.elements);
   NetworkTime gather;
   for (const WeightClass weights : kWeightClasses)
-    if (const std::int64_t n = e.stages[rank].share.of(weights).elements;
-        n > 0 || weights == WeightClass::kCommon)
-      gather +=
-          NetworkTime(network.cost({CollectiveKind::kAllGather, groups_of(weights).shard,
-                                    Bytes(static_cast<double>(n) * bytes_of(choices.trained_dtype)), true}));
+    if (const WeightShare share = e.stages[rank].share.of(weights);
+        share.elements > 0 || weights == WeightClass::kCommon)
+      gather += NetworkTime(network.cost(
+          {CollectiveKind::kAllGather, groups_of(weights).shard, travelling_bytes(share, choices), true}));
   const Seconds whole = gather.seconds;
   if (!choices.overlap_param_gather || setting.stack.data_parallel.bucket_elements == 0) return gather;
   Seconds forward;

@@ -45,7 +45,13 @@ void add_optimizers(const Network& network, ChunkMemo& memo, Timed& e) {
     }
     const std::int64_t owned = owned_by(share, sharding);
     const std::int64_t gradients = sharding.zero >= 2 ? owned : share.elements;  // that it keeps
-    e.paces[r].optimizer = &memo.optimizer({gradients, owned, share.tensors, format}, network);
+    NarrowMatrices matrices;
+    if (e.job.choices.low.is_narrow() && !e.job.choices.adapters.frozen() && share.elements > 0)
+      matrices = {
+          share.matrix_elements,
+          static_cast<std::int64_t>(static_cast<double>(share.matrix_elements) * static_cast<double>(owned) /
+                                    static_cast<double>(share.elements))};
+    e.paces[r].optimizer = &memo.optimizer({gradients, owned, share.tensors, format, matrices}, network);
   }
 }
 

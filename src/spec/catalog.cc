@@ -159,7 +159,7 @@ Result<Stack> Catalog::stack(const Node& name_path_or_map) const {
     }
     node = std::move(next);
   }
-  return parse_stack(node, [this](const Node& recipe_node) { return recipe(recipe_node); });
+  return parse_stack_with([this](const Node& recipe_node) { return recipe(recipe_node); }, node);
 }
 
 Result<Recipe> Catalog::recipe(const Node& name_path_or_map) const {

@@ -288,7 +288,7 @@ Result<void> read_sections(const Node& node, Stack& stack) {
 
 }  // namespace
 
-Result<Stack> parse_stack(const Node& node, const RecipeReader& recipe) {
+Result<Stack> parse_stack_with(const RecipeReader& recipe, const Node& node) {
   std::vector<std::string_view> allowed = keys_of(kStackFields);
   allowed.push_back("parts");
   allowed.push_back(kRecipesKey);

@@ -11,6 +11,7 @@ namespace foretrain {
 
 // Recipes that it names are read by `recipe`; without it, bf16 and fp16 are known.
 using RecipeReader = std::function<Result<Recipe>(const Node&)>;
-Result<Stack> parse_stack(const Node& node, const RecipeReader& recipe = {});
+Result<Stack> parse_stack_with(const RecipeReader& recipe, const Node& node);
+inline Result<Stack> parse_stack(const Node& node) { return parse_stack_with({}, node); }
 
 }  // namespace foretrain

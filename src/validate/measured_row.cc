@@ -39,7 +39,11 @@ constexpr TextColumn kFurtherTexts[] = {{"task", &Row::task},
                                         {"optimizer", &Row::optimizer},
                                         {"opt_state", &Row::opt_state},
                                         {"sliding_window", &Row::sliding_window},
-                                        {"group", &Row::group}};
+                                        {"group", &Row::group},
+                                        {"fp8_recipe", &Row::fp8_recipe},
+                                        {"fp8_scope", &Row::fp8_scope},
+                                        {"bf16_layers", &Row::bf16_layers},
+                                        {"pp_overlap", &Row::pp_overlap}};
 
 struct IntegerColumn {
   std::string_view name;
@@ -89,7 +93,8 @@ struct FlagColumn {
 constexpr FlagColumn kFurtherFlags[] = {{"packed", &Row::packed},
                                         {"ep_overlap", &Row::ep_overlap},
                                         {"shared_overlap", &Row::shared_overlap},
-                                        {"tp_overlap", &Row::tp_overlap}};
+                                        {"tp_overlap", &Row::tp_overlap},
+                                        {"fp8_params", &Row::fp8_params}};
 
 // Read one by one, in this order.
 constexpr std::string_view kOthers[] = {"ffn_type",
@@ -108,9 +113,7 @@ constexpr std::string_view kOthers[] = {"ffn_type",
                                         "assumed",
                                         "notes"};
 // Of the format, but nothing that a prediction asks for.
-constexpr std::string_view kUnused[] = {"fp8_recipe", "fp8_scope", "fp8_params", "bf16_layers",
-                                        "pp_overlap", "software",  "recipe",     "recipe_match",
-                                        "filled",     "evidence",  "split"};
+constexpr std::string_view kUnused[] = {"software", "recipe", "recipe_match", "filled", "evidence", "split"};
 
 bool is_column(std::string_view name) {
   const auto named = [&](const auto& columns) {

@@ -76,9 +76,10 @@ struct MeasuredRow {
 
   // Columns that a table may lack, as words: docs/formats tells what they mean.
   std::string task, peft, pp_layout, cp_type, dispatcher, routing, recompute_modules, offload, cuda_graph;
+  std::string fp8_recipe, fp8_scope, bf16_layers, pp_overlap;
   std::string dp_overlap, grad_reduce_dtype, optimizer, opt_state, sliding_window, group, lora_targets;
   std::optional<std::int64_t> etp, mtp, recompute_layers, lora_rank;
-  std::optional<bool> packed, ep_overlap, shared_overlap, tp_overlap;
+  std::optional<bool> packed, ep_overlap, shared_overlap, tp_overlap, fp8_params;
 
   bool failed() const { return !step && notes.find("failure").has_value(); }
 };

@@ -77,6 +77,25 @@ void put_recomputation(SpecMap& map, const MeasuredRow& row) {
   if (row.recompute == Recompute::kFull) map.put("recompute_layers", row.recompute_layers);
 }
 
+// The recipe that the row names, where its stack runs it; otherwise what the stack means by the precision.
+void put_precision(SpecMap& map, const MeasuredRow& row, const Stack& stack,
+                   std::vector<std::string>& assumed) {
+  if (!row.precision || is_half(*row.precision)) return map.put("precision", row.precision, kDtypeNames);
+  const bool stated = !row.fp8_recipe.empty() && row.fp8_recipe != "none";
+  const std::string family(name(*row.precision));
+  const std::string recipe = row.fp8_recipe == family ? family : fmt::format("{}-{}", family, row.fp8_recipe);
+  const bool runs = stated && std::any_of(stack.recipes.begin(), stack.recipes.end(),
+                                          [&](const Recipe& known) { return known.name == recipe; });
+  map.put("precision", runs ? recipe : family);
+  if (!runs)
+    assumed.push_back(stated ? fmt::format("{} as the stack's {}", recipe, family)
+                             : fmt::format("{} recipe of the stack", family));
+  if (row.fp8_params) map.put_flag("fp8_params", *row.fp8_params);
+  if (!row.bf16_layers.empty()) map.put("bf16_layers", row.bf16_layers);
+  if (lists(row.fp8_scope, "attention")) map.put("fp8_attention", "true");
+  if (lists(row.fp8_scope, "lm_head")) map.put("fp8_head", "true");
+}
+
 // Gradients and states of the optimizer.
 void put_gradients(SpecMap& map, const MeasuredRow& row, const Stack& stack) {
   map.put_note("grad_dtype", row, "grad_accum_dtype");
@@ -87,7 +106,7 @@ void put_gradients(SpecMap& map, const MeasuredRow& row, const Stack& stack) {
     // Gradients that are added up where they are reduced have one format.
     if (stack.gradients.fused_accumulation && !map.has("grad_dtype")) map.put("grad_dtype", stated);
   } else if (row.notes.has("MP Mode PURE")) {  // Composer's words for torch FSDP's mixed precision
-    map.put("reduce_dtype", row.precision, kDtypeNames);
+    if (row.precision && is_half(*row.precision)) map.put("reduce_dtype", row.precision, kDtypeNames);
   } else if (row.notes.has("MP Mode DEFAULT")) {
     map.put("reduce_dtype", "fp32");
   }
@@ -196,7 +215,7 @@ Result<Plan> plan_of(const MeasuredRow& row, const Stack& stack, std::vector<std
       break;
     }
   map.put("micro_batch", row.micro_batch);
-  map.put("precision", row.precision, kDtypeNames);
+  put_precision(map, row, stack, assumed);
   map.put("attention", row.attention, kAttentionNames);
   put_recomputation(map, row);
   put_gradients(map, row, stack);

@@ -21,7 +21,6 @@ constexpr std::string_view kAllActivations =
 std::optional<std::string> not_modelled(const MeasuredRow& row) {
   const auto stated = [](const std::string& word) { return !word.empty() && word != "none"; };
   if (stated(row.peft) && row.peft != "lora" && row.peft != "qlora") return fmt::format("peft {}", row.peft);
-  if (row.precision && !is_half(*row.precision)) return fmt::format("precision {}", name(*row.precision));
   if (stated(row.offload) && row.offload != kAllActivations && row.offload != "optimizer")
     return fmt::format("offload {}", row.offload);
   return std::nullopt;

@@ -145,9 +145,6 @@ TEST_CASE("a node of half the GPUs has half the NICs, and at least one") {
 }
 
 TEST_CASE("what is not modelled is left out under its name") {
-  CHECK(skip_of({{"precision", "fp8"}}) == "precision fp8");
-  CHECK(skip_of({{"precision", "mxfp8"}}) == "precision mxfp8");
-  CHECK(skip_of({{"precision", "nvfp4"}}) == "precision nvfp4");
   CHECK(skip_of({{"offload", "activations:moe_act"}}) == "offload activations:moe_act");
   CHECK(skip_of({{"offload", "none"}}) == "");
   CHECK(skip_of({{"offload", "activations"}}) == "");

@@ -130,7 +130,7 @@ void BlockWriter::cast_before(const PartOperator& entry, const NarrowProduct& p)
     cast_in_ = entry.in;
     if (p.gathers_input) travel_narrow(1);
   }
-  if (!does.weight_cache && !f.params) quantise(p.weights, PassKind::kForward, true, true);
+  if (!shape_.low.keeps_weights && !f.params) quantise(p.weights, PassKind::kForward, true, true);
 }
 
 // What the exchange before the product gathers is in so many copies.
@@ -156,7 +156,7 @@ void BlockWriter::cast_after(const NarrowProduct& p) {
     return sizes;
   };
   // Weights by columns, unless they are kept so.
-  if (p.to_input && !does.weight_cache) {
+  if (p.to_input && !low.keeps_weights) {
     CastSizes other = p.weights;
     other.copies = 1;
     if (low.formats.params && p.transposes)

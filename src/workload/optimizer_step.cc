@@ -1,8 +1,11 @@
 #include "workload/optimizer_step.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "operators/optimizer.h"
+#include "operators/pointwise.h"
+#include "operators/quantise.h"
 #include "workload/host_work.h"
 
 namespace foretrain {
@@ -15,11 +18,55 @@ UpdateFormat update_format(const Job& job) {
           .master = choices.updates_fp32,
           .by_cpu = choices.offload_optimizer,
           .loaded = choices.graphs.step ? job.micro_batches : 0,
-          .captured = choices.graphs.optimizer};
+          .captured = choices.graphs.optimizer,
+          .low = choices.low};
 }
 
+namespace {
+
+// Of so many elements; how they lie changes nothing.
+TokenSizes sizes_of(std::int64_t elements) {
+  constexpr std::int64_t kWidth = 4096;
+  return {.tokens = std::max<std::int64_t>(1, elements / kWidth), .width = kWidth};
+}
+
+// Copies that passes take are made again of the new weights (Transformer Engine: in the first micro-batch). Weights
+// that are kept in fewer bits are cast by who updates them; gathered so, the other copy is made of the first.
+void add_weight_casts(const Stack& stack, const UpdateFormat& format, const NarrowMatrices& matrices,
+                      std::int64_t tensors, Repeat& repeat) {
+  const LowPrecision& low = format.low;
+  const Impl impl = stack.low_precision.impl;
+  const auto add = [&](Operator op) {
+    op.launches = static_cast<std::int32_t>(std::max<std::int64_t>(1, tensors));
+    Task task;
+    task.op = op;
+    if (format.captured) task.capture = Capture::kStep;
+    repeat.tasks.push_back(task);
+  };
+  const auto scan = [&](std::int64_t elements) {
+    if (low.formats.scaling == Scaling::kCurrent)
+      add(amax(sizes_of(elements), {.impl = impl, .dtype = format.precision}));
+  };
+  const auto cast = [&](std::int64_t elements, std::int64_t copies) {
+    const TokenSizes sizes = sizes_of(elements);
+    scan(elements);
+    add(quantise({.tokens = sizes.tokens, .width = sizes.width, .copies = copies},
+                 {.impl = impl, .dtype = low.formats.forward}));
+  };
+  const bool by_owner = low.formats.params && low.formats.params_travel_narrow;
+  if (!by_owner) {
+    if (low.keeps_weights || low.formats.params) cast(matrices.elements, low.weight_copies());
+    return;
+  }
+  cast(matrices.owned, 1);
+  if (low.keeps_weights && low.weight_copies() == 2)
+    add(transpose(sizes_of(matrices.elements), {.impl = impl, .dtype = low.formats.forward}));
+}
+
+}  // namespace
+
 Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_t elements,
-                     std::int64_t owned, std::int64_t tensors) {
+                     std::int64_t owned, std::int64_t tensors, const NarrowMatrices& matrices) {
   const auto size = [](Dtype dtype) { return static_cast<std::int64_t>(bytes_of(dtype)); };
   Repeat repeat;
   if (stack.host.calls_per_step > 0)
@@ -53,6 +100,8 @@ Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_
     if (format.captured) task.capture = Capture::kStep;
     repeat.tasks.push_back(task);
   }
+  if (format.low.is_narrow() && matrices.elements > 0)
+    add_weight_casts(stack, format, matrices, tensors, repeat);
   return Pass{{std::move(repeat)}};
 }
 

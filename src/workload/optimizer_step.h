@@ -21,11 +21,20 @@ struct UpdateFormat {
   // the update is of it too.
   std::int64_t loaded = 0;
   bool captured = false;
+  LowPrecision low;  // copies of the blocks' matrices, which are made again after it
 
   bool operator==(const UpdateFormat&) const = default;
 };
+struct NarrowMatrices {
+  std::int64_t elements = 0;
+  std::int64_t owned = 0;
+
+  bool operator==(const NarrowMatrices&) const = default;
+};
 UpdateFormat update_format(const Job& job);
+// `matrices`: elements of the blocks' matrices that it holds, which products take in fewer bits, and those of them
+// that it updates.
 Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_t elements,
-                     std::int64_t owned, std::int64_t tensors);
+                     std::int64_t owned, std::int64_t tensors, const NarrowMatrices& matrices = {});
 
 }  // namespace foretrain

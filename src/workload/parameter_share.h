@@ -28,6 +28,10 @@ struct FrozenShare {
   std::int64_t largest_quantised = 0;  // elements of the largest such matrix
 
   void add(const FrozenShare& other);
+  // Elements of products' matrices; experts have hardly anything else.
+  std::int64_t matrices(WeightClass weights) const {
+    return weights == WeightClass::kExperts ? elements[weights] : quantised;
+  }
   // In which bytes weights lie that take `precision` in passes.
   Bytes bytes(WeightClass weights, const AdapterChoices& adapters, Dtype precision) const;
   bool operator==(const FrozenShare&) const = default;

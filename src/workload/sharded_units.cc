@@ -67,6 +67,7 @@ UnitWeights UnitWriter::weights(const Chunk& part, bool ends_together) const {
   UnitWeights weights;
   for (const WeightClass of : kWeightClasses) {
     weights.elements[of] = share.of(of).elements;
+    if (!shape_.adapters.frozen()) weights.matrices[of] = share.of(of).matrix_elements;
     weights.frozen[of] = share.frozen.bytes(of, shape_.adapters, shape_.precision).value;
   }
   return weights;
@@ -81,7 +82,11 @@ Bytes UnitWriter::gathered(const UnitWeights& weights) const {
 
 // Frozen ones travel as they lie, quantised or not.
 Bytes UnitWriter::weight_bytes(const UnitWeights& weights, WeightClass of) const {
-  return Bytes(static_cast<double>(weights.elements[of]) * bytes_of(shape_.precision) + weights.frozen[of]);
+  // Matrices that are kept in fewer bits may travel so.
+  const double fewer =
+      shape_.low.is_narrow() ? bytes_of(shape_.precision) - shape_.low.travelling_bytes() : 0;
+  return Bytes(static_cast<double>(weights.elements[of]) * bytes_of(shape_.precision) -
+               static_cast<double>(weights.matrices[of]) * fewer + weights.frozen[of]);
 }
 
 void UnitWriter::copy(std::vector<Task>& tasks, std::int64_t elements) const {

@@ -11,6 +11,7 @@ namespace foretrain {
 struct UnitWeights {
   ByClass<std::int64_t> elements;
   ByClass<double> frozen;
+  ByClass<std::int64_t> matrices;  // of the trained, those that products may take in fewer bits
 
   std::int64_t trained() const { return elements[WeightClass::kCommon] + elements[WeightClass::kExperts]; }
   bool empty() const {
@@ -20,6 +21,7 @@ struct UnitWeights {
     for (const WeightClass of : kWeightClasses) {
       elements[of] -= times * other.elements[of];
       frozen[of] -= static_cast<double>(times) * other.frozen[of];
+      matrices[of] -= times * other.matrices[of];
     }
   }
 };

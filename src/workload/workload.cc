@@ -6,6 +6,7 @@
 
 #include "operators/pointwise.h"
 #include "operators/product.h"
+#include "operators/quantise.h"
 #include "workload/block.h"
 #include "workload/graphs.h"
 #include "workload/host_work.h"
@@ -116,6 +117,9 @@ class ChunkWriter {
       if (!backwards_.back().tasks.empty()) work_.backward.repeats.push_back(std::move(backwards_.back()));
       backwards_.pop_back();
     }
+    if (shape_.low.formats.scaling == Scaling::kDelayed)
+      for (Pass* pass : {&work_.forward, &work_.backward})
+        pass->repeats.push_back(amax_reduction(chunk, pass == &work_.backward));
     if (shape_.sp)
       work_.shared_buffers = activation() * static_cast<double>(stack_.tensor_parallel.sp_buffers);
     if (shape_.graphs.step) {
@@ -128,6 +132,30 @@ class ChunkWriter {
   }
 
  private:
+  // Delayed scaling: what casts recorded is put together, reduced over tensor ranks and made to scales, by a few kernels
+  // at the end of every pass (Transformer Engine's reduce_and_update_fp8_tensors; over tensor ranks alone as NeMo's
+  // tp_only_amax_red, assumed). Of each product three tensors, four products a layer.
+  Repeat amax_reduction(const Chunk& chunk, bool backward) const {
+    constexpr std::int64_t kTensors = 12, kKernels = 3;
+    const Direction direction = backward ? Direction::kBackward : Direction::kForward;
+    const std::int64_t numbers = kTensors * std::max<std::int64_t>(1, chunk.all_layers());
+    Repeat repeat;
+    if (shape_.tp > 1) {
+      Task reduce;
+      reduce.kind = Task::Kind::kCollective;
+      reduce.collective = {CollectiveKind::kAllReduce, GroupKind::kTensor,
+                           Bytes(4.0 * static_cast<double>(numbers))};
+      reduce.direction = direction;
+      repeat.tasks.push_back(reduce);
+    }
+    Task update;
+    update.op = amax({.tokens = 1, .width = numbers},
+                     {.impl = stack_.low_precision.impl, .dtype = shape_.precision, .launches = kKernels});
+    update.direction = direction;
+    repeat.tasks.push_back(update);
+    return repeat;
+  }
+
   Bytes activation() const {
     return Bytes(static_cast<double>(shape_.tokens() * model_.hidden) * bytes_of(shape_.precision));
   }
