@@ -1,4 +1,4 @@
-// field_tables plan|stack|model: the rows of the tables in docs/formats, from the tables of fields. The documents
+// field_tables plan|stack|model|recipe: the rows of the tables in docs/formats, from the tables of fields. The documents
 // name this program as what prints them: tests/docs compares, tests/docs/update rewrites.
 #include <fmt/format.h>
 
@@ -8,6 +8,8 @@
 #include "spec/catalog_entry.h"
 #include "spec/model_fields.h"
 #include "spec/plan_fields.h"
+#include "spec/recipe_fields.h"
+#include "spec/recipe_text.h"
 #include "spec/stack_fields.h"
 
 using namespace foretrain;
@@ -30,6 +32,9 @@ std::string bounds(const WholeNumber& kind) {
 }
 std::string bounds(const RealNumber& kind) { return fmt::format("{} to {}", kind.low, kind.high); }
 std::string bounds(const Flag&) { return "boolean"; }
+std::string bounds(const EndsText& kind) {
+  return fmt::format("two of 0 to {}, `-` between", grouped(kind.most));
+}
 std::string bounds(const FreeText&) { return ""; }
 std::string bounds(const OneOf& kind) { return words(kind.names); }
 std::string bounds(const FlagOrWord& kind) { return "boolean, or " + words(kind.names.subspan(2)); }
@@ -48,6 +53,8 @@ std::string bounds(const LayerList& kind) {
   return fmt::format("a list, or text with `-` between, of 0 to {}", grouped(kind.most_layers));
 }
 
+std::string usual(const std::string& value, const FreeText&) { return value; }
+std::string usual(const LayerEnds& value, const EndsText&) { return to_text(value); }
 std::string usual(std::int64_t value, const WholeNumber&) { return fmt::format("{}", value); }
 std::string usual(double value, const RealNumber&) { return fmt::format("{}", value); }
 std::string usual(bool value, const Flag&) { return value ? "true" : "false"; }
@@ -96,6 +103,13 @@ void print_stack() {
   print_table<CatalogEntry>(kCatalogFields);
 }
 
+void print_recipe() {
+  print_table<Recipe>(kRecipeFields);
+  const RecipeFormats formats;
+  for_each_field(kFormatFields,
+                 [&](const auto& f) { print_row(fmt::format("`formats: {{{}}}`", f.key), formats, f); });
+}
+
 void print_model() {
   print_table<Model>(kModelFields);
   print_table<LayerPattern>(kPatternFields);
@@ -111,6 +125,7 @@ int main(int count, char** arguments) {
   if (what == "plan") return print_plan(), 0;
   if (what == "stack") return print_stack(), 0;
   if (what == "model") return print_model(), 0;
-  fmt::print(stderr, "usage: field_tables plan|stack|model\n");
+  if (what == "recipe") return print_recipe(), 0;
+  fmt::print(stderr, "usage: field_tables plan|stack|model|recipe\n");
   return 2;
 }

@@ -237,6 +237,7 @@ Choices choices_of(const Model& model, const Stack& stack, const Plan& plan) {
   c.dropout = asked_dropout(model, stack) > 0;
   c.sp = plan.sp && plan.tp > 1;
   c.sp_gather_again = plan.sp_gather_again.value_or(stack.tensor_parallel.sp_gather_again);
+  c.tp_overlap = c.sp && plan.tp_overlap.value_or(stack.tensor_parallel.overlap);
   c.partition_activations = plan.partition_activations.value_or(false);
   c.recompute = plan.recompute;
   if (plan.recompute == Recompute::kFull) c.recompute_layers = plan.recompute_layers;

@@ -124,6 +124,7 @@ struct Choices {
   bool sp = false;
   // As asked for: see Job for whether they have an effect.
   bool sp_gather_again = false;
+  bool tp_overlap = false;  // of sp
   bool partition_activations = false;
   Recompute recompute = Recompute::kNone;
   std::int64_t recompute_layers = 0;  // of recompute full; 0: all

@@ -41,6 +41,7 @@ class FlagWriter {
   void add_parallel_sizes() {
     add("tensor-model-parallel-size", plan_.tp);
     if (plan_.sp) add("sequence-parallel");
+    if (job_.choices.tp_overlap) add("tp-comm-overlap");
     add("pipeline-model-parallel-size", plan_.pp);
     const ScheduleKind schedule = job_.pipeline.schedule;
     if (schedule == ScheduleKind::kInterleaved) {

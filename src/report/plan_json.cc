@@ -24,6 +24,7 @@ Plan settled(const Run& run) {
   plan.reduce_dtype = choices.reduce_dtype;
   plan.master_weights = choices.master_weights;
   plan.sp_gather_again = choices.sp_gather_again;
+  if (choices.sp) plan.tp_overlap = choices.tp_overlap;
   plan.overlap_grad_reduce = choices.overlap_grad_reduce;
   plan.overlap_param_gather = choices.overlap_param_gather;
   plan.partition_activations = choices.partition_activations;

@@ -2,7 +2,7 @@
 //   set     tp=8, zero=1,2         these values alone
 //   range   pp=1..16               values from one to the other
 //   forbid  schedule=gpipe,zb-h2   not these
-// Keys and words are those of plans. A dimension that is not searched by itself (precision, attention, the
+// Keys and words are those of plans. A dimension that is not searched by itself (attention, the
 // dtypes of gradients) is, once values are set. A key of plans that is no dimension at all (lora, base) may be set
 // to one value, which every plan then has. first_layers and last_layers are those of the end stages.
 #pragma once

@@ -3,7 +3,7 @@
 // new row. Values are whole numbers; those with words (schedule, recompute) count them.
 //
 //   gpus  tp  pp  cp  cp_type  cp_a2a  dp  ep  etp  micro_batch  schedule  vpp  sp  zero  shard  dispatcher  overlap_dispatch
-//   overlap_shared  attention  precision  grad_dtype  reduce_dtype  optimizer  master_weights
+//   overlap_shared  attention  grad_dtype  reduce_dtype  optimizer  master_weights
 //   sp_gather_again  recompute  recompute_layers  partition_activations
 //                                                                  outer: they make a family
 //   layers_per_stage  overlap_grad_reduce  overlap_param_gather    inner: each family has their product

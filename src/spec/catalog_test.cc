@@ -119,8 +119,8 @@ TEST_CASE("no two presets answer to one name") {
 
 TEST_CASE("a stack is found by what is built on it, and by its own names first") {
   const Catalog catalog;
-  CHECK(catalog.stack("NeMo").value().name == "megatron");
-  CHECK(catalog.meant("stacks", "megatron-bridge") == "megatron");
+  CHECK(catalog.stack("Megatron-Core").value().name == "megatron");
+  CHECK(catalog.meant("stacks", "megatron-lm") == "megatron");
   CHECK(catalog.meant("stacks", "torchtitan") == "torchtitan");
   CHECK_FALSE(catalog.meant("stacks", "paxml"));
   for (const std::string& name : catalog.names("stacks"))

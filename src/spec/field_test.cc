@@ -115,6 +115,7 @@ TEST_CASE("what a plan says in text, its reader takes, key by key") {
                                       "offload=1",
                                       "optimizer=muon",
                                       "master_weights=0",
+                                      "tp_overlap=1",
                                       "sp_gather_again=1",
                                       "overlap_grad_reduce=0",
                                       "overlap_param_gather=1",

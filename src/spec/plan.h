@@ -112,6 +112,7 @@ struct Plan {
   std::optional<bool> master_weights;  // an fp32 copy of half precision weights
   // The backward gathers the saved shard of a column-parallel input again.
   std::optional<bool> sp_gather_again;
+  std::optional<bool> tp_overlap;  // under sp, products run beside the collectives of their input and output
   std::optional<bool> overlap_grad_reduce;
   std::optional<bool> overlap_param_gather;   // of ZeRO 1 and 2, with the next step's first forward
   std::optional<bool> partition_activations;  // checkpoints split over tp, gathered again in the backward

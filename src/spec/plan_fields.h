@@ -134,6 +134,10 @@ inline constexpr auto kPlanFields = std::tuple{
     field("sp_gather_again", &Plan::sp_gather_again, Flag{},
           "under sp, the gathered input of a product is not kept but gathered again in the backward",
           kStacksOwn),
+    field("tp_overlap", &Plan::tp_overlap, Flag{},
+          "under sp, products run beside the collectives of their inputs and outputs, piece by piece "
+          "(Transformer Engine's user buffers)",
+          kStacksOwn),
     field("overlap_grad_reduce", &Plan::overlap_grad_reduce, Flag{},
           "1: the reduction may start during the last backward, in the buckets of the stack, so a stack with "
           "one bucket gains nothing; with several chunks a stage, those of a chunk whose passes are over run "

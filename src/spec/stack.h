@@ -251,6 +251,8 @@ struct Stack {
 
   struct TensorParallel {
     bool blocking = true;  // compute waits for its collectives
+    // Under sp, products run beside the collectives of their inputs and outputs.
+    bool overlap = false;
     // Of a block with parallel residual: forward, and backward without sp (with it each half gathers its
     // own).
     std::array<std::int64_t, 2> parallel_all_reduces = {1, 2};

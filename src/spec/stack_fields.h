@@ -68,6 +68,9 @@ inline constexpr auto kRecomputationFields = std::tuple{
 inline constexpr auto kTensorParallelFields = std::tuple{
     field("blocking", &Stack::TensorParallel::blocking, Flag{},
           "compute waits for the backward's collective; otherwise the weight gradient runs beside it"),
+    field("overlap", &Stack::TensorParallel::overlap, Flag{},
+          "under sp, products run beside the collectives of their inputs and outputs, piece by piece (user "
+          "buffers); how much of a first or last piece is not hidden is left out"),
     field("parallel_all_reduces", &Stack::TensorParallel::parallel_all_reduces, WholeNumber{1, 2},
           "all-reduces of a block with parallel residual; 2: one for each half, as the backward always has "
           "with `sp`"),

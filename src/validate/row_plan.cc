@@ -114,6 +114,7 @@ void put_gradients(SpecMap& map, const MeasuredRow& row, const Stack& stack) {
 }
 
 void put_overlaps(SpecMap& map, const MeasuredRow& row) {
+  if (row.tp_overlap) map.put_flag("tp_overlap", *row.tp_overlap);
   if (row.notes.says("comm_overlap", "0")) {
     map.put("overlap_grad_reduce", "false");
   } else if (!row.dp_overlap.empty()) {
@@ -198,7 +199,6 @@ void put_graphs(SpecMap& map, const MeasuredRow& row, const Stack& stack, std::v
 // What a row says of its run that a plan has no key for, where the run is still the same training.
 void assume_plain(const MeasuredRow& row, std::vector<std::string>& assumed) {
   if (!row.attention) assumed.emplace_back("attention of the stack");
-  if (row.tp_overlap == true && row.tp > 1) assumed.emplace_back("tp_overlap=0");
   if (lists(row.dp_overlap, "optimizer_step")) assumed.emplace_back("no overlap of the optimizer's step");
 }
 

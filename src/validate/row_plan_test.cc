@@ -74,7 +74,26 @@ TEST_CASE("layers that are run again in full are counted") {
 }
 
 TEST_CASE("what a plan has no key for is assumed away") {
-  CHECK(assumes({{"tp_overlap", "1"}}, "tp_overlap=0"));
+  CHECK(plan({{"tp_overlap", "1"}}).tp_overlap == true);
+}
+
+TEST_CASE("a row's fp8 recipe is the stack's of that name, or what the stack means by fp8") {
+  const Cells fp8 = {{"precision", "fp8"},
+                     {"fp8_recipe", "current"},
+                     {"fp8_scope", "linears+attention"},
+                     {"fp8_params", "1"},
+                     {"bf16_layers", "1-1"}};
+  const Plan of_row = plan(fp8);
+  CHECK(of_row.precision == "fp8-current");
+  CHECK(of_row.fp8_params == true);
+  CHECK(of_row.fp8_attention == true);
+  CHECK(of_row.fp8_head == std::nullopt);
+  CHECK(of_row.bf16_layers == LayerEnds{1, 1});
+  CHECK(plan({{"precision", "mxfp8"}, {"fp8_recipe", "mxfp8"}}).precision == "mxfp8");
+  CHECK(plan({{"precision", "fp8"}, {"fp8_recipe", "rowwise"}}).precision == "fp8");
+  CHECK(assumes({{"precision", "fp8"}, {"fp8_recipe", "rowwise"}}, "fp8-rowwise as the stack's fp8"));
+  CHECK(assumes({{"precision", "fp8"}, {"fp8_recipe", ""}}, "fp8 recipe of the stack"));
+  CHECK(plan({{"fp8_recipe", "none"}, {"fp8_params", ""}}) == plan({}));
 }
 
 TEST_CASE("a dense row has no choices of experts") {

@@ -123,6 +123,16 @@ const Exchange* entered_through(const std::vector<BlockItem>& items, std::size_t
   return i > 0 && items[i - 1].enters() ? &*items[i - 1].exchange : nullptr;
 }
 
+const Exchange* left_through(const std::vector<BlockItem>& items, std::size_t i) {
+  if (!items[i].has_weights() && !items[i].is_cast()) return nullptr;
+  while (i + 1 < items.size() && items[i + 1].is_cast()) ++i;
+  if (i + 1 == items.size() || !items[i + 1].exchange) return nullptr;
+  const Exchange& next = *items[i + 1].exchange;
+  const bool adds =
+      next.group == GroupKind::kTensor && !next.enters && next.forward == CollectiveKind::kReduceScatter;
+  return adds ? &next : nullptr;
+}
+
 bool enters_product(const std::vector<BlockItem>& items, std::size_t i) {
   if (!items[i].enters()) return false;
   std::size_t next = i + 1;

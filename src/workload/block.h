@@ -81,6 +81,8 @@ struct BlockItem {
 
 // The exchange that the input of a product, items[i], came through: it stands before it and its casts. None: null.
 const Exchange* entered_through(const std::vector<BlockItem>& items, std::size_t i);
+// The exchange that adds up what the product items[i] made, under sp; it stands behind it and its casts. None: null.
+const Exchange* left_through(const std::vector<BlockItem>& items, std::size_t i);
 // Whether what comes out of the exchange items[i] goes into a product, through its casts.
 bool enters_product(const std::vector<BlockItem>& items, std::size_t i);
 

@@ -25,6 +25,7 @@ PassShape pass_shape(const Job& job) {
   shape.dropout = choices.dropout;
   shape.accumulates = job.micro_batches > 1;
   shape.sp_gather_again = job.gathers_again();
+  shape.tp_overlap = choices.tp_overlap;
   shape.recompute_layers = choices.recompute_layers;
   shape.modules = choices.modules;
   shape.loss = choices.loss;

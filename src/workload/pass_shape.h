@@ -28,6 +28,7 @@ struct PassShape {
   bool dropout = false;
   bool accumulates = false;  // several micro-batches a step: gradients are added up
   bool sp_gather_again = false;
+  bool tp_overlap = false;
   std::int64_t recompute_layers = 0;  // of recompute full; 0: all
   RecomputeModules modules;           // of recompute selective
   LossChoices loss;

@@ -19,11 +19,20 @@ bool has_work_beside(const Exchange& exchange) {
          exchange.group == kContextRing;
 }
 
+// Whether the exchange items[i] adds up what a product made that is written too.
+bool is_left(const std::vector<BlockItem>& items, std::size_t begin, std::size_t i) {
+  std::size_t before = i;
+  while (before > begin && items[before - 1].is_cast()) --before;
+  return before > begin && items[before - 1].has_weights() && items[before - 1].launches[0] > 0 &&
+         left_through(items, before - 1) != nullptr;
+}
+
 }  // namespace
 
 TaskWriter::TaskWriter(const Model& model, const Stack& stack, const PassShape& shape)
     : shape_(shape),
-      blocking_(stack.tensor_parallel.blocking),
+      overlaps_(shape.tp_overlap),
+      blocking_(stack.tensor_parallel.blocking && !shape.tp_overlap),
       gather_again_(shape.sp_gather_again),
       // Under ZeRO 2 and 3 whole gradients live for one backward; only shards are added up.
       fused_accumulation_(stack.gradients.fused_accumulation || shape.units.scatters),
@@ -39,13 +48,22 @@ void TaskWriter::forward(const std::vector<BlockItem>& items, std::size_t begin,
       tasks_.push_back(host_task(forward_direction(recompute), 0, true));
       tasks_.back().recompute = recompute;
     } else if (!item.exchange) {
-      if (item.launches[0] > 0) add_operator(item, PassKind::kForward, 0, recompute);
+      if (item.launches[0] == 0) continue;
+      // What adds up a product's output runs beside it: it is written first.
+      const Exchange* left = overlaps_ && item.has_weights() ? left_through(items, i) : nullptr;
+      if (left != nullptr)
+        add_collective(*left->forward, *left, forward_direction(recompute), recompute, Waits::kLater);
+      add_operator(item, PassKind::kForward, 0, recompute);
+      const bool enters =
+          overlaps_ && (item.has_weights() || item.is_cast()) && entered_through(items, i) != nullptr;
+      if (left != nullptr || enters) tasks_.back().beside = true;
     } else if (item.exchange->forward) {
+      if (overlaps_ && is_left(items, begin, i)) continue;
       std::size_t next = i + 1;
       while (next < end && items[next].exchange) ++next;
       const bool beside = has_work_beside(*item.exchange) && next < end && items[next].beside;
       add_collective(*item.exchange->forward, *item.exchange, forward_direction(recompute), recompute,
-                     beside ? Waits::kLater : Waits::kNow);
+                     beside || (overlaps_ && enters_product(items, i)) ? Waits::kLater : Waits::kNow);
     }
   }
 }
@@ -92,7 +110,7 @@ void TaskWriter::item_backward(const std::vector<BlockItem>& items, std::size_t 
   if (!item.exchange) operator_backward(items, i);
   // What a product's input came through is written with the product, so that its W can run beside it.
   else if (!enters_product(items, i))
-    exchange_backward(*item.exchange);
+    exchange_backward(*item.exchange, overlaps_ && is_left(items, 0, i));
 }
 
 void TaskWriter::early_backward(const std::vector<BlockItem>& items) {
@@ -168,25 +186,32 @@ void TaskWriter::add_collective(CollectiveKind kind, const Exchange& exchange, D
   tasks_.push_back(task);
 }
 
-void TaskWriter::exchange_backward(const Exchange& exchange) {
+void TaskWriter::exchange_backward(const Exchange& exchange, bool beside_product) {
   if (exchange.backward)
     add_collective(*exchange.backward, exchange, Direction::kBackward, false,
-                   exchange.enters ? Waits::kByStack : Waits::kNow);
+                   beside_product    ? Waits::kLater
+                   : exchange.enters ? Waits::kByStack
+                                     : Waits::kNow);
 }
 
 void TaskWriter::operator_backward(const std::vector<BlockItem>& items, std::size_t i) {
   const BlockItem& item = items[i];
   if (!item.has_backward) return;
   const Exchange* entered = entered_through(items, i);
+  const bool gathered = overlaps_ && left_through(items, i) != nullptr;  // beside it
   if (!item.has_weights()) {
     add_operator(item, PassKind::kBackward, 1, false);
+    if (gathered) tasks_.back().beside = true;
     return;
   }
   // The input's shard is gathered again for W, beside B.
   const bool needs_input = item.launches[2] > 0 || item.adapters > 0;
   if (entered && gather_again_ && needs_input)
     add_collective(CollectiveKind::kAllGather, *entered, Direction::kWeight, false, Waits::kByStack);
-  if (item.launches[1] > 0) add_operator(item, PassKind::kInput, 1, false);
+  if (item.launches[1] > 0) {
+    add_operator(item, PassKind::kInput, 1, false);
+    if (gathered) tasks_.back().beside = true;
+  }
   if (entered) exchange_backward(*entered);
   if (item.launches[2] > 0) {
     add_operator(item, PassKind::kWeight, 2, false);

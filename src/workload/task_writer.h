@@ -34,7 +34,7 @@ class TaskWriter {
                       Waits waits = Waits::kNow);
   void look_at(const BlockItem& item) { capture_ = item.captured ? Capture::kPart : Capture::kNone; }
   void item_backward(const std::vector<BlockItem>& items, std::size_t i);
-  void exchange_backward(const Exchange& exchange);
+  void exchange_backward(const Exchange& exchange, bool beside_product = false);
   void operator_backward(const std::vector<BlockItem>& items, std::size_t i);
   Bytes weight_gradient(const BlockItem& item) const;
   void accumulate(const BlockItem& item);
@@ -42,6 +42,7 @@ class TaskWriter {
 
   const PassShape& shape_;
   Capture capture_ = Capture::kNone;  // of the item at hand
+  bool overlaps_;  // products and the collectives around them
   bool blocking_;
   bool gather_again_;
   bool fused_accumulation_;

@@ -48,7 +48,7 @@ inline Plan plan_of(const Json& run) {
   plan.tp = plan_json.at("tp");
   plan.micro_batch = plan_json.at("micro_batch");
   plan.recompute = Recompute::kFull;
-  plan.precision = Dtype::kFp16;
+  plan.precision = "fp16";
   const std::string attention = run.at("architecture").at("attention");
   plan.attention = attention.starts_with("unfused") ? AttentionKind::kUnfused : AttentionKind::kFlash;
   plan.partition_activations = plan_json.at("partition_activations").get<bool>();

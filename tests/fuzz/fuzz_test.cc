@@ -39,7 +39,7 @@
 #include "spec/model_text.h"
 #include "spec/plan_text.h"
 #include "spec/run.h"
-#include "spec/stack_text.h"
+#include "spec/recipe_text.h"
 #include "validate/example_table.h"
 
 namespace foretrain {
@@ -263,7 +263,12 @@ void try_preset(Random& random, bool& accepted) {
   if (file.path.starts_with("models/")) read = put(parse_model(*node), run.model);
   if (file.path.starts_with("gpus/")) read = put(parse_gpu(*node), run.cluster.gpu);
   if (file.path.starts_with("clusters/")) read = put(catalog().cluster(*node), run.cluster);
-  if (file.path.starts_with("stacks/")) read = put(parse_stack(*node), run.stack);
+  if (file.path.starts_with("stacks/")) read = put(catalog().stack(*node), run.stack);
+  if (file.path.starts_with("recipes/")) {
+    run.stack.recipes.resize(1);
+    read = put(parse_recipe(*node), run.stack.recipes.front());
+    run.plan.precision = run.stack.recipes.front().name;
+  }
   if (read) try_run(std::move(run), accepted);
 }
 
