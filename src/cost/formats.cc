@@ -3,14 +3,14 @@
 namespace foretrain {
 namespace {
 
-constexpr double kOtherScales = 0.10, kBlocks = 0.18, kOtherUnits = 0.20;
+constexpr double kOtherScales = 0.13, kBlocks = 0.13, kOtherUnits = 0.20;
 
 constexpr FormatRelative kOfTensor[] = {{Dtype::kFp8Row, kOtherScales}, {Dtype::kFp8Block, kBlocks}};
 constexpr FormatRelative kOfRow[] = {{Dtype::kFp8, kOtherScales}, {Dtype::kFp8Block, kBlocks}};
 constexpr FormatRelative kOfBlock[] = {
-    {Dtype::kFp8, kBlocks}, {Dtype::kFp8Row, kBlocks}, {Dtype::kMxfp8, kBlocks}};
+    {Dtype::kFp8, kBlocks}, {Dtype::kFp8Row, kBlocks}, {Dtype::kMxfp8, kOtherUnits}};
 constexpr FormatRelative kOfMicroscaled[] = {
-    {Dtype::kFp8Block, kBlocks}, {Dtype::kFp8, kBlocks}, {Dtype::kFp8Row, kBlocks}};
+    {Dtype::kFp8Block, kOtherUnits}, {Dtype::kFp8, kOtherUnits}, {Dtype::kFp8Row, kOtherUnits}};
 constexpr FormatRelative kOfFour[] = {{Dtype::kMxfp8, kOtherUnits},
                                       {Dtype::kFp8, kOtherUnits},
                                       {Dtype::kFp8Block, kOtherUnits},

@@ -53,14 +53,14 @@ TEST_CASE("a format without samples takes the efficiency of its nearest relative
   const double sampled = 1.5 * flops(product(Dtype::kFp8)).value / 1979e12;
   CHECK(costs.cost(product(Dtype::kFp8)).gpu.value == doctest::Approx(sampled));
   CHECK(costs.cost(product(Dtype::kFp8)).origin == Origin::kInterpolated);
-  // Rows run at the rate and share of tensors; blocks at 0.74 of it where those have 0.8.
+  // Rows run at the rate and share of tensors; blocks take 1.17 times as long.
   const OperatorCost row = costs.cost(product(Dtype::kFp8Row));
   CHECK(row.gpu.value == doctest::Approx(sampled));
   CHECK(row.origin == Origin::kDerived);
   CHECK(row.spread == doctest::Approx(std::hypot(0.03, format_relatives(Dtype::kFp8Row)[0].spread)));
   const OperatorCost block = costs.cost(product(Dtype::kFp8Block));
-  CHECK(block.gpu.value == doctest::Approx(sampled * 0.8 / 0.74).epsilon(0.001));
-  CHECK(block.spread > row.spread);
+  CHECK(block.gpu.value == doctest::Approx(sampled * 1.17).epsilon(0.001));
+  CHECK(block.spread >= row.spread);
 }
 
 TEST_CASE("where no scaled format was sampled, bf16 lends its efficiency, less surely") {

@@ -315,9 +315,9 @@ void add_product_features(Features& f, const Operator& op, const Gpu& gpu) {
 
 // What products of a format reach of their rate, against what those of bf16 reach of theirs. Published tables of
 // large products (m 8192, n and k 4096 and more; aiconfigurator) have medians of 0.78, 0.64 and 0.58 of the rate for
-// bf16, fp8 and fp8-block on an H100; 0.68, 0.49, 0.55 and 0.42 for bf16, fp8, mxfp8 and nvfp4 on a B200. Rows are
-// taken as tensors are (assumed). A weight's gradient of blocks scales both operands by 1 x 128 and adds up in
-// fp32: 457 TFLOP/s where the forward has 1234 in DeepGEMM's tables.
+// bf16, fp8 and fp8-block on an H100; 0.68, 0.49, 0.55 and 0.42 for bf16, fp8, mxfp8 and nvfp4 on a B200. On our H200
+// rows take as long as tensors (1.00 in the median of 150 shapes), blocks 1.17 times that, and 1.50 for a weight's
+// gradient, whose operands are both scaled by 1 x 128 (cuBLAS of CUDA 13; DeepGEMM's tables have 2.7 there).
 double format_share(Dtype dtype, bool of_weight) {
   switch (dtype) {
     case Dtype::kFp8:
@@ -325,7 +325,7 @@ double format_share(Dtype dtype, bool of_weight) {
     case Dtype::kMxfp8:
       return 0.8;
     case Dtype::kFp8Block:
-      return of_weight ? 0.74 * 457 / 1234 : 0.74;
+      return of_weight ? 0.8 / 1.5 : 0.8 / 1.17;
     case Dtype::kNvfp4:
       return 0.62;
     default:

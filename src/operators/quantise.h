@@ -5,8 +5,10 @@
 //              magnitude that delayed scaling keeps for a later step, are found on the way.
 //   amax       the largest magnitude of a tensor in the operator's format (bf16), which current scaling needs first
 //   transpose  a copy in the operator's format (fp8), transposed: Hopper multiplies such operands along rows alone
-// Bytes an element: 2 + copies * bytes_of(format); 2; 2 * bytes_of(format). One kernel (`fused`: compiled, or
-// Transformer Engine's; `aten`: PyTorch's cast, its copy), or a chain of PyTorch's (`eager`).
+// Bytes an element: 2 + copies * bytes_of(format); 2; 2 * bytes_of(format). Implementations:
+//   quantise, amax  `aten` a library's own kernel (Transformer Engine), `fused` a compiled one (torch.compile, which
+//                   is bound by instructions, not by memory), `eager` a chain of PyTorch's
+//   transpose       `fused` a library's kernel of tiles (Transformer Engine), `aten` PyTorch's copy, ten times slower
 #pragma once
 
 #include <array>
