@@ -1171,7 +1171,7 @@ for format_of_cast, casts_of_format in CASTS.items():
 without_gradients("quantise", "eager", 4, draw_cast, lambda d: CASTS["fp8"][d["copies"] - 1], scaled_input, dtype="fp8")
 without_gradients("amax", "fused", 3, draw_eight_bits, lambda d: largest, wide_input)
 without_gradients("amax", "eager", 3, draw_eight_bits, lambda d: largest, wide_input)
-without_gradients("transpose", "aten", 3, draw_eight_bits, lambda d: transposed,
+without_gradients("transpose", "eager", 3, draw_eight_bits, lambda d: transposed,
                   lambda o, d: (o.of(d["tokens"], d["width"], dtype=E4M3),), dtype="fp8")
 
 compiled("swiglu", 3, draw_wide, lambda o, d: (lambda gate, up: F.silu(gate) * up, *pointwise_inputs(o, d, 2)))

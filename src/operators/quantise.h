@@ -6,9 +6,9 @@
 //   amax       the largest magnitude of a tensor in the operator's format (bf16), which current scaling needs first
 //   transpose  a copy in the operator's format (fp8), transposed: Hopper multiplies such operands along rows alone
 // Bytes an element: 2 + copies * bytes_of(format); 2; 2 * bytes_of(format). Implementations:
-//   quantise, amax  `aten` a library's own kernel (Transformer Engine), `fused` a compiled one (torch.compile, which
-//                   is bound by instructions, not by memory), `eager` a chain of PyTorch's
-//   transpose       `fused` a library's kernel of tiles (Transformer Engine), `aten` PyTorch's copy, ten times slower
+//   aten   a library's own kernel (Transformer Engine)
+//   fused  a compiled one (torch.compile), which is bound by instructions, not by memory
+//   eager  PyTorch's: a chain of kernels; of a transposed copy one, which is ten times slower than a library's
 #pragma once
 
 #include <array>
