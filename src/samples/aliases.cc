@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <optional>
 
 #include "base/text.h"
@@ -111,6 +112,54 @@ std::optional<std::string_view> take_format(std::string& word) {
   return std::nullopt;
 }
 
+// A word that no table has, taken apart: all of its parts must be known. "float8_linear_per_row", "torch-scaled-mm".
+struct Parts {
+  bool product = false, grouped = false, cast = false;
+  bool eight = false;
+  std::string_view scaling;  // what follows "fp8"
+};
+constexpr std::string_view kOfProducts[] = {"linear", "mm", "matmul", "gemm", "product"};
+constexpr std::string_view kOfCasts[] = {"cast", "quantise", "quantize", "quant", "to"};
+constexpr std::string_view kOfEight[] = {"fp8", "f8", "float8", "e4m3", "e4m3fn", "e5m2", "scaled"};
+constexpr std::string_view kOfNothing[] = {"per",    "wise",     "torch",   "aten",
+                                           "cublas", "cublaslt", "cutlass", "scale"};
+constexpr Alias kScalings[] = {{"tensor", ""},          {"tensorwise", ""}, {"row", "-row"},
+                               {"rowwise", "-row"},     {"rows", "-row"},   {"block", "-block"},
+                               {"blockwise", "-block"}, {"channel", "-row"}};
+
+template <std::size_t N>
+bool holds(const std::string_view (&words)[N], std::string_view word) {
+  return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
+std::optional<Parts> parts_of(std::string_view word) {
+  Parts parts;
+  bool scaled = false;
+  for (const std::string_view part : split(word, '-')) {
+    if (const auto scaling = meant(kScalings, part)) {
+      parts.scaling = *scaling;
+      scaled = true;
+    } else if (holds(kOfProducts, part)) {
+      parts.product = true;
+    } else if (part == "grouped") {
+      parts.grouped = true;
+    } else if (holds(kOfCasts, part)) {
+      parts.cast = true;
+    } else if (holds(kOfEight, part)) {
+      parts.eight = true;
+    } else if (!holds(kOfNothing, part)) {
+      return std::nullopt;
+    }
+  }
+  parts.eight = parts.eight || scaled;
+  return parts;
+}
+
+std::optional<std::string_view> format_of(const Parts& parts) {
+  if (!parts.eight) return std::nullopt;
+  return parts.scaling.empty() ? "fp8" : parts.scaling == "-row" ? "fp8-row" : "fp8-block";
+}
+
 bool is_kind(std::string_view word) {
   return std::find(kOperatorKindNames.begin(), kOperatorKindNames.end(), word) != kOperatorKindNames.end();
 }
@@ -134,8 +183,10 @@ PlainKind plain_kind(std::string_view word) {
   if (const auto format = meant(kScaledImpls, rest)) return {"linear", format};
   std::optional<std::string_view> format = take_format(rest);
   if (const auto kind = plain(rest); format && kind) return {*kind, format};
-  if (rest == "mm" && format) return {"linear", format};
-  if (rest == "to" && format) return {"quantise", format};
+  if (const auto parts = parts_of(normal(word)); parts && parts->eight) {
+    if (parts->cast) return {"quantise", format_of(*parts)};
+    return {parts->grouped ? "grouped_product" : "linear", format_of(*parts)};
+  }
   return {std::string(word), std::nullopt};
 }
 
@@ -152,8 +203,11 @@ OperatorWords plain_words(std::string_view kind, std::string_view impl, std::str
   if (product || cast) {
     const auto of_impl = meant(kFormats, impl_word);
     const auto of_scaled = meant(kScaledImpls, impl_word);
-    if (of_impl || of_scaled) {
-      format = of_impl ? of_impl : of_scaled;
+    const bool known = std::find(kImplNames.begin(), kImplNames.end(), impl) != kImplNames.end();
+    const auto parts = known ? std::nullopt : parts_of(impl_word);
+    if (of_impl || of_scaled || parts) {
+      if (of_impl || of_scaled || parts->eight)
+        format = of_impl ? of_impl : of_scaled ? of_scaled : format_of(*parts);
       out.impl = product ? "aten" : "fused";
     }
     if (impl_word == "compile" || impl_word == "compiled" || impl_word == "inductor") out.impl = "fused";

@@ -3,7 +3,7 @@
 //   linear_fp8, fp8_linear, scaled_mm       linear, fp8
 //   linear,fp8-rowwise / scaled_mm_rowwise  linear, fp8-row
 //   cast, fp8_cast, quantize                quantise (to fp8 where nothing says another format)
-// Upper and lower case, `_` and `-` are alike. docs/formats/samples.md lists them.
+// A word made of such parts is taken apart (float8_linear_per_row). Upper and lower case, `_` and `-` are alike. docs/formats/samples.md lists them.
 #pragma once
 
 #include <string>

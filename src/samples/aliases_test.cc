@@ -23,6 +23,15 @@ TEST_CASE("a product of eight bits is a linear whose format another word may say
   for (const char* kind : {"linear_fp8_rowwise", "linear_fp8_row", "fp8_rowwise_linear", "scaled_mm_rowwise"})
     CHECK(plain_words(kind, "aten", "bf16") == Words{"linear", "aten", "fp8-row"});
   CHECK(plain_words("grouped_product_fp8", "aten", "") == Words{"grouped_product", "aten", "fp8"});
+  for (const char* kind : {"float8_linear_per_row", "fp8_product_row", "scaled_linear_rowwise"})
+    CHECK(plain_words(kind, "aten", "") == Words{"linear", "aten", "fp8-row"});
+  for (const char* kind : {"fp8_tensor", "scaled_linear", "torch_scaled_mm", "fp8_e4m3_matmul"})
+    CHECK(plain_words(kind, "aten", "") == Words{"linear", "aten", "fp8"});
+  for (const char* impl : {"row", "per-row", "aten-fp8-row", "fp8_per_row_scale"})
+    CHECK(plain_words("linear", impl, "") == Words{"linear", "aten", "fp8-row"});
+  CHECK(plain_words("linear_fp8", "cublas", "") == Words{"linear", "aten", "fp8"});
+  CHECK(plain_words("linear_fp8", "tensor", "") == Words{"linear", "aten", "fp8"});
+  CHECK(plain_words("linear", "cublaslt", "") == Words{"linear", "aten", "bf16"});
   // The operator's word says less than the implementation's.
   CHECK(plain_words("scaled_mm", "rowwise", "") == Words{"linear", "aten", "fp8-row"});
 }
