@@ -248,9 +248,7 @@ std::optional<GroupKind> same_group(const Mesh& mesh, GroupKind kind) {
 }  // namespace
 
 Network::Network(const Cluster& cluster, const Mesh& mesh)
-    : cluster_(cluster),
-      stage_ranks_(mesh.stage_ranks()),
-      domain_(std::max(cluster.nvlink_domain, cluster.gpus_per_node)) {
+    : cluster_(cluster), stage_ranks_(mesh.stage_ranks()), domain_(domain_of(cluster, mesh.gpus())) {
   CHECK_THAT(cluster.nics >= 1);
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     // Where experts lie on the ranks that everything else does, so do their groups.

@@ -10,8 +10,6 @@ namespace {
 
 using std::int64_t;
 
-int64_t domain_of(const Cluster& cluster) { return std::max(cluster.nvlink_domain, cluster.gpus_per_node); }
-
 // Of the ranks begin..end-1, the most that one node holds.
 int64_t fullest_node(int64_t begin, int64_t end, int64_t node) {
   const int64_t first_end = std::min(end, (begin / node + 1) * node);
@@ -57,19 +55,25 @@ PlacedGroup place_on(const Grid& grid, const Group& group) {
   return evenly_placed(group, grid);
 }
 
+// GPUs below one leaf switch, in whole domains.
+int64_t leaf_of(const Cluster& cluster, int64_t domain) {
+  const int64_t gpus = cluster.fabric.leaf_nodes * cluster.gpus_per_node;
+  return (gpus + domain - 1) / domain * domain;
+}
+
 // How many groups share the links above one leaf switch. A leaf is to its uplinks what a node is to its NICs.
 int64_t leaf_sharers(const Group& group, int64_t gpus, const Cluster& cluster) {
-  const int64_t leaf = nodes_of_a_leaf(cluster) * cluster.gpus_per_node;
+  const int64_t domain = domain_of(cluster, gpus), leaf = leaf_of(cluster, domain);
   // Rings keep to their rails (NVLink takes data to the right NIC); a lone message leaves by its own rank's.
   if (group.pairs && cluster.fabric.rail_optimized && group.stride % cluster.gpus_per_node != 0)
-    return pairs_of(group, gpus).of_a_leaf(domain_of(cluster), leaf);
+    return pairs_of(group, gpus).of_a_leaf(domain, leaf);
   const Grid grid{gpus, leaf, leaf};
   if (grid.gpus <= leaf) return 0;
   return group.pairs ? pairs_of(group, gpus).sharers(grid) : most_sharers(group, grid);
 }
 
-int64_t leaf_ranks(const Group& group, const Cluster& cluster) {
-  const int64_t leaf = nodes_of_a_leaf(cluster) * cluster.gpus_per_node;
+int64_t leaf_ranks(const Group& group, int64_t gpus, const Cluster& cluster) {
+  const int64_t leaf = leaf_of(cluster, domain_of(cluster, gpus));
   if (group.pairs) return 1;
   if (group.times > 1) return std::min(leaf, group.ranks());
   return std::min(group.size, (leaf + group.stride - 1) / group.stride);
@@ -77,20 +81,29 @@ int64_t leaf_ranks(const Group& group, const Cluster& cluster) {
 
 }  // namespace
 
+int64_t domain_of(const Cluster& cluster) { return std::max(cluster.nvlink_domain, cluster.gpus_per_node); }
+
+int64_t domain_of(const Cluster& cluster, int64_t gpus) {
+  const int64_t domain = domain_of(cluster), node = cluster.gpus_per_node;
+  if (gpus <= domain || domain == node) return domain;
+  for (int64_t used = domain; 2 * used > domain; used -= node)
+    if (gpus % used == 0) return used;
+  return domain;
+}
+
 int64_t nodes_of_a_leaf(const Cluster& cluster) {
-  const int64_t joined = domain_of(cluster) / cluster.gpus_per_node;
-  return (cluster.fabric.leaf_nodes + joined - 1) / joined * joined;
+  return leaf_of(cluster, domain_of(cluster)) / cluster.gpus_per_node;
 }
 
 PlacedGroup place(const Group& group, int64_t gpus, const Cluster& cluster) {
   CHECK_THAT(cluster.gpus_per_node >= 1);
   if (group.ranks() == 1) return {};
-  const Grid grid{gpus, domain_of(cluster), cluster.gpus_per_node};
+  const Grid grid{gpus, domain_of(cluster, gpus), cluster.gpus_per_node};
   if (grid.gpus <= grid.domain) return inside_one_domain(group.ranks());
   PlacedGroup placed = place_on(grid, group);
   if (cluster.fabric.leaf_nodes > 0 && placed.crosses_nodes())
     placed.leaf_sharers = leaf_sharers(group, gpus, cluster);
-  if (placed.leaf_sharers > 0) placed.leaf_ranks = leaf_ranks(group, cluster);
+  if (placed.leaf_sharers > 0) placed.leaf_ranks = leaf_ranks(group, gpus, cluster);
   return placed;
 }
 

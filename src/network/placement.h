@@ -33,6 +33,12 @@ struct PlacedGroup {
   bool operator==(const PlacedGroup&) const = default;
 };
 
+// GPUs that NVLink joins; of a domain of several nodes, those that a job of so many GPUs takes. One that does not fit into
+// a domain takes as many of each: the most, over half of it and in whole nodes, that divide its GPUs. Jobs of 128 on
+// NVL72 racks take 64 of each of two, so that a group of 64 costs no NIC; one of 144 takes all.
+std::int64_t domain_of(const Cluster& cluster);
+std::int64_t domain_of(const Cluster& cluster, std::int64_t gpus);
+
 // The groups of a kind, of `gpus` ranks in all. Pairs exchange one message. The steps it takes are bounded by
 // the size of a domain and the group's stride and times (progression.h). No allocation.
 PlacedGroup place(const Group& group, std::int64_t gpus, const Cluster& cluster);

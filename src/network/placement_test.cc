@@ -113,6 +113,28 @@ TEST_CASE("an NVLink domain of several nodes carries a group out through all the
                                                                       .sharers = 4});
 }
 
+TEST_CASE("a job over several NVL72 racks takes 64 of each: a group of 64 costs no NIC, one of 128 does") {
+  const Cluster racks = nodes_of(4, 72);
+  for (const std::int64_t size : {8, 16, 32, 64}) {
+    const Mesh mesh{.tp = size, .dp = 256 / size};
+    CHECK(place(GroupKind::kTensor, mesh, racks).domains == 1);
+  }
+  // 64 ranks in 16 nodes of either rack, and no other group beside it.
+  CHECK(place(GroupKind::kTensor, Mesh{.tp = 128, .dp = 2}, racks) == PlacedGroup{.ranks = 128,
+                                                                                  .domains = 2,
+                                                                                  .ranks_per_domain = 64,
+                                                                                  .fewest_per_domain = 64,
+                                                                                  .nodes_per_domain = 16});
+  // Alone in a rack a group may have all 72; two of them fill two.
+  CHECK(place(GroupKind::kTensor, Mesh{.tp = 72}, racks).domains == 1);
+  CHECK(place(GroupKind::kTensor, Mesh{.tp = 72, .dp = 2}, racks).domains == 1);
+  CHECK(domain_of(racks, 128) == 64);
+  CHECK(domain_of(racks, 144) == 72);
+  CHECK(domain_of(racks, 96) == 48);  // as many of each of two
+  CHECK(domain_of(racks, 76) == 72);  // 19 nodes, no way to share them alike
+  CHECK(domain_of(nodes_of(8), 128) == 8);
+}
+
 TEST_CASE("shard groups are neighbours, replicas lie a group apart") {
   // 32 data-parallel ranks on nodes of 8, a copy on each node: replicas meet with one rank a node, eight
   // groups.

@@ -164,8 +164,10 @@ bool no_less(Seconds a, Seconds b) { return a.value >= b.value * (1 - 1e-12); }
 bool equals_counting(GroupKind kind, const Mesh& mesh, const Cluster& cluster) {
   const Group group = mesh.group(kind);
   PlacedGroup placed = place(group, mesh.gpus(), cluster);
-  placed.leaf_ranks = 0;  // a bound: see below
-  return placed == place_by_counting(group, mesh.gpus(), cluster);
+  placed.leaf_ranks = 0;    // a bound: see below
+  Cluster taken = cluster;  // as much of each domain as the job takes
+  taken.nvlink_domain = domain_of(cluster, mesh.gpus());
+  return placed == place_by_counting(group, mesh.gpus(), taken);
 }
 
 TEST_CASE("placement equals counting every member of every group") {
@@ -188,7 +190,9 @@ TEST_CASE("no leaf holds more ranks of a group than placement says") {
       const PlacedGroup placed = place(group, mesh.gpus(), cluster);
       RC_ASSERT((placed.leaf_ranks > 0) == (placed.leaf_sharers > 0));
       if (placed.leaf_sharers == 0 || group.pairs) continue;
-      const std::int64_t leaf = nodes_of_a_leaf(cluster) * cluster.gpus_per_node;
+      Cluster taken = cluster;
+      taken.nvlink_domain = domain_of(cluster, mesh.gpus());
+      const std::int64_t leaf = nodes_of_a_leaf(taken) * cluster.gpus_per_node;
       for (const Ranks& ranks : groups_of(group, mesh.gpus())) {
         std::map<std::int64_t, std::int64_t> members;
         for (const std::int64_t rank : ranks) RC_ASSERT(++members[rank / leaf] <= placed.leaf_ranks);

@@ -5,6 +5,7 @@
 
 #include "operators/attention.h"
 #include "operators/product.h"
+#include "operators/quantise.h"
 #include "samples/table_row.h"
 
 namespace foretrain {
@@ -38,8 +39,8 @@ Result<void> read_gemm(TableRow& row) {
   TRY_ASSIGN(sizes.n, row.whole(kN, 1, kMaxSide));
   TRY_ASSIGN(sizes.k, row.whole(kK, 1, kMaxSide));
   TRY_ASSIGN(const double us, row.number(kUs, kMaxTableUs));
-  if (type != 0) return row.reject("with a cast"), Result<void>();
-  return add_burst(row, gpu, linear(sizes), us, row.text(kFramework));
+  constexpr std::array<Dtype, 4> kFormats = {Dtype::kBf16, Dtype::kFp8, Dtype::kFp8Block, Dtype::kNvfp4};
+  return add_burst(row, gpu, linear(sizes, {.dtype = kFormats[type]}), us, row.text(kFramework));
 }
 
 // Whether queries, keys and values are all in bf16.
@@ -102,9 +103,34 @@ Result<void> read_latent(TableRow& row) {
   return add_burst(row, gpu, latent_attention(sizes, {.impl = Impl::kSdpa}), us, row.text(kFramework));
 }
 
+constexpr std::array<std::string_view, 9> kCastNames = {"gpu", "op",     "dtype",     "m",      "k",
+                                                        "us",  "kernel", "framework", "version"};
+// A cast by a known scale is an operator of ours; the search for the largest was timed as a difference, or by a kernel
+// that reads slowly, so it only frees products of it.
+Result<void> read_cast(TableRow& row) {
+  enum { kGpu, kOp, kDtype, kM, kK, kUs, kKernel, kFramework, kVersion };
+  constexpr std::array<std::string_view, 2> kOps = {"compute_scale", "scale_matrix"};
+  constexpr std::array<std::string_view, 1> kTypes = {"fp8"};
+  TRY_ASSIGN(const std::string gpu, row.gpu(kGpu));
+  TRY_ASSIGN(const std::size_t op, row.choice(kOp, kOps));
+  TRY(row.choice(kDtype, kTypes));
+  QuantiseSizes sizes{.copies = 1};
+  TRY_ASSIGN(sizes.tokens, row.whole(kM, 1, kMaxSide));
+  TRY_ASSIGN(sizes.width, row.whole(kK, 1, kMaxSide));
+  TRY_ASSIGN(const double us, row.number_or_none(kUs, kMaxTableUs));
+  if (us <= 0) return row.reject("takes no time"), Result<void>();
+  const std::string library(source_label(row.text(kFramework)));
+  CastTimes& times = row.casts(gpu, library);
+  const double elements = static_cast<double>(sizes.tokens) * static_cast<double>(sizes.width);
+  (op == 0 ? times.amaxes : times.casts).push_back({elements, us});
+  if (op == 0) return row.reject("finds a scale"), Result<void>();
+  return add_burst(row, gpu, quantise(sizes, {.impl = Impl::kFused, .dtype = Dtype::kFp8}), us, library);
+}
+
 constexpr TableLayout kLayouts[] = {{"aiconfigurator's products", kGemmNames, read_gemm},
                                     {"aiconfigurator's attention", kAttentionNames, read_attention},
-                                    {"aiconfigurator's latent attention", kLatentNames, read_latent}};
+                                    {"aiconfigurator's latent attention", kLatentNames, read_latent},
+                                    {"aiconfigurator's casts", kCastNames, read_cast}};
 
 }  // namespace
 

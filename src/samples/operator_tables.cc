@@ -289,7 +289,11 @@ std::size_t drop_held_back(std::vector<Sample>& samples) {
 Result<OperatorTablesImport> import_operator_tables(std::vector<Source> tables) {
   OperatorTablesImport imported;
   for (Source& source : tables) TRY(read_table(std::move(source), imported));
-  for (auto& [gpu, samples] : imported.operators) imported.held_back += drop_held_back(samples);
+  for (auto& [gpu, samples] : imported.operators) {
+    imported.mostly_cast += take_off_casts(samples, imported.casts[gpu]);
+    imported.held_back += drop_held_back(samples);
+  }
+  std::erase_if(imported.operators, [](const auto& of_gpu) { return of_gpu.second.empty(); });
   if (imported.samples.empty() && imported.operators.empty())
     return fail("found no sample, expected some in these tables",
                 Position{imported.tables.empty() ? "" : imported.tables.front().file});
@@ -314,6 +318,9 @@ std::string import_text(const OperatorTablesImport& imported) {
     text += fmt::format("{}: {} samples of collectives\n", gpu, count(samples.size()));
   for (const auto& [gpu, samples] : imported.operators)
     text += fmt::format("{}: {} samples of operators\n", gpu, count(samples.size()));
+  if (imported.mostly_cast > 0)
+    text += fmt::format("left out: {} products of which a cast is the larger part, or not known\n",
+                        count(imported.mostly_cast));
   if (imported.held_back > 0)
     text += fmt::format("left out: {} over {:.2f} of another library's time\n", count(imported.held_back),
                         kHeldBack);

@@ -5,6 +5,7 @@
 //   gpu,op,dtype,tokens,...,ep,us,kernel,trtllm             TensorRT-LLM's exchanges over NVLink (aiconfigurator)
 //   gpu,kernel,ep,tokens_per_rank,...,dispatch_GBps,...     DeepEP's own tables
 //   gpu,dtype,m,n,k,us,... and its like                     products, attention (samples/aiconfigurator_tables.cc)
+//   gpu,op,dtype,m,k,us,kernel,framework,version            casts (samples/cast_share.h)
 //   gpu,op,batch_or_groups,...,efficiency,peak_tflops,us    SimuMax's efficiencies (samples/simumax_tables.cc)
 // A table holds several GPUs, and a fabric or a profile is one GPU's: samples are kept apart by it.
 //
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "samples/cast_share.h"
 #include "samples/collective_sample.h"
 #include "samples/sample.h"
 
@@ -36,6 +38,8 @@ struct OperatorTable {
 struct OperatorTablesImport {
   std::map<std::string, std::vector<CollectiveSample>> samples;  // by GPU
   std::map<std::string, std::vector<Sample>> operators;          // likewise, with `loop_s`
+  std::map<std::string, CastsByLibrary> casts;                   // likewise, of which products are freed
+  std::size_t mostly_cast = 0;                                   // of operators, left out
   std::size_t held_back = 0;                                     // of operators, left out
   std::vector<OperatorTable> tables;                             // in order
 };

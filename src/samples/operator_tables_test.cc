@@ -155,10 +155,34 @@ TEST_CASE("SimuMax counts the whole square of causal attention, five products of
 }
 
 TEST_CASE("SimuMax's grouped products are one a group, launched each") {
-  const auto samples =
-      operators_of(kSimumaxHeader + "b200,group_matmul,4,100,200,300,bwd_grad_w,1,1,\n", "b200");
-  REQUIRE(samples.size() == 1);
+  const auto samples = operators_of(kSimumaxHeader +
+                                        "b200,group_matmul,4,100,200,300,bwd_grad_w,0.04,1,\n"
+                                        "b200,group_matmul,4,100,200,300,fwd,2,1,\n",
+                                    "b200");
+  REQUIRE(samples.size() == 1);  // the second takes 6 us a product: the host's launches
   CHECK(samples[0].op.as<GroupedSizes>() == GroupedSizes{.experts = 4, .m = 400, .k = 300, .n = 200});
   CHECK(samples[0].op.launches == 4);
-  CHECK(samples[0].us == doctest::Approx(2 * 400 * 300 * 200 * 1e-6));
+  CHECK(samples[0].us == doctest::Approx(25 * 2 * 400 * 300 * 200 * 1e-6));
+}
+
+TEST_CASE("products in low precision are freed of the casts that were timed with them") {
+  // A library whose casts take 1 us and 1 us for a million elements, and as long again to find the scale. 1000 x 4000
+  // activations are 4 million: 5 us of each.
+  std::string casts = "gpu,op,dtype,m,k,us,kernel,framework,version\n";
+  for (int millions = 1; millions <= 8; ++millions)
+    for (const char* op : {"scale_matrix", "compute_scale"})
+      casts += "gb200," + std::string(op) + ",fp8," + std::to_string(1000 * millions) + ",1000," +
+               std::to_string(1 + millions) + ",x,vllm,1\n";
+  const auto imported = import_operator_tables(
+      {{"c.csv", casts},
+       {"t.csv", kGemm + "gb200,fp8,1000,1000,4000,30,x,vllm,1\ngb200,fp8_block,1000,1000,4000,30,x,vllm,1\n"
+                         "gb200,fp8,1000,1000,4000,19,x,vllm,1\ngb200,fp8,1000,1000,8000,30,x,trtllm,1\n"}});
+  REQUIRE(imported);
+  CHECK(imported->mostly_cast == 2);  // 10 of 19 us; a library whose casts nobody timed
+  std::vector<double> us;
+  for (const Sample& sample : imported->operators.at("gb200"))
+    if (sample.op.kind == OperatorKind::kLinear) us.push_back(sample.us);
+  REQUIRE(us.size() == 2);
+  CHECK(us[0] == doctest::Approx(20));
+  CHECK(us[1] == doctest::Approx(25));
 }

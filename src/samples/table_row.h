@@ -40,6 +40,9 @@ class TableRow {
   void reject(const std::string& reason) { ++report_.rejected[reason]; }
   Result<void> add(const std::string& gpu, CollectiveSample sample);
   Result<void> add(const std::string& gpu, Sample sample);
+  CastTimes& casts(const std::string& gpu, const std::string& library) {
+    return imported_.casts[gpu][library];
+  }
 
  private:
   template <class T>
