@@ -13,6 +13,13 @@ double base_seconds(const std::array<double, kMaxTerms>& coefficients, const Ter
   return sum;
 }
 
+bool knows_rows(const OperatorModelView& model, const Operator& op, const Operator& aligned, const Gpu& gpu) {
+  const Terms here = physical_terms(op, gpu), there = physical_terms(aligned, gpu);
+  for (std::size_t i = 0; i < here.count; ++i)
+    if (here.seconds[i] > 0 && there.seconds[i] == 0 && model.coefficients[i] > 0) return true;
+  return false;
+}
+
 OperatorCost evaluate(const OperatorModelView& model, const Operator& op, const Gpu& gpu) {
   const double base = base_seconds(model.coefficients, physical_terms(op, gpu));
   const Features features = residual_features(op, gpu);

@@ -68,6 +68,10 @@ struct OperatorModelView {
 // Seconds, spread and origin of `op`, whose key is the model's; host seconds are 0 where none were sampled.
 OperatorCost evaluate(const OperatorModelView& model, const Operator& op, const Gpu& gpu);
 
+// Whether its samples held rows that are loaded as those of `op`, which are no multiple of 16 bytes: a fit gives
+// weight to what such rows take longer only where it saw some. `aligned` is the same with rows that are.
+bool knows_rows(const OperatorModelView& model, const Operator& op, const Operator& aligned, const Gpu& gpu);
+
 // The base alone.
 double base_seconds(const std::array<double, kMaxTerms>& coefficients, const Terms& terms);
 

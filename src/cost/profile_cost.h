@@ -6,6 +6,9 @@
 //     other, times what the profile that this one derives from has between the two
 //   - attention's backward from its forward, by the ratio that the profile that this one derives from has between them
 //   - causal attention from a model of the whole square, by the blocks on and below the diagonal
+//   - products whose rows are no multiple of 16 bytes, where no sample has such, from the same with rows padded to
+//     it, by the ratio of their analytic times; attention with such heads from FlashAttention 2 with padded ones
+//     and the copies that pad them. Both are called extrapolated
 //   - an implementation without samples from its nearest relative (RMSNorm by library kernels from RMSNorm
 //     with an fp32 scale, fused RMSNorm from LayerNorm, ...) by the ratio of their analytic times
 //   - a scaled format without samples from its nearest relative (cost/formats.h) by the ratio of their analytic times; a
@@ -19,8 +22,8 @@
 //   - a product of a scaled format from that of bf16, by the ratio of their analytic times
 //   - a pointwise backward from the model of its forward, by the bytes that each moves
 //   - the analytic cost
-// All but the first are marked derived (the last analytic) and widen the spread: what is analytic is never surer than
-// what is derived, and that never surer than the samples it comes from (origins_test.cc).
+// All others but the first are marked derived (the last analytic), and all but the first widen the spread: what is
+// analytic is never surer than what is derived, and that never surer than the samples it comes from (origins_test.cc).
 #pragma once
 
 #include <memory>
@@ -46,6 +49,7 @@ class ProfileCost final : public CostSource {
   std::optional<OperatorCost> fitted(const Operator& op) const;
   std::optional<OperatorCost> of_own_format(const Operator& op) const;
   std::optional<OperatorCost> own(const Operator& op) const;
+  std::optional<OperatorCost> from_aligned(const Operator& op, const Operator& aligned) const;
   const OperatorModelView* model_of(const Operator& op) const;
   std::optional<OperatorCost> part_of_backward(const Operator& op) const;
   std::optional<OperatorCost> backward_of_products(const Operator& op) const;

@@ -106,6 +106,68 @@ TEST_CASE("an operator's own model answers, for both half formats, and widens ou
   CHECK(outside.spread == doctest::Approx(0.1 + 0.05 * 1.1));  // one doubling and the step over the border
 }
 
+TEST_CASE(
+    "rows that no sample has are carried by the ratio of analytic times, called extrapolated, widened") {
+  const Forest forest = step_forest();
+  OperatorModelView model = linear_model(forest, PassKind::kForward);
+  const ProfileCost costs(ModelFile::open(to_bytes({model}), "m").value(), a100());
+  const AnalyticCost physics(a100());
+  const Operator odd = foretrain::linear({.m = 4096, .k = 4096, .n = 4097}, {.dtype = Dtype::kFp16});
+  const Operator padded = foretrain::linear({.m = 4096, .k = 4096, .n = 4104}, {.dtype = Dtype::kFp16});
+  CHECK(with_aligned_rows(odd) == padded);
+  CHECK(with_aligned_rows(padded) == padded);
+  const OperatorCost cost = costs.cost(odd);
+  const double ratio = physics.cost(odd).gpu / physics.cost(padded).gpu;
+  CHECK(ratio > 3);  // 430 operations a clock and SM against about 0.7 of 2048
+  CHECK(cost.gpu / costs.cost(padded).gpu == doctest::Approx(ratio));
+  CHECK(cost.origin == Origin::kExtrapolated);
+  CHECK(cost.spread > 0.3);
+  CHECK(costs.cost(padded).origin == Origin::kInterpolated);
+  // A fit that saw such rows gives them weight, and is believed.
+  const Terms narrow = physical_terms(odd, a100().gpu), whole = physical_terms(padded, a100().gpu);
+  std::size_t term = 0;
+  while (narrow.seconds[term] == 0 || whole.seconds[term] != 0) ++term;
+  model.coefficients[term] = 1;
+  const ProfileCost sampled(ModelFile::open(to_bytes({model}), "m").value(), a100());
+  CHECK(sampled.cost(odd).origin == Origin::kInterpolated);
+}
+
+TEST_CASE("attention with heads of no multiple of 16 bytes is FlashAttention 2 of padded heads, and copies") {
+  OperatorModelView model;
+  model.key = {OperatorKind::kAttention, Impl::kFlash, PassKind::kForward, Dtype::kFp16};
+  model.coefficients[1] = 2;
+  model.facts.size_high = {100, 100, 100, 100000, 256, 1};
+  const ProfileCost costs(ModelFile::open(to_bytes({model}), "m").value(), a100());
+  AttentionSizes sizes = {.batch = 2, .heads = 16, .kv_heads = 4, .seq = 2048, .head_dim = 108, .causal = 1};
+  const Variant flash = {.impl = Impl::kFlash, .dtype = Dtype::kFp16};
+  const OperatorCost odd = costs.cost(attention(sizes, flash));
+  sizes.head_dim = 112;
+  const Operator copies = pointwise(OperatorKind::kCopy, {.tokens = 2 * 2048, .width = (16 + 2 * 4) * 108},
+                                    {.dtype = Dtype::kFp16, .launches = 3});
+  CHECK(odd.gpu.value ==
+        doctest::Approx((costs.cost(attention(sizes, flash)).gpu + costs.cost(copies).gpu).value));
+  CHECK(odd.origin == Origin::kExtrapolated);
+}
+
+TEST_CASE("every profile in the program is slower, and less sure, for a vocabulary of 50257") {
+  const ProfileStore store;
+  for (const std::string& name : store.names()) {
+    INFO(name);
+    Cluster cluster = a100();
+    cluster.gpu = Catalog().gpu(store.load(name)->info.gpu).value();
+    const auto costs = store.costs_for(cluster, name)->costs;
+    for (const PassKind pass :
+         {PassKind::kForward, PassKind::kInput, PassKind::kWeight, PassKind::kBackward}) {
+      const Variant way = {.pass = pass, .dtype = Dtype::kBf16};
+      const OperatorCost odd = costs->cost(foretrain::linear({.m = 8192, .k = 4096, .n = 50257}, way));
+      const OperatorCost even = costs->cost(foretrain::linear({.m = 8192, .k = 4096, .n = 50304}, way));
+      CHECK(odd.gpu > even.gpu * 2.0);
+      CHECK(odd.spread >= even.spread);
+      CHECK((odd.origin > Origin::kInterpolated || odd.origin == even.origin));
+    }
+  }
+}
+
 TEST_CASE("a backward in two parts adds up to the model of both at once") {
   const Forest forest = step_forest();
   OperatorModelView whole = linear_model(forest, PassKind::kBackward);

@@ -64,6 +64,12 @@ std::int32_t attention_launches(const Operator& op) { return is_forward(op) ? 1 
 
 int attention_row_loads(const Operator& op) { return row_loads(op.as<AttentionSizes>().head_dim); }
 
+void align_heads(Operator& op) {
+  auto sizes = op.as<AttentionSizes>();
+  sizes.head_dim = aligned_row(sizes.head_dim);
+  op.set(sizes);
+}
+
 Bytes attention_made(const Operator& op) {
   const auto [batch, heads, kv_heads, seq, head_dim] = real_sizes<5>(op);
   return Bytes(bytes_of(op.dtype) * batch * heads * seq * head_dim);
@@ -143,10 +149,11 @@ void add_attention_features(Features& f, const Operator& op, const Gpu& gpu) {
 }
 
 // mma.sync issues 2048 operations a clock and SM, Ampere's rate, also on later parts (FlashAttention 2 reaches
-// 35 % of an H100: Shah et al. 2024, arXiv 2407.08608).
+// 35 % of an H100: Shah et al. 2024, arXiv 2407.08608). Heads that are no multiple of 16 bytes have no other kernel:
+// cuDNN and FlashAttention 3 ask for it, PyTorch pads them for FlashAttention 2.
 FlopsPerSecond tiled_rate(const Operator& op, const Gpu& gpu) {
   const FlopsPerSecond rate = gpu.rate(op.dtype);
-  if (op.impl != Impl::kFlash && op.impl != Impl::kTriton) return rate;
+  if (op.impl != Impl::kFlash && op.impl != Impl::kTriton && row_loads(op) == 2) return rate;
   return std::min(rate, FlopsPerSecond(2048.0 * gpu.clock_max_mhz * 1e6 * static_cast<double>(gpu.sms)));
 }
 
@@ -194,7 +201,17 @@ Bytes latent_bytes(const Operator& op) {  // q, k, v and the output; backward wi
 }
 double least_latent_bytes(const Operator& op) { return latent_bytes(op).value; }
 
-int latent_row_loads(const Operator& op) { return row_loads(op.as<LatentAttentionSizes>().v_dim); }
+int latent_row_loads(const Operator& op) {
+  const auto sizes = op.as<LatentAttentionSizes>();
+  return std::min(row_loads(sizes.qk_dim), row_loads(sizes.v_dim));
+}
+
+void align_latent_heads(Operator& op) {
+  auto sizes = op.as<LatentAttentionSizes>();
+  sizes.qk_dim = aligned_row(sizes.qk_dim);
+  sizes.v_dim = aligned_row(sizes.v_dim);
+  op.set(sizes);
+}
 
 Bytes latent_made(const Operator& op) {
   const LatentShape s(op);
@@ -275,6 +292,7 @@ constinit const Description kTable[] = {
      .bytes = attention_bytes,
      .usual_launches = attention_launches,
      .row_loads = attention_row_loads,
+     .align_rows = align_heads,
      .least_bytes = least_attention_bytes,
      .made_bytes = attention_made,
      .working_bytes = attention_working,
@@ -291,6 +309,7 @@ constinit const Description kTable[] = {
      .bytes = latent_bytes,
      .usual_launches = attention_launches,
      .row_loads = latent_row_loads,
+     .align_rows = align_latent_heads,
      .least_bytes = least_latent_bytes,
      .made_bytes = latent_made,
      .working_bytes = latent_working,

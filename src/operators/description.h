@@ -45,8 +45,9 @@ struct Description {
   Bytes (*bytes)(const Operator& op) = nullptr;                  // always there
   std::int32_t (*usual_launches)(const Operator& op) = nullptr;  // null: one
   int (*row_loads)(const Operator& op) = nullptr;                // null: of rows of the second size
-  double (*scalar_elements)(const Operator& op) = nullptr;       // null: none
-  double (*least_bytes)(const Operator& op) = nullptr;           // null: those of the fused kernel
+  void (*align_rows)(Operator& op) = nullptr;  // makes them multiples of 16 bytes; null: they are as they are
+  double (*scalar_elements)(const Operator& op) = nullptr;  // null: none
+  double (*least_bytes)(const Operator& op) = nullptr;      // null: those of the fused kernel
 
   // The largest tensor that it makes, and what it needs beside saved tensors while it runs. Null: a tensor of
   // the first two sizes; that, backward the gradient that comes in, and one more in an eager chain.

@@ -48,6 +48,13 @@ int row_loads(const Operator& op) {
   return loads == nullptr ? row_loads(op.flat()[1]) : loads(op);
 }
 
+Operator with_aligned_rows(const Operator& op) {
+  Operator aligned = op;
+  const auto align = description(op.kind).align_rows;
+  if (align != nullptr && is_half(op.dtype)) align(aligned);
+  return aligned;
+}
+
 double scalar_elements(const Operator& op) {
   const auto elements = description(op.kind).scalar_elements;
   return elements == nullptr ? 0 : elements(op);

@@ -114,6 +114,13 @@ int row_loads(std::int64_t elements);
 // tensors of an optimizer (of several sizes, as models have them, they are taken to be even).
 int row_loads(const Operator& op);
 
+// Elements of a row that is padded to 16 bytes of half precision.
+constexpr std::int64_t aligned_row(std::int64_t elements) { return (elements + 7) / 8 * 8; }
+
+// The same product or attention with such rows: the kernels' fast path, padded by as little as can be. The
+// operator itself where its rows are so already, where they are not of half precision, and where it is neither.
+Operator with_aligned_rows(const Operator& op);
+
 // Of those bytes, what passes through kernels that load one element at a time (one operand is broadcast or
 // strided, or tensors are joined): elements, one for each such kernel that reads and writes it. They are
 // bound by instructions, not by memory.
