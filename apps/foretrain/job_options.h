@@ -19,7 +19,7 @@ void declare_job(Options& options, Request& request, const char* gpus_help) {
   options.option("--gpus", "N", request.gpus, gpus_help);
   if constexpr (requires { request.plan; })
     options.option("--plan", "PLAN", request.plan, "tp=4,pp=2,micro_batch=1,recompute=full,zero=1,...");
-  options.option("--global-batch", "B", request.global_batch, "Sequences a step");
+  options.option("--global-batch", "B", request.global_batch, "Sequences a step, or their tokens (4096ktok)");
   options.option("--seq", "S", request.seq, "Tokens a sequence: 4096, 128k, 1M");
   options.option(
       "--documents", "D", request.documents,

@@ -40,7 +40,11 @@ Result<RunOptions> run_options(const PredictRequest& request) {
   run.task = request.task;
   TRY_ASSIGN(run.gpus, count_word("gpus", request.gpus));
   TRY_ASSIGN(run.seq, tokens_word("seq", request.seq));
-  TRY_ASSIGN(run.global_batch, count_word("global_batch", request.global_batch));
+  if (const auto tokens = batch_tokens(request.global_batch)) {
+    run.global_batch_tokens = *tokens;
+  } else {
+    TRY_ASSIGN(run.global_batch, count_word("global_batch", request.global_batch));
+  }
   return run;
 }
 

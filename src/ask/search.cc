@@ -12,6 +12,7 @@
 #include "base/field_mark.h"
 #include "base/text.h"
 #include "job/fine_tuning.h"
+#include "job/parse_run.h"
 #include "job/run_check.h"
 #include "spec/choice.h"
 #include "spec/documents_text.h"
@@ -101,8 +102,7 @@ Result<void> read_problem(const SearchRequest& r, const Catalog& catalog, Answer
   if (r.stack.empty()) out.assumed.emplace_back("stack: generic (none stated)");
   TRY_ASSIGN(p.stack, of_field("stack", catalog.stack(r.stack.empty() ? "generic" : r.stack)));
   TRY_ASSIGN(p.gpus, gpu_counts(r.gpus, p.cluster));
-  TRY_ASSIGN(p.global_batch, bounded_count_word("global_batch", r.global_batch, kMostBatch));
-  if (p.global_batch == 0) return not_given("global_batch");
+  if (r.global_batch.empty()) return not_given("global_batch");
   TRY_ASSIGN(p.seq, tokens_word("seq", r.seq));
   if (p.seq > kMostSeq)
     return fail_field("seq", fmt::format("found {}, expected at most {}", p.seq, kMostSeq));
@@ -110,6 +110,11 @@ Result<void> read_problem(const SearchRequest& r, const Catalog& catalog, Answer
     if (p.model.default_seq == 0) return not_given("seq");
     p.seq = p.model.default_seq;
     out.assumed.push_back(fmt::format("seq: {} (the model's own)", p.seq));
+  }
+  if (const auto tokens = batch_tokens(r.global_batch)) {
+    TRY_ASSIGN(p.global_batch, of_field("global_batch", sequences_of(*tokens, p.seq)));
+  } else {
+    TRY_ASSIGN(p.global_batch, bounded_count_word("global_batch", r.global_batch, kMostBatch));
   }
   if (!r.documents.empty()) {
     TRY_ASSIGN(p.documents, of_field("documents", parse_documents(r.documents)));
@@ -122,7 +127,8 @@ Result<void> check_given(const Problem& p) {
   Run run = run_without_plan(p);
   run.gpus = p.gpus.front();
   run.plan = p.given;
-  return check_fine_tuning(run);
+  TRY(check_fine_tuning(run));
+  return check_expert_choices(run);
 }
 
 Result<void> read_task(const SearchRequest& r, AnswerRequest& out) {
@@ -134,8 +140,10 @@ Result<void> read_task(const SearchRequest& r, AnswerRequest& out) {
 }
 
 Result<void> read_constraints(const SearchRequest& r, AnswerRequest& out) {
+  out.problem.given.lora = kRankNotStated;
   for (const std::string& text : r.set) TRY(of_field("set", out.constraints.add_set(text, out.problem)));
-  for (const std::string& text : r.range) TRY(of_field("range", out.constraints.add_range(text)));
+  for (const std::string& text : r.range)
+    TRY(of_field("range", out.constraints.add_range(text, out.problem)));
   for (const std::string& text : r.forbid)
     TRY(of_field("forbid", out.constraints.add_forbid(text, out.problem)));
   TRY(read_task(r, out));

@@ -103,5 +103,45 @@ TEST_CASE("a search stops when it is told to") {
   CHECK(ask(*prepared)->result.interrupted);
 }
 
+TEST_CASE("what no plan of the model could have is refused, not searched") {
+  const auto refusal = [](const std::string& model, auto member, const std::string& word,
+                          const std::string& task = "") {
+    SearchRequest request = small();
+    request.model = model;
+    request.stack = "megatron";
+    request.task = task;
+    (request.*member) = {word};
+    Session session(no_files());
+    const auto ready = prepare(session, request);
+    return ready ? std::string() : ready.error().message;
+  };
+  const auto set = &SearchRequest::set;
+  CHECK(refusal("mixtral-8x7b", set, "etp=3").find("etp 3 does not divide expert_ffn 14336") !=
+        std::string::npos);
+  CHECK(refusal("mixtral-8x7b", set, "etp=2").empty());
+  CHECK(refusal("gpt2", &SearchRequest::range, "ep=2..4").find("ep needs experts") != std::string::npos);
+  CHECK(refusal("gpt2", &SearchRequest::range, "ep=1..4").empty());
+  CHECK(refusal("mixtral-8x7b", &SearchRequest::range, "ep=3..3").find("does not divide experts 8") !=
+        std::string::npos);
+  CHECK(refusal("mixtral-8x7b", set, "capacity_pad=1").find("capacity_pad needs capacity_factor") !=
+        std::string::npos);
+  // Two of eight experts a token: at most four times the mean.
+  CHECK(refusal("mixtral-8x7b", set, "expert_imbalance=9").find("is more than 4") != std::string::npos);
+  CHECK(refusal("mixtral-8x7b", set, "expert_imbalance=3").empty());
+  CHECK(refusal("gpt2", set, "lora=0", "lora").find("lora=0") != std::string::npos);
+}
+
+TEST_CASE("modules of recompute are searched with as a plan names them") {
+  SearchRequest request = small();
+  request.set.emplace_back("recompute=layernorm+core_attn");
+  Session session(no_files());
+  const auto ready = prepare(session, request);
+  REQUIRE(ready);
+  CHECK(ready->problem.given.recompute_modules.has(RecomputeModule::kLayernorm));
+  CHECK(ready->constraints.find("recompute")->set_words == std::vector<std::string>{"selective"});
+  request.set.back() = "recompute=layernorm,full";
+  CHECK(field_at_fault(request) == "set");
+}
+
 }  // namespace
 }  // namespace foretrain

@@ -324,6 +324,12 @@ std::optional<OperatorCost> ProfileCost::fitted(const Operator& op) const {
 }
 
 OperatorCost ProfileCost::cost(const Operator& op) const {
+  if (const Impl kernel = attention_kernel(op.impl, gpu_); is_attention(op.kind) && kernel != op.impl) {
+    Operator same = op;
+    same.impl = kernel;
+    // cuDNN's kernels are what samples of sdpa ran; FlashAttention 3 has none of its own.
+    return op.impl == Impl::kFlash3 ? derived(cost(same), 1, kTransferSpread) : cost(same);
+  }
   OperatorCost physics = analytic_.cost(op);
   std::optional<OperatorCost> found = fitted(op);
   if (!found && op.kind == OperatorKind::kAttention && op.impl == Impl::kSdpa && before_hopper(gpu_)) {

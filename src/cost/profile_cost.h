@@ -15,6 +15,7 @@
 //     grouped product of one from that of bf16, by what their linears take
 //   - a grouped product from linears: a loop from that of one expert's rows, one kernel from that of all rows
 //     by the ratio of their analytic times
+//   - attention by `cudnn`, `flash3` and `flash-first` as the kernel that they come to on the GPU (attention.h)
 //   - `sdpa` attention from `flash` on parts without a faster kernel (before Hopper)
 //   - the profile that this one derives from, times the ratio of the analytic times on the two GPUs; where a
 //     governor knows what power does, at one efficiency of products for both, since the difference is its own. A format that the

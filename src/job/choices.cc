@@ -233,6 +233,7 @@ bool repeats_selectively(const Model& model, const Stack& stack, const Plan& pla
 Choices choices_of(const Model& model, const Stack& stack, const Plan& plan) {
   Choices c;
   c.attention = attention_of(stack, plan);
+  c.attention_kernel = plan.attention_kernel;
   c.expert_products = plan.expert_products.value_or(ExpertProducts::kGrouped);
   c.dropout = asked_dropout(model, stack) > 0;
   c.sp = plan.sp && plan.tp > 1;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "job/mesh.h"
 #include "job/precision.h"
@@ -119,6 +120,7 @@ struct GraphChoices {
 
 struct Choices {
   AttentionKind attention = AttentionKind::kFlash;
+  std::optional<AttentionKernel> attention_kernel;  // not the stack's own
   ExpertProducts expert_products = ExpertProducts::kGrouped;
   bool dropout = false;  // is asked for, whether or not the stack has it
   bool sp = false;
@@ -177,6 +179,13 @@ AdapterChoices adapters_of(const Stack& stack, const Plan& plan);
 
 // The way of context parallelism that a plan with cp > 1 takes.
 CpType cp_type_of(const Stack& stack, const Plan& plan);
+
+// The implementation that a plan names.
+constexpr Impl kernel_impl(AttentionKernel kernel) {
+  return kernel == AttentionKernel::kFlash2   ? Impl::kFlash
+         : kernel == AttentionKernel::kFlash3 ? Impl::kFlash3
+                                              : Impl::kCudnn;
+}
 
 // Single choices, for who checks or lists plans that are not whole yet.
 AttentionKind attention_of(const Stack& stack, const Plan& plan);

@@ -37,15 +37,28 @@ bool has_adapter(const Block& block, LoraTargets targets) {
   return (here.bits & targets.bits) != 0;
 }
 
-// One adapter beside a product of several goes with all of them or none.
-std::optional<std::string> parted(LoraTargets targets) {
-  const auto some_of = [&](LoraTargets group) {
-    const int both = targets.bits & group.bits;
-    return both != 0 && both != group.bits;
+bool some_of(LoraTargets targets, LoraTargets group) {
+  const int both = targets.bits & group.bits;
+  return both != 0 && both != group.bits;
+}
+
+// One adapter beside a product of several goes with all of them or none: the stack makes such products, or the
+// model has queries, keys and values in one matrix, where PEFT finds no module q_proj.
+Result<void> check_parted(const Run& run, LoraTargets targets) {
+  const auto wanted = [](const std::string& whose, std::string_view module) -> Result<void> {
+    return fail(fmt::format("lora_targets: {} has one adapter beside {}, expected all of its products", whose,
+                            module));
   };
-  if (some_of(targets_of({LoraTarget::kQ, LoraTarget::kK, LoraTarget::kV}))) return "linear_qkv";
-  if (some_of(targets_of({LoraTarget::kGate, LoraTarget::kUp}))) return "linear_fc1";
-  return std::nullopt;
+  const bool part_of_qkv = some_of(targets, targets_of({LoraTarget::kQ, LoraTarget::kK, LoraTarget::kV}));
+  const bool part_of_fc1 = some_of(targets, targets_of({LoraTarget::kGate, LoraTarget::kUp}));
+  const auto& blocks = run.model.blocks;
+  const bool has_qkv = std::any_of(blocks.begin(), blocks.end(),
+                                   [](const BlockRun& of) { return !of.block.attention.is_latent(); });
+  if (run.stack.adapters.fused && part_of_qkv) return wanted("stack " + quoted(run.stack.name), "linear_qkv");
+  if (run.stack.adapters.fused && part_of_fc1) return wanted("stack " + quoted(run.stack.name), "linear_fc1");
+  if (run.model.fused_qkv && has_qkv && part_of_qkv)
+    return wanted("model " + quoted(run.model.name), "linear_qkv");
+  return {};
 }
 
 Result<void> check_base(Run& run, const AdapterChoices& adapters) {
@@ -80,9 +93,7 @@ Result<void> check_adapters(Run& run) {
                    [&](const BlockRun& of) { return has_adapter(of.block, adapters.targets); }))
     return fail(fmt::format("lora_targets: model {} has none of these products outside of experts",
                             quoted(run.model.name)));
-  if (const auto whole = parted(adapters.targets); whole && run.stack.adapters.fused)
-    return fail(fmt::format("lora_targets: stack {} has one adapter beside {}, expected all of its products",
-                            quoted(run.stack.name), *whole));
+  TRY(check_parted(run, adapters.targets));
   if (has_experts(run.model)) assume(run, "experts are frozen, with no adapters beside them");
   return check_base(run, adapters);
 }
@@ -97,8 +108,12 @@ TrainingTask task_of(const Plan& plan) {
 TrainingTask task_of(const Run& run) { return run.task.value_or(task_of(run.plan)); }
 
 Result<void> apply_task(std::optional<TrainingTask> task, Plan& plan, std::vector<std::string>& assumed) {
+  const bool stated = plan.lora != kRankNotStated;
+  if (!stated) plan.lora = 0;
   if (!task) return {};
   const bool adapts = *task == TrainingTask::kLora || *task == TrainingTask::kQlora;
+  if (adapts && stated && plan.lora == 0)
+    return fail(fmt::format("task {} trains adapters, but the plan has lora=0", word(*task)));
   if (!adapts) {
     if (plan.lora > 0)
       return fail(

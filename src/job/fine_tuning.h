@@ -18,7 +18,8 @@ TrainingTask task_of(const Plan& plan);
 TrainingTask task_of(const Run& run);
 
 // Fills in what the task asks of a plan that is silent, and says so in `assumed`; refuses a plan that says
-// something else.
+// something else. `plan.lora` is kRankNotStated where nobody states it, and is settled afterwards.
+inline constexpr std::int64_t kRankNotStated = -1;
 Result<void> apply_task(std::optional<TrainingTask> task, Plan& plan, std::vector<std::string>& assumed);
 
 // Of a plan with adapters or with states off the GPU: whether model, stack and plan go together.

@@ -102,3 +102,23 @@ TEST_CASE("states lie in one place, and a CPU's Adam is AdamW") {
 TEST_CASE("experts have no adapters, which is said") {
   CHECK(assumes(run_with("lora", "", "hf-peft", "mixtral-8x7b").value(), "experts are frozen"));
 }
+
+TEST_CASE("a model with queries, keys and values in one matrix takes one adapter beside it") {
+  // PEFT finds no module q_proj in GPT-2 or GPT-NeoX: c_attn and query_key_value are one product.
+  for (const char* model : {"gpt2", "gpt-neox-20b"}) {
+    CHECK(refusal_of("lora", "lora_targets=q_proj+v_proj", "hf-peft", model)
+              .find(std::string("model '") + model + "' has one adapter beside linear_qkv") !=
+          std::string::npos);
+    CHECK(refusal_of("lora", "lora_targets=linear_qkv", "hf-peft", model).empty());
+    CHECK(refusal_of("lora", "lora_targets=o_proj", "hf-peft", model).empty());
+  }
+  CHECK(refusal_of("lora", "lora_targets=q_proj+v_proj").empty());
+}
+
+TEST_CASE("a task that trains adapters is not one without them") {
+  CHECK(refusal_of("lora", "lora=0").find("task lora trains adapters, but the plan has lora=0") !=
+        std::string::npos);
+  CHECK(refusal_of("qlora", "lora=0").find("lora=0") != std::string::npos);
+  CHECK(run_with("sft", "lora=0").value().plan.lora == 0);
+  CHECK(run_with("lora", "").value().plan.lora == 16);
+}

@@ -73,7 +73,7 @@ std::vector<std::string> assumed_of_documents(const Run& run) {
   const Part& attention =
       run.stack.parts.attention[static_cast<std::size_t>(attention_of(run.stack, run.plan))];
   const bool by_document = std::any_of(attention.begin(), attention.end(), [](const PartOperator& op) {
-    return op.kind == OperatorKind::kAttention && op.impl != Impl::kMasked;
+    return op.kind == OperatorKind::kAttention && (op.impl != Impl::kMasked || run.plan.attention_kernel);
   });
   if (!by_document) {
     lines.emplace_back("documents: this attention works on whole sequences all the same");

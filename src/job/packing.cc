@@ -50,6 +50,12 @@ double attention_tiles(std::int64_t length, std::int64_t window) {
   return most * (most + 1) / 2 + (rows - most) * most;
 }
 
+double attention_pairs(std::int64_t length, std::int64_t window) {
+  const auto n = static_cast<double>(length);
+  const double most = window == 0 ? n : std::min(n, static_cast<double>(window));
+  return most * (most + 1) / 2 + (n - most) * most;
+}
+
 std::int64_t window_span(std::int64_t window, std::int64_t seq) {
   if (window == 0 || window >= seq) return seq;
   return span_of(keys_of(attention_tiles(seq, window), static_cast<double>(seq)), seq);
@@ -69,8 +75,12 @@ Packing packing_of(const Model& model, const Documents& documents, std::int64_t 
   for (const std::int64_t length : lengths) tokens += static_cast<double>(length);
   const std::vector<std::int64_t> windows = windows_of(model);
   for (std::size_t k = 0; k < std::min(windows.size(), kMostWindows); ++k) {
-    double tiles = 0;
-    for (const std::int64_t length : lengths) tiles += attention_tiles(length, windows[k]);
+    double tiles = 0, pairs = 0;
+    for (const std::int64_t length : lengths) {
+      tiles += attention_tiles(length, windows[k]);
+      pairs += attention_pairs(length, windows[k]);
+    }
+    packing.seen[k] = pairs / tokens;
     // Short of a tile, documents would have more than sequences in one piece, which are not counted so.
     const auto whole = static_cast<double>(window_span(windows[k], seq) + kAttentionTile) / 2;
     packing.keys[k] = std::min(keys_of(tiles, tokens), whole);
@@ -83,6 +93,19 @@ Packing packing_of(const Model& model, const Documents& documents, std::int64_t 
 double usual_document_imbalance(const Packing& packing, double sequences_a_rank, std::int64_t ranks) {
   if (packing.random == 0 || ranks == 1) return 1;
   return 1 + std::sqrt(2 * std::log(static_cast<double>(ranks)) / (packing.random * sequences_a_rank));
+}
+
+double useful_span_share(const Model& model, const Packing& packing, const AttentionSpans& spans,
+                         std::int64_t seq, std::int64_t span) {
+  const std::vector<std::int64_t> windows = windows_of(model);
+  for (std::size_t k = 0; k < windows.size(); ++k) {
+    const bool packed = spans[0] > 0 && k < kMostWindows;
+    if (span != (packed ? spans[k] : window_span(windows[k], seq))) continue;
+    const double seen =
+        packed ? packing.seen[k] : attention_pairs(seq, windows[k]) / static_cast<double>(seq);
+    return std::min(1.0, (2 * seen - 1) / static_cast<double>(span));
+  }
+  return 1;
 }
 
 AttentionSpans attention_spans(const Packing& packing, double imbalance, std::int64_t seq) {

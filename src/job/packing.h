@@ -33,11 +33,15 @@ double attention_tiles(std::int64_t length, std::int64_t window);
 // Of sequences in one piece.
 std::int64_t window_span(std::int64_t window, std::int64_t seq);
 
+// Pairs of a query and a key that it sees, in one document; window 0: none.
+double attention_pairs(std::int64_t length, std::int64_t window);
+
 // What documents make of a model's sequences. Nothing where none are stated.
 struct Packing {
   std::array<double, kMostWindows>
-      keys{};         // of a query in whole tiles, by window (place_of); 0: no documents
-  double random = 0;  // random documents in a sequence; 0: all sequences are alike
+      keys{};  // of a query in whole tiles, by window (place_of); 0: no documents
+  std::array<double, kMostWindows> seen{};  // the same without what tiles jut out
+  double random = 0;                        // random documents in a sequence; 0: all sequences are alike
 
   bool operator==(const Packing&) const = default;
 };
@@ -53,5 +57,10 @@ double usual_document_imbalance(const Packing& packing, double sequences_a_rank,
 // Spans by window, of the fullest rank; 0: no documents.
 using AttentionSpans = std::array<std::int64_t, kMostWindows>;
 AttentionSpans attention_spans(const Packing& packing, double imbalance, std::int64_t seq);
+
+// Of the work that a span of tiles stands for, the share that the model defines: neither what the fullest rank has
+// more than the mean nor what its tiles jut out. 1 where the span is no window's.
+double useful_span_share(const Model& model, const Packing& packing, const AttentionSpans& spans,
+                         std::int64_t seq, std::int64_t span);
 
 }  // namespace foretrain

@@ -35,6 +35,16 @@ std::int64_t span(const Documents& documents, std::int64_t seq, double imbalance
 
 }  // namespace
 
+TEST_CASE("pairs of queries and keys, counted") {
+  for (const std::int64_t length : {1, 5, 128, 300})
+    for (const std::int64_t window : {0, 1, 4, 128, 1000}) {
+      double pairs = 0;
+      for (std::int64_t q = 0; q < length; ++q)
+        for (std::int64_t k = 0; k <= q; ++k) pairs += window == 0 || q - k < window;
+      CHECK(attention_pairs(length, window) == pairs);
+    }
+}
+
 TEST_CASE("tiles of documents and windows are those that have a score") {
   for (const std::int64_t length : {1, 127, 128, 129, 1000, 4096})
     for (const std::int64_t window : {0, 1, 2, 128, 129, 130, 1024, 5000})

@@ -93,10 +93,7 @@ Result<void> read_specs(const Node* node, const RunOptions& options, const Catal
   return {};
 }
 
-Result<void> read_counts(const Node* node, const RunOptions& options, Run& run) {
-  TRY_ASSIGN(run.gpus, count_of(node, "gpus", options.gpus, kMaxGpus));
-  if (run.gpus == 0) return not_given(node, "gpus");
-  TRY_ASSIGN(run.global_batch, count_of(node, "global_batch", options.global_batch, kMaxBatch));
+Result<void> read_seq(const Node* node, const RunOptions& options, Run& run) {
   if (options.seq != 0) {
     TRY_ASSIGN(run.seq, count_of(node, "seq", options.seq, kMaxSeq));
   } else {
@@ -107,6 +104,34 @@ Result<void> read_counts(const Node* node, const RunOptions& options, Run& run) 
   run.seq = run.model.default_seq;
   run.assumed.push_back(fmt::format("seq: {} (the model's own)", run.seq));
   return {};
+}
+
+// In sequences, or in tokens, of which these are made.
+Result<void> read_batch(const Node* node, const RunOptions& options, Run& run) {
+  constexpr std::string_view kKey = "global_batch";
+  const Node* stated =
+      options.global_batch == 0 && options.global_batch_tokens == 0 ? field(node, kKey) : nullptr;
+  if (options.global_batch_tokens != 0) {
+    TRY_ASSIGN(run.global_batch, of_field(kKey, sequences_of(options.global_batch_tokens, run.seq)));
+  } else if (const auto tokens =
+                 stated != nullptr && stated->is_scalar() ? batch_tokens(stated->scalar) : std::nullopt) {
+    auto sequences = sequences_of(*tokens, run.seq);
+    if (!sequences) {
+      sequences.error().at = stated->at;
+      return named(kKey, std::move(sequences).error());
+    }
+    run.global_batch = *sequences;
+  } else {
+    TRY_ASSIGN(run.global_batch, count_of(node, kKey, options.global_batch, kMaxBatch));
+  }
+  return {};
+}
+
+Result<void> read_counts(const Node* node, const RunOptions& options, Run& run) {
+  TRY_ASSIGN(run.gpus, count_of(node, "gpus", options.gpus, kMaxGpus));
+  if (run.gpus == 0) return not_given(node, "gpus");
+  TRY(read_seq(node, options, run));
+  return read_batch(node, options, run);
 }
 
 // Fine-tuning is asked for without a batch: then each data rank has one micro-batch a step.
@@ -147,6 +172,22 @@ tl::unexpected<Error> blamed(Error error, const Node* plan, const RunOptions& op
 
 }  // namespace
 
+std::optional<std::int64_t> batch_tokens(std::string_view word) {
+  constexpr std::string_view kUnit = "tok";
+  if (!word.ends_with(kUnit)) return std::nullopt;
+  const auto count = parse_count(word.substr(0, word.size() - kUnit.size()));
+  return count && *count > 0 ? count : std::nullopt;
+}
+
+Result<std::int64_t> sequences_of(std::int64_t tokens, std::int64_t seq) {
+  if (tokens % seq == 0 && tokens / seq <= kMaxBatch) return tokens / seq;
+  const std::int64_t below = tokens / seq;
+  if (below >= kMaxBatch)
+    return fail(fmt::format("found {} tokens, expected at most {} sequences of {}", tokens, kMaxBatch, seq));
+  return fail(fmt::format("found {} tokens, expected a multiple of seq {}, such as {} ({} sequences)", tokens,
+                          seq, (below + 1) * seq, below + 1));
+}
+
 Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog& catalog) {
   if (node != nullptr)
     TRY(only_fields(*node, "a run",
@@ -158,8 +199,9 @@ Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog
   TRY_ASSIGN(run.documents, documents_of(node, options));
   TRY_ASSIGN(run.profile, profile_of(node, options));
   const Node* plan = field(node, "plan");
+  run.plan.lora = kRankNotStated;
   if (plan != nullptr) {
-    TRY_ASSIGN(run.plan, parse_plan(*plan));
+    TRY_ASSIGN(run.plan, parse_plan(*plan, run.plan));
   }
   TRY_ASSIGN(run.plan, of_field("plan", parse_plan(options.plan, run.plan)));
   TRY(read_task(node, options, run));

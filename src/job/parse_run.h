@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "spec/catalog.h"
 #include "spec/run.h"
@@ -22,7 +24,13 @@ struct RunOptions {
   std::int64_t gpus = 0;
   std::int64_t seq = 0;
   std::int64_t global_batch = 0;
+  std::int64_t global_batch_tokens = 0;  // or so, as a file says it by 4Mtok
 };
+
+// "4Mtok", "4096ktok": the tokens of a batch; none where the word counts nothing so.
+std::optional<std::int64_t> batch_tokens(std::string_view word);
+// The sequences that they are, a whole number of them.
+Result<std::int64_t> sequences_of(std::int64_t tokens, std::int64_t seq);
 
 // Reads a run (node may be null: the options alone), fills in what follows from the rest (dp, seq) and checks
 // it with check_run.

@@ -372,3 +372,43 @@ TEST_CASE("recompute_layers belongs to full recomputation, and Muon's products a
   CHECK(check_run(*muon).has_value());
   CHECK(said(*muon) == 1);
 }
+
+TEST_CASE("a module that no layer has is not run again, and said to be missing") {
+  const auto refusal = [](const std::string& model, const std::string& modules) {
+    RunOptions options;
+    options.model = model;
+    options.cluster = "dgx-h100";
+    options.stack = "megatron";
+    options.gpus = 64;
+    options.global_batch = 64;
+    options.plan = "recompute=" + modules;
+    return error_of(parse_run(nullptr, options, Catalog()));
+  };
+  const auto says = [&](const std::string& model, const std::string& modules, const std::string& reason) {
+    return refusal(model, modules).find(reason) != std::string::npos;
+  };
+  CHECK(says("llama-3-8b", "mla_up_proj", "recompute_modules mla_up_proj needs latent attention, and model"));
+  CHECK(says("llama-3-8b", "moe_act", "needs experts"));
+  CHECK(says("mixtral-8x7b", "shared_experts", "needs shared experts"));
+  CHECK(says("mixtral-8x7b", "core_attn+mlp", "needs a dense MLP"));
+  CHECK(refusal("deepseek-v3", "mla_up_proj+mlp+moe_act+shared_experts+layernorm") == "no error");
+}
+
+TEST_CASE("a batch counted in tokens is a whole number of sequences") {
+  CHECK(batch_tokens("4Mtok") == 4'000'000);
+  CHECK(batch_tokens("128ktok") == 131'072);
+  CHECK_FALSE(batch_tokens("512").has_value());
+  CHECK_FALSE(batch_tokens("tok").has_value());
+  CHECK_FALSE(batch_tokens("-1tok").has_value());
+  CHECK(sequences_of(4'194'304, 2048).value() == 2048);
+  CHECK(error_of(sequences_of(4'000'000, 4096)) ==
+        "foretrain: error: found 4000000 tokens, expected a multiple of seq 4096, such as 4001792 (977 "
+        "sequences)");
+  // The model's own 2048 tokens: 2^20 of them are 512 sequences, in a file and as an option.
+  const std::string gpus = "gpus: 128\n";
+  CHECK(run_of(kSpecs + gpus + "global_batch: 1024ktok\n").value().global_batch == 512);
+  RunOptions options;
+  options.global_batch_tokens = 1'048'576;
+  CHECK(run_of(kSpecs + kRest, options).value().global_batch == 512);
+  CHECK(error_of(run_of(kSpecs + gpus + "global_batch: 1Mtok\n")).find("run.yaml:") == 0);
+}

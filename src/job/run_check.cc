@@ -43,6 +43,29 @@ Result<void> check_degrees(Run& run) {
   return {};
 }
 
+// What a module is made of, where no block of the model has it; empty: one has.
+std::string_view lacks(const Model& model, RecomputeModule module) {
+  const auto any = [&model](auto has) {
+    return std::any_of(model.blocks.begin(), model.blocks.end(),
+                       [&](const BlockRun& run) { return has(run.block); });
+  };
+  switch (module) {
+    case RecomputeModule::kMoeActivation:
+    case RecomputeModule::kMoe:
+      return has_experts(model) ? "" : "experts";
+    case RecomputeModule::kSharedExperts:
+      return any([](const Block& b) { return b.feed_forward.shared_ffn > 0; }) ? "" : "shared experts";
+    case RecomputeModule::kLatentUp:
+      return any([](const Block& b) { return b.attention.is_latent(); }) ? "" : "latent attention";
+    case RecomputeModule::kMlp:
+      return any([](const Block& b) { return !b.feed_forward.has_experts(); }) ? "" : "a dense MLP";
+    case RecomputeModule::kCoreAttention:
+    case RecomputeModule::kLayernorm:
+      break;
+  }
+  return "";
+}
+
 // What the model does not time is said.
 Result<void> check_choices(Run& run) {
   const Plan& plan = run.plan;
@@ -50,12 +73,13 @@ Result<void> check_choices(Run& run) {
     return fail("recompute_layers needs recompute=full");
   if (!plan.recompute_modules.empty() && plan.recompute != Recompute::kSelective)
     return fail("recompute_modules needs recompute=selective");
-  for (const RecomputeModule module :
-       {RecomputeModule::kMoeActivation, RecomputeModule::kMoe, RecomputeModule::kSharedExperts})
-    if (plan.recompute_modules.has(module) && !has_experts(run.model))
-      return fail(fmt::format("recompute_modules {} needs experts, and model {} has none",
-                              kRecomputeModuleNames[static_cast<std::size_t>(module)],
-                              quoted(run.model.name)));
+  for (std::size_t i = 0; i < kRecomputeModuleNames.size(); ++i)
+    if (const auto module = static_cast<RecomputeModule>(i); plan.recompute_modules.has(module))
+      if (const auto lacking = lacks(run.model, module); !lacking.empty())
+        return fail(fmt::format("recompute_modules {} needs {}, and model {} has none",
+                                kRecomputeModuleNames[i], lacking, quoted(run.model.name)));
+  if (plan.attention_kernel && attention_of(run.stack, plan) != AttentionKind::kFlash)
+    return fail("attention_kernel needs attention flash");
   const std::string muon = "muon: the products of its iteration are not timed";
   const bool said = std::find(run.assumed.begin(), run.assumed.end(), muon) != run.assumed.end();
   if (plan.optimizer == OptimizerKind::kMuon && !said) run.assumed.push_back(muon);
@@ -105,6 +129,12 @@ Result<void> check_overlap(const Run& run) {
   return {};
 }
 
+Result<void> check_imbalance(const Plan& plan, double most) {
+  if (!plan.expert_imbalance || *plan.expert_imbalance <= most) return {};
+  return fail(fmt::format("expert_imbalance {} is more than {}: all tokens choose the fullest rank's experts",
+                          *plan.expert_imbalance, most));
+}
+
 // A stack that launches the same either way says so by having no operators for it.
 Result<void> check_fusion(const Stack& stack, std::string_view key, std::optional<bool> fused,
                           const std::array<Condition, 2>& when) {
@@ -116,18 +146,14 @@ Result<void> check_fusion(const Stack& stack, std::string_view key, std::optiona
 Result<void> check_experts(Run& run) {
   const Plan& plan = run.plan;
   const Mesh mesh = mesh_of(plan);
-  if (!has_experts(run.model)) {
-    if (const auto key = said_of_experts(plan))
-      return fail(fmt::format("{} needs experts, and model {} has none", *key, quoted(run.model.name)));
-    return {};
-  }
+  TRY(check_expert_choices(run));
+  if (!has_experts(run.model)) return {};
   if (mesh.stage_ranks() % mesh.expert_ranks() != 0)
     return fail(fmt::format("ep*etp = {}*{} does not divide the {} ranks of a stage, tp*cp*dp", mesh.ep,
                             mesh.etp, mesh.stage_ranks()));
   for (const BlockRun& blocks : run.model.blocks)
     if (const FeedForward& f = blocks.block.feed_forward; f.has_experts())
       if (const auto reason = expert_refusal(f, mesh)) return fail(*reason);
-  if (plan.capacity_pad && plan.capacity_factor == 0) return fail("capacity_pad needs capacity_factor");
   if (plan.dispatch_dtype && *plan.dispatch_dtype != precision_of(run.stack, plan) &&
       *plan.dispatch_dtype != Dtype::kFp8)
     return fail(
@@ -139,10 +165,7 @@ Result<void> check_experts(Run& run) {
   if (plan.expert_products == ExpertProducts::kLoop && mesh.expert_ranks() > 1)
     return fail("expert_products loop needs ep 1 and etp 1");
   // A rank that holds all experts has every row, however they are spread.
-  if (plan.ep > 1 && plan.expert_imbalance && *plan.expert_imbalance > most_imbalance(run.model, plan.ep))
-    return fail(
-        fmt::format("expert_imbalance {} is more than {}: all tokens choose the fullest rank's experts",
-                    *plan.expert_imbalance, most_imbalance(run.model, plan.ep)));
+  if (plan.ep > 1) TRY(check_imbalance(plan, most_imbalance(run.model, plan.ep)));
   if (plan.overlap_dispatch) TRY(check_overlap(run));
   TRY(check_fusion(run.stack, "permute_fusion", plan.permute_fusion,
                    {Condition::kPermuteEager, Condition::kPermuteFused}));
@@ -329,6 +352,22 @@ std::optional<std::string> not_modelled(const Plan& plan) {
   if (plan.reduce_dtype && !summable(*plan.reduce_dtype))
     return fmt::format("reduce_dtype {}", name(*plan.reduce_dtype));
   return std::nullopt;
+}
+
+Result<void> check_expert_choices(const Run& run) {
+  const Plan& plan = run.plan;
+  if (!has_experts(run.model)) {
+    if (const auto key = said_of_experts(plan))
+      return fail(fmt::format("{} needs experts, and model {} has none", *key, quoted(run.model.name)));
+    return {};
+  }
+  if (plan.capacity_pad && plan.capacity_factor == 0) return fail("capacity_pad needs capacity_factor");
+  // On as many ranks as there are experts to a token's, or more, a token's choice is spread no further.
+  double most = 1;
+  for (const BlockRun& blocks : run.model.blocks)
+    if (const FeedForward& f = blocks.block.feed_forward; f.has_experts())
+      most = std::max(most, static_cast<double>(f.experts) / static_cast<double>(f.top_k));
+  return check_imbalance(plan, most);
 }
 
 Result<void> check_run(Run& run) {

@@ -268,8 +268,9 @@ CollectiveCost Network::cost(const Collective& collective) const {
   if (group.placed.ranks == 1) return {};
   if (collective.in_place)
     return in_place_cost(collective.kind, collective.bytes, group.placed, group.rates, cluster_);
-  return collective_cost(collective.kind, collective.bytes, group.placed, group.rates, cluster_,
-                         {collective.experts, collective.top_k, collective.row});
+  return collective_cost(
+      collective.kind, collective.bytes, group.placed, group.rates, cluster_,
+      {collective.experts, collective.top_k, collective.row, collective.groups, collective.group_limit});
 }
 
 CollectiveCost Network::send(std::int64_t stage, Bytes bytes) const {

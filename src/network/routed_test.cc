@@ -44,6 +44,42 @@ TEST_CASE("the ranks that hold any of a token's experts, as counted over all cho
   CHECK(parts_reached(kDeepSeek, 8, 1.0 / 8) == doctest::Approx(5.29465).epsilon(1e-4));
 }
 
+TEST_CASE("where a token's experts are of some groups, it meets fewer nodes") {
+  // Every choice of 2 of 4 groups of 3 experts, then of k of those 6: parts of a third, one and two groups.
+  const auto counted = [](int parts, int top_k) {
+    double sum = 0, count = 0;
+    for (unsigned groups = 0; groups < 16; ++groups) {
+      if (__builtin_popcount(groups) != 2) continue;
+      for (unsigned chosen = 0; chosen < (1u << 12); ++chosen) {
+        if (__builtin_popcount(chosen) != top_k) continue;
+        std::set<int> met;
+        bool eligible = true;
+        for (int e = 0; e < 12; ++e)
+          if ((chosen >> e & 1u) != 0) {
+            eligible = eligible && (groups >> (e / 3) & 1u) != 0;
+            met.insert(e * parts / 12);
+          }
+        if (!eligible) continue;
+        sum += static_cast<double>(met.size());
+        ++count;
+      }
+    }
+    return sum / count;
+  };
+  for (const int parts : {1, 2, 4, 12})
+    for (const int top_k : {1, 2, 5, 6})
+      CHECK(parts_reached({12, top_k, {}, 4, 2}, parts, 1.0 / parts) ==
+            doctest::Approx(counted(parts, top_k)));
+  // DeepSeek-V3 on eight nodes, a group each: half of them eligible, of which a token's eight experts miss few.
+  const Routing limited{256, 8, Bytes(14336), 8, 4};
+  const double missed = chance_of_none(128, 0.25, 8);
+  CHECK(parts_reached(limited, 8, 1.0 / 8) == doctest::Approx(4 * (1 - missed)));
+  CHECK(parts_reached(limited, 8, 1.0 / 8) < 4);
+  CHECK(routed_traffic(limited, even(8, 8)).leaving < 0.75 * routed_traffic(kDeepSeek, even(8, 8)).leaving);
+  // A limit that excludes nothing is none.
+  CHECK(parts_reached({256, 8, {}, 8, 8}, 8, 1.0 / 8) == parts_reached(kDeepSeek, 8, 1.0 / 8));
+}
+
 TEST_CASE("inside a domain a token goes once to each rank that holds any of its experts") {
   // Two experts of four on two ranks: both lie on one rank in 2 of 6 choices, so 5/3 of two ranks are met, of
   // which a half is the sender itself.

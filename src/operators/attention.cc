@@ -153,7 +153,8 @@ void add_attention_features(Features& f, const Operator& op, const Gpu& gpu) {
 // cuDNN and FlashAttention 3 ask for it, PyTorch pads them for FlashAttention 2.
 FlopsPerSecond tiled_rate(const Operator& op, const Gpu& gpu) {
   const FlopsPerSecond rate = gpu.rate(op.dtype);
-  if (op.impl != Impl::kFlash && op.impl != Impl::kTriton && row_loads(op) == 2) return rate;
+  const Impl kernel = attention_kernel(op.impl, gpu);
+  if (kernel != Impl::kFlash && kernel != Impl::kTriton && row_loads(op) == 2) return rate;
   return std::min(rate, FlopsPerSecond(2048.0 * gpu.clock_max_mhz * 1e6 * static_cast<double>(gpu.sms)));
 }
 
@@ -323,6 +324,20 @@ constinit const Description kTable[] = {
 }  // namespace
 
 constinit const std::span<const Description> kAttentions = kTable;
+
+Impl attention_kernel(Impl impl, const Gpu& gpu) {
+  // Later parts state rates of fewer bits.
+  const bool hopper = gpu.rate(Dtype::kFp8).value > 0, blackwell = gpu.rate(Dtype::kNvfp4).value > 0;
+  switch (impl) {
+    case Impl::kCudnn:
+    case Impl::kFlash3:
+      return hopper ? Impl::kSdpa : Impl::kFlash;
+    case Impl::kFlashFirst:
+      return blackwell ? Impl::kSdpa : Impl::kFlash;
+    default:
+      return impl;
+  }
+}
 
 bool has_span(const Operator& op) { return is_attention(op.kind) && op.flat()[kCausalSize] > 1; }
 

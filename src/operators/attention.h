@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "operators/operator.h"
+#include "spec/gpu.h"
 
 namespace foretrain {
 
@@ -62,5 +63,11 @@ WholeSequences whole_sequences(const Operator& op);
 
 // What a kernel's head_dim is padded to.
 std::int64_t padded_head_dim(std::int64_t head_dim);
+
+// The kernel of attention that an implementation comes to on a GPU: flash, sdpa or triton. cuDNN's and FlashAttention
+// 3's are sdpa, the best there are, on Hopper and later (Shah et al. 2024, arXiv 2407.08608, figures 5 and 6: level
+// with each other), and no better than FlashAttention 2 before; a framework that takes FlashAttention 2 first has
+// cuDNN's on Blackwell alone.
+Impl attention_kernel(Impl impl, const Gpu& gpu);
 
 }  // namespace foretrain

@@ -64,3 +64,20 @@ TEST_CASE("sequences that do not go into the tokens count by their share") {
   CHECK(whole_sequences(latent).op.as<LatentAttentionSizes>().batch == 4);
   CHECK(whole_sequences(latent).op.as<LatentAttentionSizes>().causal == 0);
 }
+
+TEST_CASE("whose kernel runs follows from the part") {
+  Gpu ampere, hopper, blackwell;
+  for (Gpu* gpu : {&ampere, &hopper, &blackwell})
+    gpu->rates[static_cast<std::size_t>(Dtype::kBf16)] = teraflops(100);
+  for (Gpu* gpu : {&hopper, &blackwell}) gpu->rates[static_cast<std::size_t>(Dtype::kFp8)] = teraflops(200);
+  blackwell.rates[static_cast<std::size_t>(Dtype::kNvfp4)] = teraflops(400);
+  for (const Impl impl : {Impl::kCudnn, Impl::kFlash3}) {
+    CHECK(attention_kernel(impl, ampere) == Impl::kFlash);
+    CHECK(attention_kernel(impl, hopper) == Impl::kSdpa);
+  }
+  CHECK(attention_kernel(Impl::kFlashFirst, ampere) == Impl::kFlash);
+  CHECK(attention_kernel(Impl::kFlashFirst, hopper) == Impl::kFlash);
+  CHECK(attention_kernel(Impl::kFlashFirst, blackwell) == Impl::kSdpa);
+  for (const Impl impl : {Impl::kFlash, Impl::kSdpa, Impl::kTriton})
+    CHECK(attention_kernel(impl, blackwell) == impl);
+}

@@ -28,7 +28,7 @@ Result<void> parse_impl(Operator& op, std::string_view word, const Position& at)
     op.impl = Impl::kEager;
     return {};
   }
-  TRY_ASSIGN(op.impl, parse_choice<Impl>(word, kImplNames, at));
+  TRY_ASSIGN(op.impl, parse_choice<Impl>(plain_impl(word), kImplNames, at));
   if (!has_impl(op.kind, op.impl))
     return fail(fmt::format("{} has no implementation {}", name(op.kind), name(op.impl)), at);
   if (known.set_impl != nullptr) known.set_impl(op);

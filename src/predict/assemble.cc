@@ -21,6 +21,12 @@ void add_breakdown(const Simulated& e, Prediction& p) {
     for (std::size_t i = 0; i < kOperatorKindCount; ++i) p.operators[i] += segment.by_operator(i) * n;
     for (std::size_t i = 0; i < kOriginCount; ++i) p.origin_shares[i] += segment.by_origin(i).value * n;
   });
+  for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c) {
+    const ChunkCost& cost = *e.chunks[e.piece(e.busiest, c)];
+    cause(StepCause::kExpertParallel) +=
+        (cost.forward_unpaired + cost.backward_unpaired) *
+        (e.unpaired(e.busiest) / static_cast<double>(e.job.pipeline.chunks_per_stage));
+  }
   const AtClock optimizer(*busiest.optimizer, busiest.stretch);
   for (std::size_t i = 0; i < kOperatorKindCount; ++i) p.operators[i] += optimizer.by_operator(i);
   for (std::size_t i = 0; i < kOriginCount; ++i) p.origin_shares[i] += optimizer.by_origin(i).value;
@@ -84,25 +90,13 @@ StagePrediction stage_prediction(const Simulated& e, std::size_t rank, const Pow
                      part.share.frozen.elements[WeightClass::kExperts];
   stage.paged_out = part.paged_out;
   stage.busy = times.compute + times.sending;
-  stage.idle = times.pipeline_end - stage.busy;
+  stage.idle = std::max(Seconds(0), times.pipeline_end - stage.busy);  // a difference rounds below zero
   stage.in_flight = times.in_flight;
   stage.states = part.states;
   stage.activations = times.peak;
   stage.memory = part.memory;
   describe_peak(e, rank, stage);
   return stage;
-}
-
-// What a node's memory holds, of activations and of states: its GPUs are taken to be of the stage that keeps the
-// most there.
-Bytes host_bytes(const Simulated& e, const Cluster& cluster) {
-  Bytes most;
-  for (std::size_t r = 0; r < e.stages.size(); ++r)
-    for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c)
-      most = std::max(most,
-                      e.chunks[e.piece(r, c)]->bytes.offloaded * static_cast<double>(e.times()[r].in_flight) +
-                          e.stages[r].states.host);
-  return most * static_cast<double>(std::min(cluster.gpus_per_node, e.job.mesh.gpus()));
 }
 
 // Of one replica's step.
@@ -151,7 +145,7 @@ Prediction assemble(const Setting& setting, const PowerModel* power, const Simul
   p.fit_probability = fit_probability(p.needed, p.usable);
   p.fits = p.fit_probability >= kFitsFrom;
   p.busiest_stage = static_cast<std::int64_t>(e.busiest);
-  p.host = host_bytes(e, cluster);
+  p.host = e.host;
   add_breakdown(e, p);
   for (std::size_t r = 0; r < e.stages.size(); ++r) p.stages.push_back(stage_prediction(e, r, power));
   p.mfu = model_flops(e).value * static_cast<double>(job.mesh.stage_ranks()) /

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "operators/attention.h"
 #include "workload/workload.h"
 
 namespace foretrain {
@@ -17,17 +18,31 @@ void mix(std::uint64_t& h, std::int64_t value) {
   h ^= h >> 29;
 }
 
+// Of attention over spans: with a ring each block of keys is a part of one.
+double share_of_span(const Setting& setting, const PassShape& shape, const Operator& op) {
+  if (!has_span(op)) return 1;
+  const std::int64_t span = op.flat()[kCausalSize];
+  for (const std::int64_t blocks : {std::int64_t{1}, shape.context.ring()})
+    if (const double share =
+            useful_span_share(setting.model, setting.packing, shape.spans, setting.seq, span * blocks);
+        share < 1)
+      return share;
+  return 1;
+}
+
 // Products and attention as the model defines them (useful_share), recomputed tasks left out. The tasks are those
-// of the rank with the most rows of experts, `fullest` times the mean: what it has more, others have less, and
-// rows of padding are nobody's.
-Flops model_flops(const ChunkWork& work, double fullest) {
-  const double of_experts = 1 / std::max(fullest, 1.0);
+// of the rank with the most rows of experts and the longest documents: what it has more, others have less, and
+// rows of padding and tiles that jut out are nobody's.
+Flops model_flops(const Setting& setting, const PassShape& shape, const ChunkWork& work) {
+  const double of_experts = 1 / std::max(shape.experts.rows, 1.0);
   Flops sum;
   for (const Pass* pass : {&work.forward, &work.backward})
     for (const Repeat& repeat : pass->repeats)
       for (const Task& task : repeat.tasks) {
         if (task.kind != Task::Kind::kOperator || task.recompute) continue;
-        const double share = task.op.kind == OperatorKind::kGroupedProduct ? of_experts : 1.0;
+        const double share = task.op.kind == OperatorKind::kGroupedProduct ? of_experts
+                             : is_attention(task.op.kind) ? share_of_span(setting, shape, task.op)
+                                                          : 1.0;
         sum +=
             flops(task.op) * (useful_share(task.op) * share * static_cast<double>(task.times * repeat.count));
       }
@@ -87,6 +102,7 @@ std::size_t ChunkMemo::ShapeKeyHash::operator()(const ShapeKey& key) const noexc
   mix(h, c.recompute_layers * 4 + (c.sp_gather_again ? 2 : 0) + (c.offload ? 1 : 0));
   mix(h, c.units.shards[WeightClass::kCommon]);
   mix(h, c.ep * 4096 + c.etp);
+  if (c.attention_kernel) mix(h, 1 + static_cast<int>(*c.attention_kernel));
   mix(h, c.spans[0] * 4096 + c.mlp_chunks * 4 + static_cast<int>(c.loss.kind));
   mix(h, c.context.ranks * 4096 + c.context.a2a * 4 + static_cast<int>(c.context.type));
   if (c.adapters.frozen())
@@ -160,11 +176,22 @@ void ChunkMemo::lay_out(ChunkCost& cost, const Network& network) {
     cost.input = lay(only(work.backward, Direction::kBackward), key.drained ? Seconds(0) : cost.forward.lead);
     cost.weight = lay(only(work.backward, Direction::kWeight), key.drained ? Seconds(0) : cost.input.lead);
   }
+  if (key.passes.experts.hidden) {
+    PassShape alone = key.passes;
+    alone.experts.hidden = false;
+    const ChunkWork waiting = build_chunk(setting_.model, setting_.stack, alone, cost.chunk);
+    const Seconds lead = key.drained ? Seconds(0) : cost.forward.lead;
+    const auto longer = [&](const Pass& pass, Seconds ahead, const Segment& beside) {
+      return std::max(Seconds(0), lay(pass, ahead).duration - beside.duration);
+    };
+    cost.forward_unpaired = longer(waiting.forward, Seconds(0), cost.forward);
+    cost.backward_unpaired = longer(waiting.backward, lead, cost.backward);
+  }
   // Copies to and from the host run beside the passes, which last at least as long.
   if (key.passes.offload)
     for (Segment* segment : {&cost.forward, &cost.backward, &cost.input})
       stretch(*segment, cost.bytes.offloaded / host_rate(setting_.cluster));
-  cost.model_flops = model_flops(work, key.passes.experts.rows);
+  cost.model_flops = model_flops(setting_, key.passes, work);
   cost.laid_out = true;
 }
 

@@ -44,6 +44,9 @@ struct ChunkCost {
   Segment backward;
   Segment input;  // the backward's halves, where the schedule splits it
   Segment weight;
+  // What a pass takes longer that has no other micro-batch's work to send its tokens beside.
+  Seconds forward_unpaired;
+  Seconds backward_unpaired;
   PassBytes bytes;
   ParameterShare share;
   Flops model_flops;                       // recomputation left out

@@ -86,5 +86,26 @@ TEST_CASE("a million tokens are answered, and need less on more ranks") {
   CHECK(half.step.value > 0);
 }
 
+TEST_CASE("the first forward and the last backward have nobody's work to send their tokens beside") {
+  const auto step = [](const char* plan, std::int64_t batch) {
+    const Run run = run_of("mixtral-8x7b", "dgx-h100", 16, "megatron", plan, batch);
+    return predict(run);
+  };
+  const std::string plan = "ep=8,zero=1,recompute=selective,recompute_modules=layernorm,dispatcher=alltoall,";
+  const auto exposed = [&](std::int64_t batch) {
+    return cause(step((plan + "overlap_dispatch=1").c_str(), batch), StepCause::kExpertParallel);
+  };
+  // What a step waits for at all does not grow with its micro-batches, where work hides the rest.
+  const Seconds four = exposed(64), eight = exposed(128);
+  CHECK(four > Seconds(0));
+  CHECK(eight.value == doctest::Approx(four.value).epsilon(0.02));
+  // A micro-batch's share of a step that hides nothing.
+  const Seconds all = cause(step((plan + "overlap_dispatch=0").c_str(), 128), StepCause::kExpertParallel);
+  CHECK(eight.value == doctest::Approx(all.value / 8).epsilon(0.15));
+  // And what the partner keeps is held besides.
+  CHECK(step((plan + "overlap_dispatch=1").c_str(), 128).stages[0].activations >
+        step((plan + "overlap_dispatch=0").c_str(), 128).stages[0].activations * 1.5);
+}
+
 }  // namespace
 }  // namespace foretrain

@@ -54,6 +54,18 @@ void deal_out(const Setting& setting, const Job& job, std::span<const Chunk> lay
   work.blocking_sends = setting.stack.pipeline.blocking;
   work.blocking_receives = setting.stack.pipeline.serial;
   work.reduce_beside = job.choices.overlap_grad_reduce;
+  work.pairs_passes = job.choices.experts.hidden;
+}
+
+// Its GPUs are taken to be of the stage that keeps the most there.
+static Bytes host_bytes(const Setting& setting, const Dealt& e, std::span<const StageTimes> times) {
+  Bytes most;
+  for (std::size_t r = 0; r < e.stages.size(); ++r)
+    for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c)
+      most =
+          std::max(most, e.chunks[e.piece(r, c)]->bytes.offloaded * static_cast<double>(times[r].in_flight) +
+                             e.stages[r].states.host);
+  return most * static_cast<double>(std::min(setting.cluster.gpus_per_node, e.job.mesh.gpus()));
 }
 
 void add_bytes(const Setting& setting, Dealt& e) {
@@ -90,6 +102,7 @@ void add_bytes(const Setting& setting, Dealt& e) {
     }
     if (part.memory.needed > e.stages[e.worst_stage].memory.needed) e.worst_stage = r;
   }
+  e.host = host_bytes(setting, e, times);
 }
 
 }  // namespace foretrain

@@ -31,6 +31,7 @@ struct Dealt {
   Job job;
   std::int64_t per_chunk = 0;  // micro-batches through each chunk
   std::size_t worst_stage = 0;
+  Bytes host;                      // what a node's own memory holds of activations and states
   std::vector<ChunkCost*> chunks;  // by piece, see job/pipeline.h
   std::vector<StageParts> stages;
   std::vector<ChunkCounts> counts;  // how each chunk's backwards run
@@ -83,6 +84,12 @@ struct Timed : Dealt {
   std::vector<NetworkTime> gathers;   // of updated weights, by rank
   NetworkTime exchange;               // of the tied embedding's gradients
 
+  // Of a rank's forwards, and of its backwards, those that run with no other micro-batch's pass beside them though
+  // others do: the forwards before the first backward, and as many backwards after the last forward.
+  double unpaired(std::size_t rank) const {
+    if (!work.pairs_passes) return 0;
+    return static_cast<double>(timeline.stages()[rank].in_flight - (work.begins_one_more() ? 1 : 0));
+  }
   double stretch_of(std::size_t piece) const {
     return paces[static_cast<std::size_t>(job.pipeline.rank(static_cast<std::int64_t>(piece)))].stretch;
   }

@@ -66,6 +66,8 @@ Bytes Weighed::needed() const {
   return dealt.stages[dealt.worst_stage].memory.needed;
 }
 
+Bytes Weighed::host() const { return evaluator().current_.host; }
+
 StepBound Weighed::at_least() {
   Timed& timed = evaluator().timed();
   return StepBound(*this, timed.timeline.least(timed.work) * kBelowRounding);

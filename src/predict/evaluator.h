@@ -37,6 +37,7 @@ class TimedStep;
 class Weighed {
  public:
   Bytes needed() const;  // what must fit on the worst stage (most_that_fits)
+  Bytes host() const;    // and in a node's own memory
   StepBound at_least();
   TimedStep timed(bool exactly = false);
 

@@ -103,3 +103,20 @@ TEST_CASE("what the host keeps is what blocks would keep here") {
   const Run run = run_at(8192, "zero=3,offload=1,recompute=full");
   CHECK(predict(run).host == Bytes(8.0 * 32 * 2 * 8192 * 4096));
 }
+
+TEST_CASE("MFU counts neither the fullest rank's longer documents nor what tiles jut out") {
+  const auto useful = [](const std::string& plan, const std::string& documents) {
+    const Prediction p = predict(run_at(32768, plan, documents));
+    return p.mfu * p.step.value;
+  };
+  // The same documents, however unequal the ranks: the same training.
+  CHECK(useful("zero=3,document_imbalance=1.5", "8192x4") ==
+        doctest::Approx(useful("zero=3,document_imbalance=1", "8192x4")));
+  // Documents of 128 tokens fill their tiles of 128 x 128 to a half: 64.5 keys a query in the mean, where the kernel
+  // works on 128. Attention's share of what is useful falls with the keys: of 16384.5 a query in one piece.
+  const double whole = useful("zero=3", "32768x1"), packed = useful("zero=3", "128x256");
+  const double pairs =
+      32.0 * 32768 * 32768 / 2 * 4096 * 4 * 3 * 8;  // layers, pairs, heads x dims, products, passes, ranks
+  const double rate = 8 * 989e12;
+  CHECK((whole - packed) * rate == doctest::Approx(pairs * (1 - 128.0 / 32768)).epsilon(0.01));
+}

@@ -94,6 +94,12 @@ void add_loads(const Setting& setting, const Network& network, Timed& e) {
     load.backward = AtClock(cost.backward, stretch).duration();
     load.input = AtClock(cost.input, stretch).duration();
     load.weight = AtClock(cost.weight, stretch).duration();
+    // Spread over all passes of the rank.
+    const double alone = e.unpaired(static_cast<std::size_t>(pipeline.rank(piece))) /
+                         static_cast<double>(e.per_chunk * pipeline.chunks_per_stage);
+    load.forward += cost.forward_unpaired * alone;
+    load.backward += cost.backward_unpaired * alone;
+    load.input += cost.backward_unpaired * alone;
     const auto send = [&](const NetworkTime& message, std::size_t to) {
       e.traffic[n].messages += message;
       if (e.work.blocking_receives) e.traffic[to].messages += message;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "job/job.h"
+#include "spec/documents_text.h"
 
 namespace foretrain {
 namespace {
@@ -29,6 +30,7 @@ class FlagWriter {
     if (plan_.lora > 0) out_.beyond.push_back(fmt::format("adapters of rank {}", plan_.lora));
     if (plan_.offload_optimizer) add("optimizer-cpu-offload");
     if (plan_.paged) out_.beyond.emplace_back("paged states");
+    add_what_has_no_flag();
     if (is_half(job_.choices.grad_dtype)) add("grad-reduce-in-bf16");
     if (job_.choices.attention == AttentionKind::kFlash) add("use-flash-attn");
     return std::move(out_);
@@ -198,6 +200,19 @@ class FlagWriter {
     if (job_.mesh.data_ranks() <= 1) return;
     if (job_.choices.overlap_grad_reduce) add("overlap-grad-reduce");
     if (plan_.zero > 0 && job_.choices.overlap_param_gather) add("overlap-param-gather");
+  }
+
+  void add_what_has_no_flag() {
+    auto& beyond = out_.beyond;
+    if (plan_.mlp_chunks > 1) beyond.push_back(fmt::format("an MLP in {} pieces", plan_.mlp_chunks));
+    if (plan_.offload) beyond.emplace_back("activations in the host's memory");
+    if (job_.choices.loss.kind != LossKind::kWhole)
+      beyond.push_back(fmt::format("loss {}", kLossNames[static_cast<std::size_t>(job_.choices.loss.kind)]));
+    if (run_.documents.stated())
+      beyond.push_back(fmt::format("packed documents of {}", to_text(run_.documents)));
+    if (plan_.optimizer != OptimizerKind::kAdamw)
+      beyond.push_back(
+          fmt::format("optimizer {}", kOptimizerNames[static_cast<std::size_t>(plan_.optimizer)]));
   }
 
   const Run& run_;

@@ -50,7 +50,14 @@ Plan settled(const Run& run) {
     plan.permute_fusion = choices.experts.permute_fused;
     plan.router_fusion = choices.experts.router_fused;
     plan.overlap_shared = choices.experts.beside;
+    if (!plan.expert_imbalance && !plan.capacity_pad)
+      plan.expert_imbalance =
+          plan.ep == 1 ? 1.0 : std::min(kUsualImbalance, most_imbalance(run.model, plan.ep));
   }
+  if (run.documents.stated() && !plan.document_imbalance)
+    plan.document_imbalance = usual_document_imbalance(
+        packing_of(run.model, run.documents, run.seq),
+        static_cast<double>(run.global_batch) / static_cast<double>(plan.dp), plan.dp);
   return plan;
 }
 

@@ -29,9 +29,11 @@ std::string rounded(double value) {
 std::string resolved(const Run& run) {
   const Job job = job_of(run);
   const Choices& choices = job.choices;
-  std::string out =
-      fmt::format("{} attention, {} gradients", kAttentionNames[static_cast<std::size_t>(choices.attention)],
-                  name(choices.grad_dtype));
+  std::string out = fmt::format(
+      "{} attention, {} gradients",
+      choices.attention_kernel ? kAttentionKernelNames[static_cast<std::size_t>(*choices.attention_kernel)]
+                               : kAttentionNames[static_cast<std::size_t>(choices.attention)],
+      name(choices.grad_dtype));
   if (job.mesh.data_ranks() > 1)
     out += fmt::format(", reduced in {} {} the backward", name(choices.reduce_dtype),
                        choices.overlap_grad_reduce ? "beside" : "after");

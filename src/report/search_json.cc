@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "job/fine_tuning.h"
 #include "report/megatron_flags.h"
 #include "report/search_report.h"
 #include "report/training.h"
@@ -138,6 +139,9 @@ void put_problem(JsonWriter& w, const SearchAnswer& a) {
   w.key("profile").value(a.profile);
   w.key("global_batch").value(a.problem.global_batch);
   w.key("seq").value(a.problem.seq);
+  if (const TrainingTask task = task_of(a.problem.given); task != TrainingTask::kPretrain)
+    w.key("task").value(kTaskNames[static_cast<std::size_t>(task)]);
+  if (const std::string given = to_text(a.problem.given); !given.empty()) w.key("given").value(given);
   if (a.problem.documents.stated()) w.key("documents").value(to_text(a.problem.documents));
   w.key("memory_limit_bytes").value(std::round(a.options.limits.memory.value));
   put_words(w, "constraints", a.constraints);

@@ -100,6 +100,9 @@ TEST_CASE("Megatron-LM's flags say what the plan says") {
   CHECK(contains(flags("tp=8,zero=1,shard=8"), R"(--num-distributed-optimizer-instances 8)"));
   CHECK(megatron_flags(run_of("tp=8,pp=8,schedule=zbv")).beyond == std::vector<std::string>{"schedule zbv"});
   CHECK(megatron_flags(run_of("tp=8,pp=8")).beyond.empty());
+  const auto beyond = megatron_flags(run_of("tp=8,pp=8,mlp_chunks=4,offload=1,optimizer=muon")).beyond;
+  CHECK(beyond ==
+        std::vector<std::string>{"an MLP in 4 pieces", "activations in the host's memory", "optimizer muon"});
 }
 
 }  // namespace

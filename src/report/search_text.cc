@@ -50,6 +50,9 @@ std::string header(const SearchAnswer& a) {
                      documents, kObjectiveNames[static_cast<std::size_t>(a.options.objective)],
                      a.options.objective == Objective::kEnergy ? " (analytic: no meter was read)" : "",
                      human_bytes(a.options.limits.memory));
+  if (const std::string given = to_text(p.given); !given.empty())
+    out += fmt::format("every plan has {}{}\n", given,
+                       p.given.lora > 0 ? ": adapters are trained, the model's own weights are frozen" : "");
   if (!a.constraints.empty()) out += fmt::format("under {}\n", join(a.constraints, ", "));
   for (const LeftOut& left : a.left_out)
     out += fmt::format("not searched: {} ({})\n", left.values, printable(left.reason));
@@ -208,7 +211,8 @@ std::string near_table(const SearchAnswer& a, const std::vector<NearPlan>& near,
 
 std::string nothing(const SearchAnswer& a) {
   if (a.result.counts.candidates == 0)
-    return "\nthere is no legal plan: no choice of tp, pp, dp, ep and micro_batch divides GPUs, model and "
+    return "\nthere is no legal plan: no choice of tp, pp, cp, dp, ep and micro_batch divides GPUs, model "
+           "and "
            "batch" +
            std::string(a.constraints.empty() ? "\n" : ", or the constraints leave none\n");
   std::string out = "\nno plan ";

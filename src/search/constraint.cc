@@ -19,6 +19,7 @@ namespace {
 
 constexpr Value kMostValue = 10'000'000;
 constexpr std::size_t kMostValues = 10'000;
+constexpr Value kMostTried = 100'000;  // of a range
 constexpr std::string_view kFirst = "first_layers", kLast = "last_layers";
 constexpr std::string_view kSplit = plan_field<&Plan::layers_per_stage>.key;
 
@@ -107,6 +108,24 @@ Result<std::vector<std::pair<std::string, std::string>>> pairs_of(std::string_vi
   return pairs;
 }
 
+// Modules that `recompute` names are what every plan has, and it is selective.
+Result<void> take_modules(std::vector<std::pair<std::string, std::string>>& pairs, Problem& problem) {
+  const std::string key(plan_field<&Plan::recompute>.key);
+  std::vector<std::string> modules, words;
+  for (const auto& [of, word] : pairs)
+    if (of == key) (is_recompute_module(split(word, '+').front()) ? modules : words).push_back(word);
+  if (modules.empty()) return {};
+  if (!words.empty())
+    return fail(fmt::format("{}: found {} beside the module {}, expected modules alone or none", key,
+                            quoted(words.front()), quoted(modules.front())));
+  TRY_ASSIGN(problem.given,
+             parse_plan(fmt::format("{}={}", plan_field<&Plan::recompute_modules>.key, join(modules, "+")),
+                        problem.given));
+  std::erase_if(pairs, [&](const auto& pair) { return pair.first == key; });
+  pairs.emplace_back(key, kRecomputeNames[static_cast<std::size_t>(Recompute::kSelective)]);
+  return {};
+}
+
 }  // namespace
 
 bool Constraint::allows(Value value) const {
@@ -147,10 +166,13 @@ Result<void> check_experts(const Model& model, std::string_view key, Value value
   const bool plain = key == plan_field<&Plan::ep>.key ? value == 1 : value <= 0;
   if (!has_experts(model) && !plain)
     return fail(fmt::format("{} needs experts, and model {} has none", key, quoted(model.name)));
-  for (const BlockRun& run : model.blocks)
-    if (const std::int64_t experts = run.block.feed_forward.experts;
-        key == plan_field<&Plan::ep>.key && experts % value != 0)
-      return fail(fmt::format("{} {} does not divide experts {}", key, value, experts));
+  for (const BlockRun& run : model.blocks) {
+    const FeedForward& f = run.block.feed_forward;
+    if (key == plan_field<&Plan::ep>.key && f.experts % value != 0)
+      return fail(fmt::format("{} {} does not divide experts {}", key, value, f.experts));
+    if (key == plan_field<&Plan::etp>.key && value > 0 && f.expert_ffn % value != 0)
+      return fail(fmt::format("{} {} does not divide expert_ffn {}", key, value, f.expert_ffn));
+  }
   return {};
 }
 
@@ -181,10 +203,23 @@ Result<void> check_context(const Stack& stack, std::string_view key, Value value
   return {};
 }
 
+// A range none of whose values any plan of the model can have is refused for the reason of its first.
+Result<void> check_range(const Problem& problem, std::string_view key, Value low, Value high) {
+  const auto check = [&](Value value) -> Result<void> {
+    TRY(check_experts(problem.model, key, value));
+    TRY(check_pieces(problem, key, value));
+    return check_context(problem.stack, key, value);
+  };
+  for (Value value = std::max<Value>(low, 1); value <= std::min(high, low + kMostTried); ++value)
+    if (check(value)) return {};
+  return high < 1 ? Result<void>() : check(std::max<Value>(low, 1));
+}
+
 }  // namespace
 
 Result<void> Constraints::add_set(std::string_view text, Problem& problem) {
-  TRY_ASSIGN(const auto pairs, pairs_of(text));
+  TRY_ASSIGN(auto pairs, pairs_of(text));
+  TRY(take_modules(pairs, problem));
   for (const auto& [key, word] : pairs) {
     if (is_given(key)) {
       const bool twice =
@@ -220,7 +255,7 @@ Result<void> Constraints::add_forbid(std::string_view text, Problem& problem) {
   return {};
 }
 
-Result<void> Constraints::add_range(std::string_view text) {
+Result<void> Constraints::add_range(std::string_view text, const Problem& problem) {
   TRY_ASSIGN(const auto pairs, pairs_of(text));
   for (const auto& [key, word] : pairs) {
     if (is_given(key)) return fail(not_searched(key));
@@ -235,6 +270,7 @@ Result<void> Constraints::add_range(std::string_view text) {
     TRY_ASSIGN(const Value high, value_of(key, std::string_view(word).substr(dots + 2), nullptr));
     if (low > high)
       return fail(fmt::format("{}: found {}, expected the smaller number first", key, quoted(word)));
+    TRY(check_range(problem, key, low, high));
     constraint.low = low;
     constraint.high = high;
   }

@@ -4,7 +4,8 @@
 //   forbid  schedule=gpipe,zb-h2   not these
 // Keys and words are those of plans. A dimension that is not searched by itself (attention, the
 // dtypes of gradients) is, once values are set. A key of plans that is no dimension at all (lora, base) may be set
-// to one value, which every plan then has. first_layers and last_layers are those of the end stages.
+// to one value, which every plan then has; `recompute` may name
+// modules, joined by + or commas, which is `selective` with these. first_layers and last_layers are those of the end stages.
 #pragma once
 
 #include <optional>
@@ -32,7 +33,7 @@ class Constraints {
  public:
   // Each adds to what is there. "tp=8", "tp=4,8,pp=2", "pp=1..16". Problem: given splits are added to it.
   Result<void> add_set(std::string_view text, Problem& problem);
-  Result<void> add_range(std::string_view text);
+  Result<void> add_range(std::string_view text, const Problem& problem);
   Result<void> add_forbid(std::string_view text, Problem& problem);
 
   const Constraint* find(std::string_view key) const;

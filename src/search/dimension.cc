@@ -78,17 +78,23 @@ void ep_values(const Problem& problem, const Candidate& c, Values& out) {
   divisors(std::gcd(experts, mesh_of(c.plan).stage_ranks()), out);
 }
 
+bool etp_divides(const Problem& problem, const Candidate& c, int64_t etp) {
+  return mesh_of(c.plan).stage_ranks() / c.plan.ep % etp == 0 &&
+         std::all_of(problem.model.blocks.begin(), problem.model.blocks.end(),
+                     [&](const BlockRun& run) { return run.block.feed_forward.expert_ffn % etp == 0; });
+}
+
 // As many as tensor ranks, or one; others only where they are asked for.
 void etp_values(const Problem& problem, const Candidate& c, Values& out) {
-  const int64_t left = mesh_of(c.plan).stage_ranks() / c.plan.ep;
   const bool experts = has_experts(problem.model);
-  const auto divides = [&](int64_t etp) {
-    return left % etp == 0 &&
-           std::all_of(problem.model.blocks.begin(), problem.model.blocks.end(),
-                       [&](const BlockRun& run) { return run.block.feed_forward.expert_ffn % etp == 0; });
-  };
-  if (!experts || divides(c.plan.tp)) out.push_back(kUnset);
+  if (!experts || etp_divides(problem, c, c.plan.tp)) out.push_back(kUnset);
   if (experts && c.plan.tp > 1) out.push_back(1);
+}
+
+void any_etp(const Problem& problem, const Candidate& c, Values& out) {
+  if (!has_experts(problem.model)) return etp_values(problem, c, out);
+  divisors(mesh_of(c.plan).stage_ranks() / c.plan.ep, out);
+  std::erase_if(out, [&](Value etp) { return !etp_divides(problem, c, etp); });
 }
 
 void dispatcher_values(const Problem& problem, const Candidate& c, Values& out) {
@@ -421,6 +427,11 @@ constexpr Dimension up_to(decltype(Dimension::values) values, decltype(Dimension
   return dimension;
 }
 
+constexpr Dimension asked_for(Dimension dimension, decltype(Dimension::values) asked) {
+  dimension.asked = asked;
+  return dimension;
+}
+
 const std::array kDimensions = {
     Dimension{"gpus",
               {},
@@ -436,7 +447,7 @@ const std::array kDimensions = {
     number<&Plan::cp_a2a>(cp_a2a_values),
     number<&Plan::dp>(dp_values),
     number<&Plan::ep>(ep_values),
-    open<&Plan::etp>(etp_values),
+    asked_for(open<&Plan::etp>(etp_values), any_etp),
     number<&Plan::micro_batch>(micro_batch_values),
     number<&Plan::schedule>(schedule_values),
     number<&Plan::vpp>(vpp_values),

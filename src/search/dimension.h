@@ -42,6 +42,8 @@ struct Dimension {
   // The largest value that is looked at unless constraints speak of the dimension, where there are larger ones.
   Value (*most)(const Problem& problem) = nullptr;
   std::string (*why_not_more)(const Problem& problem) = nullptr;
+  // All legal values, where constraints name some and `values` leaves out what is seldom of use; null: `values`.
+  void (*asked)(const Problem& problem, const Candidate& so_far, std::vector<Value>& out) = nullptr;
 };
 
 // Context ranks with fewer tokens of a sequence are seldom worth it: a search leaves them out unless it is told

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -145,7 +146,7 @@ class Searcher {
       plan.gpus = candidate.gpus;
       Weighed weighed = evaluator.weigh(candidate.plan, space_.problem().global_batch);
       plan.peak = weighed.needed().value;
-      if (plan.peak > options_.limits.memory.value) return;
+      if (!fits(weighed)) return;
       time(weighed.timed(true), plan);
       if (plan.step <= options_.limits.longest_step(plan.gpus).value) probed[i] = plan;
     });
@@ -272,6 +273,13 @@ class Searcher {
     return false;
   }
 
+  // On the GPU, and in the host's memory where the cluster states how large it is.
+  bool fits(const Weighed& weighed) const {
+    if (weighed.needed() > options_.limits.memory) return false;
+    const Bytes host = space_.problem().cluster.host_memory;
+    return host == Bytes(0) || std::isinf(options_.limits.memory.value) || weighed.host() <= host;
+  }
+
   void do_plan(const Candidate& candidate, std::uint64_t index, Evaluator& evaluator, Chosen& chosen) const {
     SearchCounts& counts = chosen.found.counts;
     ScoredPlan plan;
@@ -279,7 +287,7 @@ class Searcher {
     plan.gpus = candidate.gpus;
     Weighed weighed = evaluator.weigh(candidate.plan, space_.problem().global_batch);
     plan.peak = weighed.needed().value;
-    if (plan.peak > options_.limits.memory.value) {
+    if (!fits(weighed)) {
       ++counts.pruned_memory;
       return;
     }

@@ -57,7 +57,7 @@ SmallProblem any_small_problem(std::mt19937& random) {
   if (random() % 4 == 0) CHECK(s.constraints.add_forbid(pick("schedule=gpipe", "recompute=full"), s.problem));
   // Short sequences are divided where somebody asks for it.
   if (random() % 6 == 0 && (stack == "generic" || stack == "megatron"))
-    CHECK(s.constraints.add_range("cp=1..4"));
+    CHECK(s.constraints.add_range("cp=1..4", s.problem));
   s.options = options_for(s.problem);
   s.options.objective = static_cast<Objective>(random() % 4);
   s.options.keep = pick(1, 5, 50);

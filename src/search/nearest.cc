@@ -181,8 +181,9 @@ class Search {
     run.plan.dp = 0;  // what the other degrees leave
     if (run.plan.shard > 0) run.plan.shard = 0;
     if (!check_run(run)) return;
-    if (evaluator_.weigh(run.plan, run.global_batch).needed() > most_that_fits(run.cluster.gpu.usable))
-      return;
+    const Weighed weighed = evaluator_.weigh(run.plan, run.global_batch);
+    if (weighed.needed() > most_that_fits(run.cluster.gpu.usable)) return;
+    if (const Bytes host = run.cluster.host_memory; host > Bytes(0) && weighed.host() > host) return;
     passes_ += events_of(job_of(run)) + kPassesAPlan;
     if (passes_ > kMostPasses && found_.size() >= least_) return;  // a long step must not read as "none fits"
     const Score score = evaluator_.score(run.plan, run.global_batch);

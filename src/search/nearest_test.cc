@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "predict/testing.h"
 
 using namespace foretrain;
@@ -72,6 +74,22 @@ TEST_CASE("where nothing else helps, other trainings follow: 8-bit states, the C
   REQUIRE(large.size() == 1);
   CHECK(large.front().plan.lora == 16);
   CHECK(large.front().plan.base == BaseFormat::kNf4);
+}
+
+TEST_CASE("a plan that the host's memory cannot hold is not near") {
+  // 32e9 parameters of 12 bytes (master copy and moments) are 384 GB in the host's memory: found with room for them,
+  // and not with 256 GiB.
+  Run run = run_of("qwen2.5-32b", "h200-1", 1, "hf-peft", "recompute=full", 1);
+  const auto offloads = [&](Bytes memory) {
+    run.cluster.host_memory = memory;
+    Evaluator evaluator = evaluator_of(run);
+    const auto nearest = nearest_fitting(run, evaluator);
+    return std::any_of(nearest.begin(), nearest.end(),
+                       [](const FittingPlan& plan) { return plan.plan.offload_optimizer; });
+  };
+  CHECK(offloads(Bytes(0)));  // not stated
+  CHECK(offloads(gib(512)));
+  CHECK_FALSE(offloads(gib(256)));
 }
 
 TEST_CASE("sequence parallelism is found for a plan that had no tensor parallelism to go with it") {

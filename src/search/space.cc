@@ -37,8 +37,9 @@ std::vector<LeftOut> Space::left_out() const {
 // The legal values that the constraints allow.
 void Space::fill(const Dimension& dimension, const Candidate& so_far, std::vector<Value>& out) const {
   out.clear();
-  dimension.values(problem_, so_far, out);
   const Constraint* constraint = constraints_.find(dimension.name);
+  const bool named = constraint != nullptr && (!constraint->set.empty() || constraint->low);
+  (named && dimension.asked != nullptr ? dimension.asked : dimension.values)(problem_, so_far, out);
   if (constraint == nullptr) {
     if (dimension.scope == Scope::kAllowed && out.size() > 1) out.resize(1);
     if (is_bounded(dimension))

@@ -157,9 +157,9 @@ TEST_CASE("constraints leave what they allow") {
   Problem problem = problem_of("llama-3-8b", "dgx-h100", "megatron", {16}, 64);
   Constraints c;
   CHECK(c.add_set("tp=2,4,schedule=1f1b,interleaved", problem));
-  CHECK(c.add_range("pp=2..4"));
+  CHECK(c.add_range("pp=2..4", problem));
   CHECK(c.add_forbid("zero=3,sp=0", problem));
-  CHECK(c.add_range("last_layers=6..7"));
+  CHECK(c.add_range("last_layers=6..7", problem));
   const auto space = Space::make(problem, c);
   REQUIRE(space);
   CHECK(space->size() > 100);
@@ -227,10 +227,10 @@ TEST_CASE("bad constraints are told with the nearest name") {
   CHECK(error(c.add_set("layers_per_stage=6-x", problem)) ==
         "layers_per_stage: found 'x', expected a whole number from 0 to 10000");
   CHECK(error(c.add_set("8", problem)) == "expected key=value, found '8'");
-  CHECK(error(c.add_range("pp=8..2")) == "pp: found '8..2', expected the smaller number first");
-  CHECK(error(c.add_range("schedule=1..2")) ==
+  CHECK(error(c.add_range("pp=8..2", problem)) == "pp: found '8..2', expected the smaller number first");
+  CHECK(error(c.add_range("schedule=1..2", problem)) ==
         "schedule: has no range, expected " + marked("set") + " or " + marked("forbid"));
-  CHECK(error(c.add_range("pp=4")) == "pp: found '4', expected a range such as 1..16");
+  CHECK(error(c.add_range("pp=4", problem)) == "pp: found '4', expected a range such as 1..16");
 }
 
 TEST_CASE(

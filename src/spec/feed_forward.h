@@ -28,7 +28,9 @@ struct FeedForward {
   std::int64_t experts = 0;  // 0: it is dense
   std::int64_t top_k = 0;    // experts that a token passes
   std::int64_t expert_ffn = 0;
-  std::int64_t shared_ffn = 0;  // of all shared experts together
+  std::int64_t shared_ffn = 0;      // of all shared experts together
+  std::int64_t routing_groups = 0;  // of experts, neighbours; 0: one
+  std::int64_t group_limit = 0;     // of these, those from which a token's experts are taken; 0: all
   Router router = Router::kFp32Weights;
   bool shared_gate = false;  // each token weighs what they make (Qwen2-MoE)
 

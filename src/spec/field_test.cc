@@ -106,6 +106,7 @@ TEST_CASE("what a plan says in text, its reader takes, key by key") {
                                       "fp8_head=1",
                                       "attention=flash",
                                       "expert_products=loop",
+                                      "attention_kernel=cudnn",
                                       "grad_dtype=bf16",
                                       "reduce_dtype=fp16",
                                       "loss=fused",

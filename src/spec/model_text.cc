@@ -122,11 +122,28 @@ Result<void> complete_attention(const Node& block, const Node& model, std::int64
   return {};
 }
 
+Result<void> check_groups(const Node& block, const Node& model, const FeedForward& f) {
+  if (f.routing_groups > 0 && f.experts % f.routing_groups != 0)
+    return fail(fmt::format("routing_groups {} does not divide experts {}", f.routing_groups, f.experts),
+                stated("routing_groups", block, model)->at);
+  if (f.group_limit == 0) return {};
+  const Position at = stated("group_limit", block, model)->at;
+  if (f.group_limit > f.routing_groups)
+    return fail(fmt::format("group_limit {} is more than routing_groups {}", f.group_limit, f.routing_groups),
+                at);
+  if (const std::int64_t eligible = f.experts / f.routing_groups * f.group_limit; f.top_k > eligible)
+    return fail(fmt::format("group_limit {} leaves {} experts to a token, and top_k is {}", f.group_limit,
+                            eligible, f.top_k),
+                at);
+  return {};
+}
+
 Result<void> complete_feed_forward(const Node& block, const Node& model, FeedForward& f) {
   if (!f.has_experts()) {
     TRY(require("ffn", block, model));
     TRY(require("mlp", block, model));
-    for (const std::string_view key : {"top_k", "expert_ffn", "router", "shared_ffn", "shared_gate"})
+    for (const std::string_view key :
+         {"top_k", "routing_groups", "group_limit", "expert_ffn", "router", "shared_ffn", "shared_gate"})
       if (const Node* given = stated(key, block, model, "experts"))
         return fail(fmt::format("{} is of experts, and none are stated", key), given->at);
     f = dense(f);
@@ -136,6 +153,7 @@ Result<void> complete_feed_forward(const Node& block, const Node& model, FeedFor
   if (f.top_k < 1 || f.top_k > f.experts)
     return fail(fmt::format("top_k {} is not between 1 and experts {}", f.top_k, f.experts),
                 stated("top_k", block, model)->at);
+  TRY(check_groups(block, model, f));
   if (f.shared_gate && f.shared_ffn == 0)
     return fail("shared_gate needs shared_ffn", stated("shared_gate", block, model)->at);
   return {};

@@ -56,6 +56,8 @@ void write_feed_forward(const FeedForward& f, Writer& out) {
   if (!f.has_experts()) return;
   out.line("experts", f.experts);
   out.line("top_k", f.top_k);
+  out.line_unless("routing_groups", f.routing_groups, std::int64_t{0});
+  out.line_unless("group_limit", f.group_limit, std::int64_t{0});
   out.line("expert_ffn", f.expert_ffn);
   out.line_unless("shared_ffn", f.shared_ffn, std::int64_t{0});
   out.line_unless("shared_gate", f.shared_gate, false);

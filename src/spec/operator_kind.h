@@ -109,11 +109,11 @@ constexpr bool is_attention(OperatorKind kind) {
 }
 
 enum class Impl : unsigned char {
-  kAten,   // one library kernel
-  kFused,  // several operations in one hand-written or compiled kernel
-  kEager,  // a chain of framework kernels, intermediate results in memory
-  kFlash,  // tiled attention by mma.sync, as FlashAttention 2
-  kSdpa,   // the best tiled attention that the framework finds: cuDNN or FlashAttention 3 on Hopper and later
+  kAten,       // one library kernel
+  kFused,      // several operations in one hand-written or compiled kernel
+  kEager,      // a chain of framework kernels, intermediate results in memory
+  kFlash,      // FlashAttention 2: tiled attention by mma.sync, on later parts too
+  kSdpa,       // the best tiled attention that the framework finds: cuDNN's on Hopper and later
   kFusedBf16,  // adamw: bf16 weights, gradients and moments, no master copy
   kFp32Scale,  // rmsnorm: library kernels whose fp32 scale makes the product, and what follows, fp32
   kZeroGrad,   // a product's backward timed on gradients of zeros: they cost less power, so it runs faster
@@ -122,10 +122,16 @@ enum class Impl : unsigned char {
   kHalves,     // swiglu and geglu: an eager chain on the halves of one tensor, whose rows lie apart
   kAtomic,     // permute and unpermute: rows taken by index, and added by index where they belong
   kMasked,     // tiled attention as kSdpa that is given its mask as a tensor: no block can be skipped
+  kCudnn,      // tiled attention of cuDNN 9, as Transformer Engine takes it on Hopper
+  kFlash3,     // FlashAttention 3
+  kFlashFirst,  // FlashAttention 2 wherever cuDNN's is not asked for by name: up to Hopper; cuDNN's on Blackwell
 };
-inline constexpr std::array<std::string_view, 13> kImplNames = {
-    "aten",      "fused",  "eager", "flash",  "sdpa",   "fused-bf16", "fp32-scale",
-    "zero-grad", "triton", "tanh",  "halves", "atomic", "masked"};
+inline constexpr std::array<std::string_view, 16> kImplNames = {
+    "aten",   "fused", "eager",  "flash",  "sdpa",   "fused-bf16", "fp32-scale", "zero-grad",
+    "triton", "tanh",  "halves", "atomic", "masked", "cudnn",      "flash3",     "flash-first"};
+static_assert(kImplNames.back() == "flash-first");  // one name an implementation
+// A word that is known too: what made `flash` has a number.
+constexpr std::string_view plain_impl(std::string_view word) { return word == "flash2" ? "flash" : word; }
 constexpr std::string_view name(Impl impl) { return kImplNames[static_cast<int>(impl)]; }
 
 // Attention alone is tiled, and tiled alone; five others are of one operator each. PyTorch has no one kernel
@@ -135,6 +141,9 @@ constexpr bool has_impl(OperatorKind kind, Impl impl) {
     case Impl::kFlash:
     case Impl::kSdpa:
     case Impl::kTriton:
+    case Impl::kCudnn:
+    case Impl::kFlash3:
+    case Impl::kFlashFirst:
       return is_attention(kind);
     case Impl::kMasked:
       return kind == OperatorKind::kAttention;

@@ -61,6 +61,10 @@ inline constexpr std::array<std::string_view, kCpTypeCount> kCpTypeNames = {"p2p
 enum class AttentionKind : unsigned char { kFlash, kUnfused };
 inline constexpr std::array<std::string_view, 2> kAttentionNames = {"flash", "unfused"};
 
+// Whose tiled attention runs, where not the one that the stack names (spec/operator_kind.h).
+enum class AttentionKernel : unsigned char { kFlash2, kFlash3, kCudnn };
+inline constexpr std::array<std::string_view, 3> kAttentionKernelNames = {"flash2", "flash3", "cudnn"};
+
 // How the head's product and the loss are worked off: for all tokens at once; in pieces of tokens, each with its
 // backward right after its forward; or so with one kernel that puts the gradient where the logits were (Hsu et al.
 // 2024, Liger Kernel, arXiv 2410.10989).
@@ -97,6 +101,7 @@ struct Plan {
   std::optional<bool> fp8_attention;     // attention's products in the products' format
   std::optional<bool> fp8_head;          // and the model's last product
   std::optional<AttentionKind> attention;
+  std::optional<AttentionKernel> attention_kernel;  // of attention flash
   std::optional<ExpertProducts> expert_products;
   std::optional<Dtype> grad_dtype;    // gradients are accumulated in it
   std::optional<Dtype> reduce_dtype;  // and reduced over data parallel ranks in it

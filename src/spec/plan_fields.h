@@ -93,6 +93,11 @@ inline constexpr auto kPlanFields = std::tuple{
     field("fp8_head", &Plan::fp8_head, Flag{}, "the model's last product in the recipe's format", kRecipesOwn,
           "likewise"),
     field("attention", &Plan::attention, OneOf{kAttentionNames}, "how attention is computed", kStacksOwn),
+    field("attention_kernel", &Plan::attention_kernel, OneOf{kAttentionKernelNames},
+          "of `attention=flash`: whose kernels, FlashAttention 2 or 3 or cuDNN's; `attention=flash2` says "
+          "both at "
+          "once",
+          kStacksOwn, "needs `flash` attention"),
     field("expert_products", &Plan::expert_products, OneOf{kExpertProductsNames},
           "a rank's experts in one product of all their rows, or one after the other", "grouped",
           "`loop` needs a stack that has it"),

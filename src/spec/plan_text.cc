@@ -37,15 +37,23 @@ static Result<void> read_value(const Node& node, std::vector<std::int64_t>& out,
 
 namespace {
 
-// A list, or words joined by +.
+// Words joined by + or, as Python's lists are written down, by commas.
+std::vector<std::string_view> joined_words(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (const std::string_view part : split(text, ','))
+    for (const std::string_view word : split(part, '+')) words.push_back(trim(word));
+  return words;
+}
+
+// A list, or such words.
 Result<std::vector<Node>> listed_words(const Node& node) {
   std::vector<Node> words = node.items;
   if (!node.is_list()) {
     TRY_ASSIGN(const std::string text, node.text());
-    for (const std::string_view part : split(text, '+')) {
+    for (const std::string_view part : joined_words(text)) {
       Node& word = words.emplace_back();
       word.kind = Node::Kind::kScalar;
-      word.scalar = trim(part);
+      word.scalar = part;
       word.at = node.at;
     }
   }
@@ -111,9 +119,7 @@ Node with_modules(const Node& plan) {
   const auto modules_of = [](const Node& value) {
     if (value.is_list()) return true;
     if (value.kind != Node::Kind::kScalar) return false;
-    const std::string_view first = trim(split(value.scalar, '+').front());
-    return std::find(kRecomputeModuleNames.begin(), kRecomputeModuleNames.end(), first) !=
-           kRecomputeModuleNames.end();
+    return is_recompute_module(joined_words(value.scalar).front());
   };
   Node map = plan;
   const std::string key(plan_field<&Plan::recompute>.key), modules(plan_field<&Plan::recompute_modules>.key);
@@ -131,8 +137,36 @@ Node with_modules(const Node& plan) {
   return map;
 }
 
+// `attention: cudnn` says two things.
+Node with_kernel(Node map) {
+  const std::string kernel(plan_field<&Plan::attention_kernel>.key);
+  for (std::size_t i = 0; i < map.entries.size(); ++i) {
+    Node& value = map.entries[i].value;
+    if (map.entries[i].key != plan_field<&Plan::attention>.key || value.kind != Node::Kind::kScalar) continue;
+    const auto& names = kAttentionKernelNames;
+    if (std::find(names.begin(), names.end(), value.scalar) == names.end() || map.find(kernel) != nullptr)
+      break;
+    Node named = value;
+    value.scalar = kAttentionNames[static_cast<std::size_t>(AttentionKind::kFlash)];
+    map.entries.emplace_back(kernel, std::move(named));
+    map.key_at.push_back(map.key_at[i]);
+    break;
+  }
+  return map;
+}
+
+// `recompute` alone takes back what a file said of modules or layers, where it leaves no place for them.
+void forget_recompute(const Node& map, Plan& plan) {
+  const auto says = [&map](std::string_view key) { return map.find(std::string(key)) != nullptr; };
+  if (!says(plan_field<&Plan::recompute>.key)) return;
+  if (plan.recompute != Recompute::kSelective && !says(plan_field<&Plan::recompute_modules>.key))
+    plan.recompute_modules = {};
+  if (plan.recompute != Recompute::kFull && !says(plan_field<&Plan::recompute_layers>.key))
+    plan.recompute_layers = 0;
+}
+
 // `optimizer: paged_adamw_8bit` says two things.
-Node with_paged(Node map) {
+Result<Node> with_paged(Node map) {
   constexpr std::pair<std::string_view, OptimizerKind> kPaged[] = {
       {"paged_adamw_8bit", OptimizerKind::kAdamw8bit},
       {"paged_adamw_32bit", OptimizerKind::kAdamw},
@@ -142,8 +176,16 @@ Node with_paged(Node map) {
     Node& value = map.entries[i].value;
     if (map.entries[i].key != plan_field<&Plan::optimizer>.key || value.kind != Node::Kind::kScalar) continue;
     for (const auto& [word, kind] : kPaged) {
-      if (value.scalar != word || map.find(paged) != nullptr) continue;
+      if (value.scalar != word) continue;
       value.scalar = kOptimizerNames[static_cast<std::size_t>(kind)];
+      if (const Node* stated = map.find(paged)) {
+        bool is_paged = false;
+        TRY(read_value(*stated, is_paged, Flag{}));
+        if (is_paged) return map;
+        return fail(
+            fmt::format("optimizer {} has its states paged, but paged={} is stated", word, stated->scalar),
+            stated->at);
+      }
       Node yes = value;
       yes.scalar = "1";
       map.entries.emplace_back(paged, std::move(yes));
@@ -219,10 +261,17 @@ std::string value_text(const std::optional<T>& value, const Kind& kind) {
 
 }  // namespace
 
+bool is_recompute_module(std::string_view word) {
+  return std::find(kRecomputeModuleNames.begin(), kRecomputeModuleNames.end(), word) !=
+         kRecomputeModuleNames.end();
+}
+
 Result<Plan> parse_plan(const Node& node, Plan start) {
   TRY(only_fields(node, "a plan", keys_of(kPlanFields)));
   Plan plan = std::move(start);
-  TRY(read_fields(with_paged(with_modules(node)), kPlanFields, plan));
+  TRY_ASSIGN(const Node map, with_paged(with_kernel(with_modules(node))));
+  TRY(read_fields(map, kPlanFields, plan));
+  forget_recompute(map, plan);
   return plan;
 }
 

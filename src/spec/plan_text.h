@@ -10,6 +10,9 @@
 
 namespace foretrain {
 
+// Whether `recompute` may name it in place of its own words.
+bool is_recompute_module(std::string_view word);
+
 Result<Plan> parse_plan(const Node& node, Plan start = {});
 Result<Plan> parse_plan(std::string_view text, Plan start = {});
 // The command line's form: what differs from the default, or from another plan.

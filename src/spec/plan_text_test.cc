@@ -91,3 +91,42 @@ TEST_CASE("memory's keys read back as they are written") {
   REQUIRE_FALSE(wrong.has_value());
   CHECK(wrong.error().message.find("adamw") != std::string::npos);
 }
+
+TEST_CASE("modules of recompute are joined by + or commas, in a file as in an option") {
+  for (const char* yaml : {"{recompute: 'moe_act,layernorm'}", "{recompute: moe_act+layernorm}",
+                           "{recompute: [moe_act, layernorm]}"}) {
+    const auto plan = plan_of(yaml);
+    REQUIRE_MESSAGE(plan.has_value(), error_of(plan));
+    CHECK(*plan == *parse_plan("recompute=moe_act,layernorm"));
+    CHECK(plan->recompute == Recompute::kSelective);
+  }
+}
+
+TEST_CASE("recompute overrides the modules and layers that it leaves no place for") {
+  const Plan modules = *parse_plan("recompute=moe_act"),
+             layers = *parse_plan("recompute=full,recompute_layers=3");
+  CHECK(parse_plan("recompute=full", modules)->recompute_modules.empty());
+  CHECK(parse_plan("recompute=none", modules)->recompute_modules.empty());
+  CHECK(*parse_plan("recompute=selective", modules) == modules);
+  CHECK(parse_plan("recompute=none", layers)->recompute_layers == 0);
+  CHECK(*parse_plan("recompute=full", layers) == layers);
+  // Both in one place contradict each other, which the run's check tells.
+  CHECK_FALSE(parse_plan("recompute=full,recompute_modules=moe_act")->recompute_modules.empty());
+}
+
+TEST_CASE("an optimizer whose word says paged is not stated otherwise") {
+  CHECK(*parse_plan("optimizer=paged_adamw_8bit,paged=1") == *parse_plan("optimizer=paged_adamw_8bit"));
+  CHECK(error_of(parse_plan("optimizer=paged_adamw_8bit,paged=0"))
+            .find("optimizer paged_adamw_8bit has its states paged, but paged=0 is stated") !=
+        std::string::npos);
+}
+
+TEST_CASE("attention by the name of its kernel is tiled, by that one") {
+  const Plan plan = *parse_plan("attention=flash3");
+  CHECK(plan.attention == AttentionKind::kFlash);
+  CHECK(plan.attention_kernel == AttentionKernel::kFlash3);
+  CHECK(plan == *parse_plan("attention=flash,attention_kernel=flash3"));
+  CHECK(plan == *plan_of("{attention: flash3}"));
+  CHECK_FALSE(parse_plan("attention=flash")->attention_kernel.has_value());
+  CHECK(error_of(parse_plan("attention=flash4")).find("did you mean 'flash'") != std::string::npos);
+}

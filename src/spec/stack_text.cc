@@ -162,7 +162,12 @@ Result<PartOperator> parse_operator(const Node& node, Where where) {
                      "launches", "waits", "saves", "extra", "selective", "selective_saves"}));
   }
   TRY(read_required(node, "op", op.kind, OneOf{kOperatorKindNames}));
-  TRY(read_optional(node, "impl", op.impl, OneOf{kImplNames}));
+  if (const Node* impl = node.find("impl")) {
+    TRY_ASSIGN(const std::string word, impl->text());
+    auto known = parse_choice<Impl>(plain_impl(word), kImplNames, impl->at);
+    if (!known) return named("impl", std::move(known).error());
+    op.impl = *known;
+  }
   TRY(check_place(node, op, where));
   TRY(read_widths(node, op));
   TRY(read_optional(node, "when", op.when, OneOf{kConditionNames}));

@@ -187,9 +187,10 @@ CriticalPath critical_path(const StepTrace& trace, const TraceIndex& index) {
     const auto& parts = trace.chunks[static_cast<std::size_t>(trace.piece(event))]
                             .by_cause[static_cast<std::size_t>(pass_kind(event.kind))];
     Seconds sum;
-    for (const Seconds part : parts) sum += part;
+    const auto of = [&](std::size_t i) { return std::max(Seconds(0), parts[i]); };  // one rounds below zero
+    for (std::size_t i = 0; i < parts.size(); ++i) sum += of(i);
     for (std::size_t i = 0; i < parts.size(); ++i)
-      path.by_cause[i] += sum > Seconds(0) ? parts[i] * (length / sum) : Seconds(0);
+      path.by_cause[i] += sum > Seconds(0) ? of(i) * (length / sum) : Seconds(0);
   }
   return path;
 }

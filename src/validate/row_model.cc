@@ -39,6 +39,8 @@ constexpr FamilyFact kFamilyFacts[] = {
     {"gptoss", "sinks", "true"},
     {"deepseekv2", "router", "fp32"},
     {"deepseekv3", "router", "fp32"},
+    {"deepseekv3", "routing_groups", "8"},
+    {"deepseekv3", "group_limit", "4"},
     {"glm4moe", "router", "fp32"},
     {"mixtral", "router", "fp32_weights"},
     {"gptoss", "router", "half"},
@@ -125,7 +127,9 @@ void put_family(SpecMap& map, const MeasuredRow& row) {
   const auto family = row.notes.word("family");
   if (!family) return;
   for (const FamilyFact& fact : kFamilyFacts) {
-    const bool fits = fact.key != "router" || map.has("experts");
+    // Of models of that type with other numbers of experts (Moonlight, Kimi-K2) all lie in one group.
+    const bool of_groups = fact.key == "routing_groups" || fact.key == "group_limit";
+    const bool fits = of_groups ? row.experts == 256 : fact.key != "router" || map.has("experts");
     if (same_family(*family, fact.family) && fits && !map.has(fact.key)) map.put(fact.key, fact.value);
   }
 }

@@ -25,8 +25,10 @@ struct Exchange {
   // Of tokens that a router sends: among so many experts, to so many each.
   std::int32_t experts = 0;
   std::int32_t top_k = 0;
-  Bytes row;            // of one token
-  Bytes gathered;       // by its all-gathers, where what they gather is in fewer bits; 0: as `bytes`
+  Bytes row;                // of one token
+  Bytes gathered;           // by its all-gathers, where what they gather is in fewer bits; 0: as `bytes`
+  std::int32_t groups = 0;  // of experts, and of these those of one token (spec/routing.h)
+  std::int32_t group_limit = 0;
   bool hidden = false;  // nothing of this micro-batch runs meanwhile, but another's work does
   // What comes out is the input of the product that follows. Backward it runs beside that product's W; what
   // was gathered can be dropped after the forward, and gathered again for W.

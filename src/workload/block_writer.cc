@@ -130,6 +130,8 @@ void BlockWriter::add_routed(CollectiveKind forward, CollectiveKind backward, do
                     .experts = static_cast<std::int32_t>(block_.feed_forward.experts),
                     .top_k = static_cast<std::int32_t>(block_.feed_forward.top_k),
                     .row = Bytes(row[0]),
+                    .groups = static_cast<std::int32_t>(block_.feed_forward.routing_groups),
+                    .group_limit = static_cast<std::int32_t>(block_.feed_forward.group_limit),
                     .hidden = shape_.experts.hidden};
   if (row[0] != row[1]) {  // in two formats: one exchange each way
     add_exchange(exchange);
@@ -256,7 +258,8 @@ void BlockWriter::add(const PartOperator& stated, bool sequence_region) {
 
   BlockItem item;
   item.op.kind = entry.kind;
-  item.op.impl = entry.impl;
+  item.op.impl = is_attention(entry.kind) && shape_.attention_kernel ? kernel_impl(*shape_.attention_kernel)
+                                                                     : entry.impl;
   // Casts are counted in the format of the passes.
   const bool wide =
       entry.fp32 || (in_adapter_ && shape_.adapters.fp32 && entry.when != Condition::kAdapterFp32);

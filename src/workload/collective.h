@@ -21,6 +21,8 @@ struct Collective {
   std::int32_t experts = 0;
   std::int32_t top_k = 0;
   Bytes row;  // of one token; zero: unknown
+  std::int32_t groups = 0;
+  std::int32_t group_limit = 0;
 
   bool operator==(const Collective&) const = default;
 };

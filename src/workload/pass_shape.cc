@@ -18,6 +18,7 @@ PassShape pass_shape(const Job& job) {
   shape.spans = job.spans;
   shape.recompute = choices.recompute;
   shape.attention = choices.attention;
+  shape.attention_kernel = choices.attention_kernel;
   shape.expert_products = choices.expert_products;
   shape.precision = choices.precision;
   shape.low = choices.low;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "job/job.h"
 
@@ -21,6 +22,7 @@ struct PassShape {
   AttentionSpans spans{};  // of packed documents, by window; 0: none
   Recompute recompute = Recompute::kNone;
   AttentionKind attention = AttentionKind::kFlash;
+  std::optional<AttentionKernel> attention_kernel;
   ExpertProducts expert_products = ExpertProducts::kGrouped;
   Dtype precision = Dtype::kBf16;
   LowPrecision low;

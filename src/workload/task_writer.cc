@@ -174,9 +174,9 @@ void TaskWriter::add_collective(CollectiveKind kind, const Exchange& exchange, D
   Task task;
   task.kind = Task::Kind::kCollective;
   const bool fewer = kind == CollectiveKind::kAllGather && exchange.gathered > Bytes(0);
-  task.collective = {kind,        exchange.group,   fewer ? exchange.gathered : exchange.bytes,
-                     false,       exchange.experts, exchange.top_k,
-                     exchange.row};
+  task.collective = {kind,         exchange.group,   fewer ? exchange.gathered : exchange.bytes,
+                     false,        exchange.experts, exchange.top_k,
+                     exchange.row, exchange.groups,  exchange.group_limit};
   task.times = exchange.times;
   task.capture = capture_;
   task.direction = direction;

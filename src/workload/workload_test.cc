@@ -293,3 +293,23 @@ TEST_CASE("torchtitan's selective recomputation keeps the outputs of attention a
   CHECK(held("recompute=none") ==
         2 * (4 * h + 2 * h) + 2 * (h + h) + 2 * 2 * h + 2 * h + statistics + 2 * h + 8 * f);
 }
+
+TEST_CASE("a plan that names a kernel of attention runs that one, whatever the stack names") {
+  const Model model = gpt();
+  for (const char* name : {"megatron", "llm-foundry", "nanotron"}) {
+    const auto impl_under = [&](std::string_view text) {
+      const Stack of = stack(name);
+      const ChunkWork work =
+          build_chunk(model, of, shape(model, of, parse_plan(text).value()), Chunk{1, false, false});
+      for (const Repeat& repeat : work.forward.repeats)
+        for (const Task& task : repeat.tasks)
+          if (task.kind == Task::Kind::kOperator && task.op.kind == OperatorKind::kAttention)
+            return task.op.impl;
+      return Impl::kAten;
+    };
+    CHECK(impl_under("attention=flash2") == Impl::kFlash);
+    CHECK(impl_under("attention=flash3") == Impl::kFlash3);
+    CHECK(impl_under("attention=cudnn") == Impl::kCudnn);
+    CHECK(impl_under("attention=flash") == impl_under(""));
+  }
+}
