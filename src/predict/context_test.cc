@@ -95,13 +95,12 @@ TEST_CASE("the first forward and the last backward have nobody's work to send th
   const auto exposed = [&](std::int64_t batch) {
     return cause(step((plan + "overlap_dispatch=1").c_str(), batch), StepCause::kExpertParallel);
   };
-  // What a step waits for at all does not grow with its micro-batches, where work hides the rest.
+  // What a step waits for hardly grows with its micro-batches, for work hides the rest: it is what one of them takes
+  // in the open.
   const Seconds four = exposed(64), eight = exposed(128);
-  CHECK(four > Seconds(0));
-  CHECK(eight.value == doctest::Approx(four.value).epsilon(0.02));
-  // A micro-batch's share of a step that hides nothing.
   const Seconds all = cause(step((plan + "overlap_dispatch=0").c_str(), 128), StepCause::kExpertParallel);
-  CHECK(eight.value == doctest::Approx(all.value / 8).epsilon(0.15));
+  CHECK((four * 2.0 - eight).value == doctest::Approx(all.value / 8).epsilon(0.3));
+  CHECK((eight - four).value < 0.1 * all.value / 2);
   // And what the partner keeps is held besides.
   CHECK(step((plan + "overlap_dispatch=1").c_str(), 128).stages[0].activations >
         step((plan + "overlap_dispatch=0").c_str(), 128).stages[0].activations * 1.5);
