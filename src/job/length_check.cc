@@ -72,7 +72,7 @@ std::vector<std::string> assumed_of_documents(const Run& run) {
   if (!documents.stated()) return lines;
   const Part& attention =
       run.stack.parts.attention[static_cast<std::size_t>(attention_of(run.stack, run.plan))];
-  const bool by_document = std::any_of(attention.begin(), attention.end(), [](const PartOperator& op) {
+  const bool by_document = std::any_of(attention.begin(), attention.end(), [&run](const PartOperator& op) {
     return op.kind == OperatorKind::kAttention && (op.impl != Impl::kMasked || run.plan.attention_kernel);
   });
   if (!by_document) {
