@@ -97,6 +97,20 @@ TEST_CASE("a format that the other GPU lacks is carried over from its fp8") {
   CHECK(cost.origin == Origin::kDerived);
 }
 
+TEST_CASE("a GPU with samples of bf16 alone multiplies eight bits faster by as much as its parent does") {
+  const auto hopper = std::make_shared<ProfileCost>(profile_of(
+      {model_of(OperatorKind::kLinear, Dtype::kBf16, 1.2), model_of(OperatorKind::kLinear, Dtype::kFp8, 1.5)},
+      "h200-141gb-sxm"));
+  const ProfileCost blackwell =
+      profile_of({model_of(OperatorKind::kLinear, Dtype::kBf16, 2.0)}, "b200-180gb-sxm", hopper);
+  const double wide = 2.0 * flops(product(Dtype::kBf16)).value / 2250e12;
+  const double ratio = (1.5 / 1979) / (1.2 / 989);
+  CHECK(blackwell.cost(product(Dtype::kFp8)).gpu.value == doctest::Approx(wide * ratio));
+  // mxfp8 has the rate and the share of fp8 there.
+  CHECK(blackwell.cost(product(Dtype::kMxfp8)).gpu.value == doctest::Approx(wide * ratio).epsilon(0.001));
+  CHECK(blackwell.cost(product(Dtype::kFp8)).origin == Origin::kDerived);
+}
+
 TEST_CASE("a cast without samples goes by the bytes of one that has them") {
   OperatorModelView model = model_of(OperatorKind::kQuantise, Dtype::kFp8Block, 0);
   model.key.impl = Impl::kFused;

@@ -301,14 +301,35 @@ std::optional<OperatorCost> ProfileCost::of_bf16(const Operator& op) const {
   return derived(*cost, analytic_.cost(op).gpu / analytic_.cost(wide).gpu, kFromBf16Spread);
 }
 
+Operator ProfileCost::as_parent_can(const Operator& op) const {
+  Operator there = op;
+  if (is_product(op.kind) && parent_->gpu_.rate(op.dtype).value <= 0)
+    there.dtype = parent_->gpu_.rate(Dtype::kFp8).value > 0 ? Dtype::kFp8 : Dtype::kBf16;
+  return there;
+}
+
+std::optional<OperatorCost> ProfileCost::of_own_bf16(const Operator& op) const {
+  if (parent_ == nullptr || !is_product(op.kind) || !is_scaled(op.dtype)) return std::nullopt;
+  Operator wide = op;
+  wide.dtype = Dtype::kBf16;
+  const Operator can = as_parent_can(op);
+  const auto here = fitted(wide);
+  if (!here || !is_scaled(can.dtype)) return std::nullopt;
+  const auto narrow = parent_->fitted(can), wide_there = parent_->fitted(wide);
+  if (!narrow || !wide_there) return std::nullopt;
+  const double format = can.dtype == op.dtype ? 1 : analytic_.cost(op).gpu / analytic_.cost(can).gpu;
+  OperatorCost cost = derived(*here, format * (narrow->gpu / wide_there->gpu),
+                              can.dtype == op.dtype ? kTransferSpread : kFromBf16Spread);
+  cost.clocked_share = narrow->clocked_share;
+  cost.energy = narrow->energy;
+  return cost;
+}
+
 std::optional<OperatorCost> ProfileCost::of_parent(const Operator& op) const {
   if (parent_ == nullptr) return std::nullopt;
-  Operator there = op;
-  double added = kTransferSpread;
-  if (is_product(op.kind) && parent_->gpu_.rate(op.dtype).value <= 0) {
-    there.dtype = parent_->gpu_.rate(Dtype::kFp8).value > 0 ? Dtype::kFp8 : Dtype::kBf16;
-    added = std::hypot(added, kFromBf16Spread);
-  }
+  const Operator there = as_parent_can(op);
+  const double added =
+      there.dtype == op.dtype ? kTransferSpread : std::hypot(kTransferSpread, kFromBf16Spread);
   const OperatorCost cost = parent_->cost(there);
   if (cost.origin == Origin::kAnalytic) return std::nullopt;
   OperatorCost found =
@@ -337,6 +358,7 @@ OperatorCost ProfileCost::cost(const Operator& op) const {
     flash.impl = Impl::kFlash;
     found = fitted(flash);
   }
+  if (!found) found = of_own_bf16(op);
   if (!found) found = of_parent(op);
   if (!found) found = of_bf16(op);
   if (!found) found = backward_of_forward(op);

@@ -17,6 +17,8 @@
 //     by the ratio of their analytic times
 //   - attention by `cudnn`, `flash3` and `flash-first` as the kernel that they come to on the GPU (attention.h)
 //   - `sdpa` attention from `flash` on parts without a faster kernel (before Hopper)
+//   - a scaled format's product from the own one of bf16, by what the profile that this one derives from has between
+//     the two
 //   - the profile that this one derives from, times the ratio of the analytic times on the two GPUs; where a
 //     governor knows what power does, at one efficiency of products for both, since the difference is its own. A format that the
 //     other GPU lacks is carried over from the widest of its scaled ones, or from bf16
@@ -62,7 +64,10 @@ class ProfileCost final : public CostSource {
   std::optional<OperatorCost> of_formats(const Operator& op) const;
   std::optional<OperatorCost> of_grouped_bf16(const Operator& op) const;
   std::optional<OperatorCost> of_bf16(const Operator& op) const;
+  std::optional<OperatorCost> of_own_bf16(const Operator& op) const;
   std::optional<OperatorCost> of_parent(const Operator& op) const;
+  // The same in a format that the parent's GPU multiplies.
+  Operator as_parent_can(const Operator& op) const;
   std::optional<OperatorCost> backward_of_forward(const Operator& op) const;
   OperatorCost causal(const OperatorModelView& squares, const Operator& op) const;
 
