@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "job/fine_tuning.h"
 #include "job/parse_run.h"
+#include "job/precision.h"
 #include "job/run_check.h"
 #include "spec/choice.h"
 #include "spec/documents_text.h"
@@ -127,6 +128,7 @@ Result<void> check_given(const Problem& p) {
   Run run = run_without_plan(p);
   run.gpus = p.gpus.front();
   run.plan = p.given;
+  TRY(check_precision(run));
   TRY(check_fine_tuning(run));
   return check_expert_choices(run);
 }

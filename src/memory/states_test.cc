@@ -98,3 +98,18 @@ TEST_CASE("Nanotron puts ZeRO 1's weights together in one block and, before, in 
   CHECK(states("nanotron", "zero=1", 1).in_step() == Bytes(0));
   CHECK(states("megatron", "zero=1").in_step() == Bytes(0));
 }
+
+// 600,000 of a million elements are in the blocks' matrices, which products take in fewer bits.
+TEST_CASE("copies of weights in fewer bits lie beside those of the passes, or in their place") {
+  const auto weights = [](const char* plan) { return states("megatron", plan).weights.value; };
+  const double n = kN, m = 600'000;
+  CHECK(weights("precision=fp8") == doctest::Approx(2 * n + 2 * m));
+  CHECK(weights("precision=fp8,fp8_params=1") == doctest::Approx(2 * (n - m) + 2 * m));
+  CHECK(weights("precision=mxfp8") == doctest::Approx(2 * n + 2 * 1.03125 * m));
+  CHECK(weights("precision=mxfp8,fp8_params=1") == doctest::Approx(2 * (n - m) + 2 * 1.03125 * m));
+  CHECK(weights("precision=nvfp4") == doctest::Approx(2 * n + 2 * 0.5625 * m));
+  // Of shards, copies are made where they are gathered.
+  CHECK(weights("precision=fp8,zero=3") == doctest::Approx(2 * n / 8));
+  CHECK(states("torchtitan", "precision=fp8-rowwise").weights ==
+        states("torchtitan", "precision=bf16").weights);
+}

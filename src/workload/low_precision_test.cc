@@ -172,3 +172,39 @@ TEST_CASE("layers at the ends stay in bf16") {
   CHECK(plain == 3);
   CHECK(narrow == 29);
 }
+
+TEST_CASE("tp_overlap: products beside the collectives of their inputs and outputs, the same ones") {
+  struct Sum {
+    double bytes = 0;
+    std::int64_t collectives = 0, waited = 0, operators = 0, beside = 0;
+  };
+  const auto sum = [](const char* plan) {
+    Sum all;
+    const ChunkWork work = work_of("megatron", plan).chunk;
+    for (const Pass* pass : {&work.forward, &work.backward})
+      for (const Repeat& repeat : pass->repeats)
+        for (const Task& task : repeat.tasks) {
+          if (!repeat.is_layer) continue;
+          if (task.kind == Task::Kind::kCollective) {
+            all.bytes += task.collective.bytes.value;
+            ++all.collectives;
+            all.waited += task.blocking ? 1 : 0;
+          } else if (task.kind == Task::Kind::kOperator) {
+            ++all.operators;
+            all.beside += task.beside ? 1 : 0;
+          }
+        }
+    return all;
+  };
+  const Sum apart = sum("tp=4,sp=1"), beside = sum("tp=4,sp=1,tp_overlap=1");
+  CHECK(apart.bytes == beside.bytes);
+  CHECK(apart.collectives == beside.collectives);
+  CHECK(apart.operators == beside.operators);
+  CHECK(apart.waited == apart.collectives);
+  CHECK(beside.waited == 0);
+  // Forward all four products, backward the two that a gradient is gathered for.
+  CHECK(apart.beside == 0);
+  CHECK(beside.beside == 6);
+  // Without sp there is nothing to cut in pieces.
+  CHECK(sum("tp=4,tp_overlap=1").waited == sum("tp=4").waited);
+}

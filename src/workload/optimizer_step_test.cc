@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "operators/optimizer.h"
+#include "spec/plan_text.h"
 #include "workload/testing.h"
 
 using namespace foretrain;
@@ -40,4 +41,31 @@ TEST_CASE("ZeRO 1 updates its shard and zeroes every gradient") {
   const Pass pass = build_optimizer(stack("megatron"), {}, 1000, 125, 10);
   for (const Task& task : pass.repeats.front().tasks)
     CHECK(task.op.as<StateSizes>().parameters == (task.op.kind == OperatorKind::kZeroGrads ? 1000 : 125));
+}
+
+// Elements that casts of weights go through, whole or of the rank's own.
+TEST_CASE("Weights in fewer bits are cast anew after the update") {
+  const Stack megatron = stack("megatron");
+  const auto casts = [&](const char* text) {
+    Plan plan = parse_plan(text).value();
+    plan.dp = 8;
+    Job job;
+    job.choices = choices_of(gpt(), megatron, plan);
+    const Pass pass = build_optimizer(megatron, update_format(job), 8 << 20, 1 << 20, 10, {8 << 20, 1 << 20});
+    std::vector<std::pair<OperatorKind, double>> found;
+    for (const Task& task : pass.repeats.front().tasks)
+      if (!is_optimizer(task.op.kind)) found.emplace_back(task.op.kind, bytes(task.op).value);
+    return found;
+  };
+  using Found = std::vector<std::pair<OperatorKind, double>>;
+  using enum OperatorKind;
+  const double all = 8 << 20, own = 1 << 20;
+  CHECK(casts("precision=bf16,zero=1") == Found{});
+  CHECK(casts("precision=fp8-current,zero=1") == Found{{kAmax, 2 * all}, {kQuantise, 4 * all}});
+  CHECK(casts("precision=fp8-delayed,zero=1") == Found{{kQuantise, 4 * all}});
+  // By who owns them, gathered in eight bits, then transposed.
+  CHECK(casts("precision=fp8-current,zero=1,fp8_params=1") ==
+        Found{{kAmax, 2 * own}, {kQuantise, 3 * own}, {kTranspose, 2 * all}});
+  // Gathered in bf16, then cast both ways.
+  CHECK(casts("precision=mxfp8,zero=1,fp8_params=1") == Found{{kQuantise, (2 + 2 * 1.03125) * all}});
 }
