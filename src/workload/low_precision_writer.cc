@@ -7,6 +7,7 @@
 #include "operators/pointwise.h"
 #include "operators/quantise.h"
 #include "workload/block_writer.h"
+#include "workload/optimizer_step.h"
 
 namespace foretrain {
 namespace {
@@ -76,7 +77,7 @@ void BlockWriter::quantise(const CastSizes& sizes, PassKind when, bool finds_sca
 
 void BlockWriter::transpose(const CastSizes& sizes, PassKind when) {
   add_cast(foretrain::transpose({.tokens = sizes.tokens, .width = sizes.width},
-                                {.impl = stack_.low_precision.impl, .dtype = shape_.low.formats.forward}),
+                                {.impl = transpose_impl(stack_), .dtype = shape_.low.formats.forward}),
            when, sizes.launches, sizes.times);
 }
 

@@ -22,6 +22,10 @@ UpdateFormat update_format(const Job& job) {
           .low = choices.low};
 }
 
+Impl transpose_impl(const Stack& stack) {
+  return stack.low_precision.impl == Impl::kAten ? Impl::kFused : Impl::kAten;
+}
+
 namespace {
 
 // Of so many elements; how they lie changes nothing.
@@ -60,7 +64,8 @@ void add_weight_casts(const Stack& stack, const UpdateFormat& format, const Narr
   }
   cast(matrices.owned, 1);
   if (low.keeps_weights && low.weight_copies() == 2)
-    add(transpose(sizes_of(matrices.elements), {.impl = impl, .dtype = low.formats.forward}));
+    add(transpose(sizes_of(matrices.elements),
+                  {.impl = transpose_impl(stack), .dtype = low.formats.forward}));
 }
 
 }  // namespace
