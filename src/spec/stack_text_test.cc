@@ -214,7 +214,8 @@ TEST_CASE("an operator may say what it holds while it runs, and attention alone 
   const std::string attention =
       kParts + "  attention: {flash: [{op: attention, impl: masked, in: qkv, out: q}]}\n";
   CHECK(stack_of(attention)->parts.attention[0][0].impl == Impl::kMasked);
-  CHECK(error_of(replaced(kParts, "times: 2", "impl: masked")).starts_with("s.yaml:7:62: error: impl: "));
+  CHECK(error_of(replaced(kParts, "impl: fused, width", "impl: masked, width")) ==
+        "s.yaml:7:22: error: geglu has no implementation masked");
   CHECK(stack_of(kParts + "recompute: {stops_early: true}\n")->recompute.stops_early);
   CHECK_FALSE(stack_of(kParts)->recompute.stops_early);
 }

@@ -23,7 +23,7 @@ UpdateFormat update_format(const Job& job) {
 }
 
 Impl transpose_impl(const Stack& stack) {
-  return stack.low_precision.impl == Impl::kAten ? Impl::kFused : Impl::kAten;
+  return stack.low_precision.impl == Impl::kAten ? Impl::kAten : Impl::kEager;
 }
 
 namespace {

@@ -32,7 +32,7 @@ struct NarrowMatrices {
   bool operator==(const NarrowMatrices&) const = default;
 };
 UpdateFormat update_format(const Job& job);
-// A library's casts bring its transpose by tiles along; otherwise it is PyTorch's copy.
+// A library's casts bring its transpose along; otherwise it is PyTorch's copy.
 Impl transpose_impl(const Stack& stack);
 // `matrices`: elements of the blocks' matrices that it holds, which products take in fewer bits, and those of them
 // that it updates.
