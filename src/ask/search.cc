@@ -130,7 +130,7 @@ Result<void> check_given(const Problem& p) {
   run.plan = p.given;
   TRY(check_precision(run));
   TRY(check_fine_tuning(run));
-  return check_expert_choices(run);
+  return check_expert_choices(run, true);
 }
 
 Result<void> read_task(const SearchRequest& r, AnswerRequest& out) {

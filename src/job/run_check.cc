@@ -354,7 +354,7 @@ std::optional<std::string> not_modelled(const Plan& plan) {
   return std::nullopt;
 }
 
-Result<void> check_expert_choices(const Run& run) {
+Result<void> check_expert_choices(const Run& run, bool any_ep) {
   const Plan& plan = run.plan;
   if (!has_experts(run.model)) {
     if (const auto key = said_of_experts(plan))
@@ -362,6 +362,7 @@ Result<void> check_expert_choices(const Run& run) {
     return {};
   }
   if (plan.capacity_pad && plan.capacity_factor == 0) return fail("capacity_pad needs capacity_factor");
+  if (!any_ep) return {};
   // On as many ranks as there are experts to a token's, or more, a token's choice is spread no further.
   double most = 1;
   for (const BlockRun& blocks : run.model.blocks)
