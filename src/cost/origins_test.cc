@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cost/profile_store.h"
 #include "operators/attention.h"
@@ -74,4 +75,27 @@ TEST_CASE("analytic is never surer than derived, derived never than the samples 
   }
   CHECK(derived > 100);
   CHECK(compared > 100);
+}
+
+TEST_CASE("every profile has a time for every format that its GPU multiplies, whatever its parents lack") {
+  const ProfileStore store;
+  for (const std::string& name : store.names()) {
+    const Cluster here = cluster_of(Catalog().gpu(store.load(name).value().info.gpu).value());
+    const auto costs = store.costs_for(here, name).value().costs;
+    for (int d = 0; d < kDtypeCount; ++d)
+      for (const PassKind pass :
+           {PassKind::kForward, PassKind::kInput, PassKind::kWeight, PassKind::kBackward}) {
+        const Variant way{.pass = pass, .dtype = static_cast<Dtype>(d)};
+        if (here.gpu.rate(way.dtype).value <= 0) continue;
+        CAPTURE(name);
+        CAPTURE(foretrain::name(way.dtype));
+        for (const Operator& op : {linear({.m = 8192, .k = 4096, .n = 14336}, way),
+                                   grouped_product({.experts = 8, .m = 32768, .k = 4096, .n = 2048}, way)}) {
+          const OperatorCost cost = costs->cost(op);
+          CHECK(std::isfinite(cost.gpu.value));
+          CHECK(cost.gpu > Seconds(0));
+          CHECK(std::isfinite(cost.spread));
+        }
+      }
+  }
 }

@@ -202,7 +202,8 @@ std::optional<OperatorCost> ProfileCost::backward_of_products(const Operator& op
 
 std::optional<OperatorCost> ProfileCost::as_parent_has_it(const Operator& op, const Operator& forward) const {
   const auto here = own(forward);
-  if (!here || parent_ == nullptr) return here;
+  // A part that cannot multiply such operands has no ratio to give.
+  if (!here || parent_ == nullptr || parent_->gpu_.rate(op.dtype).value <= 0) return here;
   const auto there = parent_->fitted(op), forward_there = parent_->fitted(forward);
   if (!there || !forward_there) return here;
   OperatorCost cost = derived(*here, there->gpu / forward_there->gpu, kSplitSpread);
@@ -211,7 +212,9 @@ std::optional<OperatorCost> ProfileCost::as_parent_has_it(const Operator& op, co
 }
 
 std::optional<OperatorCost> ProfileCost::backward_of_attention(const Operator& op) const {
-  if (op.pass != PassKind::kBackward || !is_attention(op.kind) || parent_ == nullptr) return std::nullopt;
+  if (op.pass != PassKind::kBackward || !is_attention(op.kind) || parent_ == nullptr ||
+      parent_->gpu_.rate(op.dtype).value <= 0)
+    return std::nullopt;
   Operator forward = op;
   forward.pass = PassKind::kForward;
   forward.launches = usual_launches(forward);
@@ -245,7 +248,7 @@ std::optional<OperatorCost> ProfileCost::of_linears(const Operator& op) const {
   auto cost = fitted(linear);
   if (!cost) return std::nullopt;
   // One kernel takes what the parent has between the two, where it was sampled there.
-  if (!loop && parent_ != nullptr)
+  if (!loop && parent_ != nullptr && parent_->gpu_.rate(op.dtype).value > 0)
     if (const auto there = parent_->own(op), product = parent_->own(linear); there && product)
       return derived(*cost, there->gpu / product->gpu, kTransferSpread);
   if (!loop) return derived(*cost, analytic_.cost(op).gpu / analytic_.cost(linear).gpu, kTransferSpread);
