@@ -48,13 +48,16 @@ OperatorCost extrapolated(OperatorCost cost, double times) {
 
 // Copies of queries, keys and values to padded heads, and back of what the backward makes of them.
 Operator padding_copy(const Operator& op) {
-  const FlatSizes& sizes = op.flat();
-  const bool latent = op.kind == OperatorKind::kLatentAttention;
-  const std::int64_t tokens = sizes[0] * (latent ? sizes[2] : sizes[3]);
-  const std::int64_t widths =
-      latent ? sizes[1] * (2 * sizes[3] + sizes[4]) : (sizes[1] + 2 * sizes[2]) * sizes[4];
-  return pointwise(OperatorKind::kCopy, {.tokens = tokens, .width = widths},
-                   {.dtype = op.dtype, .launches = 3});
+  const auto copy = [&](std::int64_t tokens, std::int64_t width) {
+    return pointwise(OperatorKind::kCopy, {.tokens = tokens, .width = width},
+                     {.dtype = op.dtype, .launches = 3});
+  };
+  if (op.kind == OperatorKind::kLatentAttention) {
+    const auto s = op.as<LatentAttentionSizes>();
+    return copy(s.batch * s.seq, s.heads * (2 * s.qk_dim + s.v_dim));
+  }
+  const auto s = op.as<AttentionSizes>();
+  return copy(s.batch * s.seq, (s.heads + 2 * s.kv_heads) * s.head_dim);
 }
 
 // Whether it saw attention that skips what lies above the diagonal.
