@@ -119,7 +119,10 @@ class Shapes(unittest.TestCase):
         limits = sampler.Limits(tiny=False)
         shapes = [sampler.draw_attention(sampler.halton(i, 6, 1), limits) for i in range(150)]
         shapes = [s for s in shapes if s]
-        self.assertEqual({s["head_dim"] for s in shapes}, set(sampler.HEAD_DIMS))
+        drawn = [s["head_dim"] for s in shapes]
+        self.assertLessEqual(set(sampler.HEAD_DIMS), set(drawn))
+        uneven = sum(d in sampler.UNEVEN_HEAD_DIMS for d in drawn) / len(drawn)
+        self.assertTrue(0.05 < uneven < 0.25, uneven)  # one in eight
         self.assertTrue(all(s["heads"] % s["kv_heads"] == 0 for s in shapes))
         self.assertTrue(any(s["kv_heads"] < s["heads"] for s in shapes))
 
@@ -130,7 +133,7 @@ class Shapes(unittest.TestCase):
                 drawn = [family.draw(sampler.halton(i, 6, 5), limits) for i in range(200)]
                 self.assertTrue(any(drawn), family.name)
                 for dims in filter(None, drawn):
-                    self.assertTrue(all(isinstance(v, int) and v >= 1 for v in dims.values()), (family.name, dims))
+                    self.assertTrue(all(isinstance(v, int) and v >= (name != "causal") for name, v in dims.items()), (family.name, dims))
 
     def test_tensors_of_an_optimizer_share_its_parameters_evenly(self):
         limits = sampler.Limits(tiny=False)

@@ -80,6 +80,10 @@ LowPrecision low_precision_of(const Stack& stack, const Plan& plan) {
   low.formats.attention = plan.fp8_attention.value_or(low.formats.attention);
   low.formats.head = plan.fp8_head.value_or(low.formats.head);
   low.keeps_weights = stack.low_precision.weight_cache && plan.zero < 3;
+  if (plan.lora > 0 && stack.adapters.narrow_base && plan.fp8_params.value_or(true)) {
+    low.formats.params = true;
+    low.keeps_weights = false;
+  }
   return low;
 }
 

@@ -80,3 +80,14 @@ TEST_CASE("bytes of a weight: bf16 with two copies, or the copies alone") {
   CHECK(low.weight_bytes() == doctest::Approx(2 * 1.03125));
   CHECK(low.travelling_bytes() == 2);  // in the gradients' buffer, then cast
 }
+
+TEST_CASE("a frozen base is kept in fewer bits alone where the stack loads it so") {
+  const Stack nemo = Catalog().stack("nemo").value(), megatron = Catalog().stack("megatron").value();
+  const auto bytes = [](const Stack& stack, const char* plan) {
+    return low_precision_of(stack, parse_plan(plan).value()).weight_bytes();
+  };
+  CHECK(bytes(nemo, "precision=fp8,lora=16") == 1);
+  CHECK(bytes(nemo, "precision=fp8") == 4);  // trained: bf16, a copy and its transpose
+  CHECK(bytes(nemo, "precision=fp8,lora=16,fp8_params=0") == 4);
+  CHECK(bytes(megatron, "precision=fp8,lora=16") == 4);
+}

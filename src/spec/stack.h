@@ -342,6 +342,8 @@ struct Stack {
     bool double_quant = true;  // scales of nf4 are quantised too
     // Whole weights lie on every GPU while they are loaded, whatever ZeRO 3 makes of them.
     bool loads_whole = false;
+    // Frozen weights whose products run in fewer bits are kept in these alone, and transposed where they are used.
+    bool narrow_base = false;
     std::array<std::int64_t, 2> calls = {0, 0};  // of the framework, of each adapter, that launch nothing
 
     bool operator==(const Adapters&) const = default;

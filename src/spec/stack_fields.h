@@ -172,6 +172,10 @@ inline constexpr auto kAdapterFields = std::tuple{
           "scales of nf4 are quantised too, where the plan is silent"),
     field("loads_whole", &Stack::Adapters::loads_whole, Flag{},
           "whole weights lie on every GPU while they are loaded, though ZeRO 3 divides them afterwards"),
+    field(
+        "narrow_base", &Stack::Adapters::narrow_base, Flag{},
+        "frozen weights whose products run in fewer bits are kept in these alone, and transposed where they "
+        "are used"),
     field("calls", &Stack::Adapters::calls, WholeNumber{0, kMaxLaunches},
           "framework calls of each adapter that launch nothing"),
 };

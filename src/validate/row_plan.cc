@@ -90,7 +90,8 @@ void put_precision(SpecMap& map, const MeasuredRow& row, const Stack& stack,
   if (!runs)
     assumed.push_back(stated ? fmt::format("{} as the stack's {}", recipe, family)
                              : fmt::format("{} recipe of the stack", family));
-  if (row.fp8_params) map.put_flag("fp8_params", *row.fp8_params);
+  // The column says how updated parameters are gathered, and frozen ones are not.
+  if (row.fp8_params && (row.peft.empty() || row.peft == "none")) map.put_flag("fp8_params", *row.fp8_params);
   if (!row.bf16_layers.empty()) map.put("bf16_layers", row.bf16_layers);
   if (lists(row.fp8_scope, "attention")) map.put("fp8_attention", "true");
   if (lists(row.fp8_scope, "lm_head")) map.put("fp8_head", "true");
