@@ -38,8 +38,8 @@
 #include "spec/gpu_text.h"
 #include "spec/model_text.h"
 #include "spec/plan_text.h"
-#include "spec/run.h"
 #include "spec/recipe_text.h"
+#include "spec/run.h"
 #include "validate/example_table.h"
 
 namespace foretrain {
@@ -517,7 +517,7 @@ void try_search(Random& random, bool& accepted) {
   current += fmt::format("--set {} --range {} --forbid {} --why {} --what-if {}", set, range, forbid,
                          request.whys.front(), request.what_ifs.front());
   if (!good(request.constraints.add_set(set, request.problem)) ||
-      !good(request.constraints.add_range(range)) ||
+      !good(request.constraints.add_range(range, request.problem)) ||
       !good(request.constraints.add_forbid(forbid, request.problem)))
     return;
   const auto answer = answer_search(request);
