@@ -1,5 +1,6 @@
 // An estimate says how large, how sure, and where from. `spread` is relative: the standard deviation of
-// log(truth / value). An 80 % interval of a log-normal is value * exp(-+ kZ80 * spread).
+// log(truth / value). An 80 % interval of a log-normal is value * exp(-+ kZ80 * spread); where truth is more often above
+// than below, its upper side has the spread and `above` as independent deviations.
 #pragma once
 
 #include <cmath>
@@ -28,9 +29,10 @@ struct Estimate {
   double value = 0.0;
   double spread = 0.0;
   Origin origin = Origin::kAnalytic;
+  double above = 0.0;
 
   double low() const { return value * std::exp(-kZ80 * spread); }
-  double high() const { return value * std::exp(kZ80 * spread); }
+  double high() const { return value * std::exp(kZ80 * std::hypot(spread, above)); }
 };
 
 }  // namespace foretrain

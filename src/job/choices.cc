@@ -232,6 +232,7 @@ bool repeats_selectively(const Model& model, const Stack& stack, const Plan& pla
 
 Choices choices_of(const Model& model, const Stack& stack, const Plan& plan) {
   Choices c;
+  c.described = stack.described;
   c.attention = attention_of(stack, plan);
   c.attention_kernel = plan.attention_kernel;
   c.expert_products = plan.expert_products.value_or(ExpertProducts::kGrouped);

@@ -119,6 +119,7 @@ struct GraphChoices {
 };
 
 struct Choices {
+  Described described = Described::kAssumed;  // how well the stack is known
   AttentionKind attention = AttentionKind::kFlash;
   std::optional<AttentionKernel> attention_kernel;  // not the stack's own
   ExpertProducts expert_products = ExpertProducts::kGrouped;

@@ -49,6 +49,15 @@ const FittedLayout* find(const FittedCollective& fitted, const PlacedGroup& plac
   return nullptr;
 }
 
+// No collective of ours was sampled among more ranks; beyond them, or beyond a cluster's own samples, the spread grows
+// as it does beyond sampled sizes: what a longer ring or a deeper tree meets there, nobody has told us.
+constexpr std::int64_t kLargestSampled = 32;
+
+double beyond(std::int64_t ranks, std::int64_t largest) {
+  if (ranks <= largest) return 0;
+  return kFadeSpread * std::log(static_cast<double>(ranks) / static_cast<double>(largest)) / kFade;
+}
+
 struct Factor {
   double value = 1.0;
   double outside = 0.0;  // how far beyond the sampled sizes, in kFade
@@ -166,12 +175,12 @@ Seconds row_of(CollectiveKind kind, const Fits& fits) {
   return Seconds(routed_figures(kind).row_ns * 1e-9);
 }
 
-CollectiveCost unfitted(const TimedAlgorithm& timed, bool crosses, const Cluster& cluster) {
+CollectiveCost unfitted(const TimedAlgorithm& timed, const PlacedGroup& placed, const Cluster& cluster) {
+  const bool crosses = placed.crosses_nodes();
   const bool assumed = crosses ? cluster.inter.assumed : cluster.intra.assumed;
+  const double stated = assumed ? kAssumedSpread : crosses ? kInterSpread : kIntraSpread;
   return {.seconds = timed.seconds,
-          .spread = assumed   ? kAssumedSpread
-                    : crosses ? kInterSpread
-                              : kIntraSpread,
+          .spread = std::hypot(stated, beyond(placed.ranks, kLargestSampled)),
           .origin = Origin::kAnalytic,
           .watts = cluster.gpu.power_cap_w * kLinkPowerShare,
           .crosses_nodes = crosses,
@@ -184,7 +193,9 @@ void follow_samples(const FittedCollective& fitted, Bytes bytes, const PlacedGro
                     const Cluster& cluster, CollectiveCost& cost) {
   const FittedLayout* layout = find(fitted, placed, cluster);
   if (layout == nullptr) {
-    cost.spread = fitted.unseen_error * kDeviationOfMean;
+    std::int64_t largest = 0;
+    for (const FittedLayout& known : fitted.layouts) largest = std::max(largest, known.ranks);
+    cost.spread = std::hypot(fitted.unseen_error * kDeviationOfMean, beyond(placed.ranks, largest));
     cost.origin = Origin::kExtrapolated;
     return;
   }
@@ -201,7 +212,7 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const PlacedGro
   const Fits fits(kind, placed, cluster);
   GroupLinks links = links_of(kind, fits, placed, rates, cluster);
   if (is_routed(kind)) links.routing = routing, links.row = row_of(kind, fits);
-  CollectiveCost cost = unfitted(fastest(kind, bytes, links), placed.crosses_nodes(), cluster);
+  CollectiveCost cost = unfitted(fastest(kind, bytes, links), placed, cluster);
   if (fits.own() != nullptr)
     follow_samples(*fits.own(),
                    is_routed(kind) ? copied_bytes(bytes, routing, static_cast<double>(placed.ranks)) : bytes,
@@ -217,7 +228,7 @@ CollectiveCost in_place_cost(CollectiveKind kind, Bytes bytes, const PlacedGroup
   const bool is_half = kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter;
   if (!is_half || fits.own() == nullptr) return collective_cost(kind, bytes, placed, rates, cluster);
   const GroupLinks links = links_of(kind, fits, placed, rates, cluster);
-  CollectiveCost cost = unfitted(fastest(kind, bytes, links), placed.crosses_nodes(), cluster);
+  CollectiveCost cost = unfitted(fastest(kind, bytes, links), placed, cluster);
   // Samples of an all-reduce speak for its half only where it is a ring.
   if (fastest(CollectiveKind::kAllReduce, bytes, links).algorithm == Algorithm::kRing)
     follow_samples(*fits.own(), bytes, placed, cluster, cost);

@@ -117,7 +117,7 @@ Prediction assemble(const Setting& setting, const PowerModel* power, const Simul
 
   Prediction p;
   p.uncertain = uncertainty(e);
-  p.step = {e.step.value, relative_spread(p.uncertain, e.step), Origin::kAnalytic};
+  p.step = {e.step.value, relative_spread(p.uncertain, e.step), Origin::kAnalytic, spread_above(p.uncertain)};
   p.typical = e.step;
   if (cluster.jitter) {
     const auto nodes = (static_cast<std::int64_t>(gpus) + cluster.gpus_per_node - 1) / cluster.gpus_per_node;

@@ -15,6 +15,7 @@
 #include "predict/jitter.h"
 #include "spec/operator_kind.h"
 #include "spec/plan.h"
+#include "spec/stack.h"
 #include "timeline/work.h"
 
 namespace foretrain {
@@ -76,8 +77,14 @@ struct Uncertainty {
   Seconds launches;
   Seconds routing;  // of experts' products and exchanges, where it is not stated
   Seconds sends;
-  Seconds reductions;      // of gradients (tied embeddings' too), and gathers of weights
-  double composition = 0;  // of the step: what the parts do not say
+  Seconds reductions;    // of gradients (tied embeddings' too), and gathers of weights
+  bool one_gpu = false;  // then no rank waits for another
+  // What all parts have in common (uncertainty.h): shares of the step's seconds that were carried over from other
+  // hardware, and that follow from datasheets alone; how well the stack is known.
+  double derived = 0;
+  double analytic = 0;
+  double experts = 0;  // likewise of experts' products and exchanges
+  Described described = Described::kMeasured;
 };
 
 // What a search keeps of a plan.

@@ -1,5 +1,7 @@
 #include "predict/uncertainty.h"
 
+#include <algorithm>
+
 #include "predict/evaluation.h"
 #include "predict/traffic.h"
 
@@ -13,16 +15,19 @@ Uncertainty uncertainty(const Simulated& e) {
   const double stretch =
       times.compute > Seconds(0) ? (times.pipeline_end - times.sending) / times.compute : 1.0;
   Uncertainty u;
-  u.composition = e.job.mesh.gpus() > 1 ? kComposition : kPassComposition;
+  Seconds derived, analytic, experts;
+  u.one_gpu = e.job.mesh.gpus() == 1;
   e.for_each_segment(e.busiest, [&](const AtClock& segment, double n) {
     for (std::size_t k = 0; k < kOperatorKindCount; ++k) u.operators[k] += segment.uncertain(k) * n;
     u.collectives += segment.uncertain_collectives() * n;
-    u.launches += segment.by_cause(static_cast<std::size_t>(Cause::kLaunch)) * n;
-    if (!e.job.choices.experts.guessed) return;
-    u.routing += (segment.by_operator(static_cast<std::size_t>(OperatorKind::kGroupedProduct)) +
-                  segment.by_cause(static_cast<std::size_t>(Cause::kExpertParallel))) *
-                 n;
+    u.launches += segment.host_bound() * n;
+    derived += segment.by_origin(static_cast<std::size_t>(Origin::kDerived)) * n;
+    analytic += segment.by_origin(static_cast<std::size_t>(Origin::kAnalytic)) * n;
+    experts += (segment.by_operator(static_cast<std::size_t>(OperatorKind::kGroupedProduct)) +
+                segment.by_cause(static_cast<std::size_t>(Cause::kExpertParallel))) *
+               n;
   });
+  if (e.job.choices.experts.guessed) u.routing = experts;
   const AtClock optimizer(*pace.optimizer, pace.stretch);
   for (std::size_t k = 0; k < kOperatorKindCount; ++k)
     u.operators[k] = u.operators[k] * stretch + optimizer.uncertain(k);
@@ -32,6 +37,16 @@ Uncertainty uncertainty(const Simulated& e) {
   u.launches += (e.updates[e.busiest].optimizer - optimizer.duration()) * kHostMemorySpread;
   u.sends = traffic.messages.uncertain;
   u.reductions = traffic.reduction.uncertain + traffic.gather.uncertain + traffic.exchange.uncertain;
+  // Of what is busy on the stage; the bubble is made of the same.
+  const Seconds busy = times.compute + optimizer.duration();
+  derived += optimizer.by_origin(static_cast<std::size_t>(Origin::kDerived));
+  analytic += optimizer.by_origin(static_cast<std::size_t>(Origin::kAnalytic));
+  if (busy > Seconds(0)) {
+    u.derived = std::min(1.0, derived / busy);
+    u.analytic = std::min(1.0, analytic / busy);
+    u.experts = std::min(1.0, experts / busy);
+  }
+  u.described = e.job.choices.described;
   return u;
 }
 

@@ -102,6 +102,7 @@ TEST_CASE("the text begins with the run, the step and the memory") {
       "batch       64 x 1024 tokens a step, 8 micro-batches\n"
       "\n"
       "step        2 s, 80 % interval 1.76 s to 2.27 s\n"
+      "interval    rests on 100 % analytic; a stack whose steps were measured\n"
       "throughput  8.19 k tokens/s/GPU, 32.8 k tokens/s in all, MFU 40.0 %\n"
       "memory      needs 58 GiB of 79.2 GiB usable: fits (97 % sure); nvidia-smi would show 60 GiB\n"));
   CHECK_FALSE(has(text, "typical"));  // nothing is known of jitter

@@ -1,7 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "job/job.h"
@@ -94,10 +98,28 @@ std::string host_line(const Run& run, const Prediction& p) {
   return out + fmt::format(", {} its {}\n", p.host > memory ? "more than" : "of", human_bytes(memory));
 }
 
+// What the interval rests on.
+std::string rests_on(const Prediction& p) {
+  const auto share = [&](Origin origin) { return 100 * p.origin_shares[static_cast<std::size_t>(origin)]; };
+  const std::pair<std::string_view, double> parts[] = {
+      {"sampled", share(Origin::kMeasured) + share(Origin::kInterpolated) + share(Origin::kExtrapolated)},
+      {"derived", share(Origin::kDerived)},
+      {"analytic", share(Origin::kAnalytic)}};
+  std::vector<std::string> words;
+  for (const auto& [word, percent] : parts)
+    if (percent >= 0.5) words.push_back(fmt::format("{:.0f} % {}", percent, word));
+  constexpr std::array<std::string_view, 3> kStacks = {"a stack whose steps were measured",
+                                                       "a stack described by its sources",
+                                                       "a stack that nobody described"};
+  return fmt::format("interval    rests on {}{}{}\n", fmt::join(words, ", "), words.empty() ? "" : "; ",
+                     kStacks[static_cast<std::size_t>(p.uncertain.described)]);
+}
+
 std::string summary(const Run& run, const Prediction& p, const Training* whole) {
   std::string out =
       fmt::format("step        {}, 80 % interval {} to {}\n", human_seconds(Seconds(p.step.value)),
                   human_seconds(Seconds(p.step.low())), human_seconds(Seconds(p.step.high())));
+  out += rests_on(p);
   if (p.jitter)
     out +=
         fmt::format("typical     {}, the median with this cluster's jitter; one step in ten takes over {}\n",

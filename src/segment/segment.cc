@@ -10,6 +10,9 @@
 namespace foretrain {
 namespace {
 
+// Of rounding: no wait for the host.
+constexpr Seconds kNoWait = microseconds(1e-3);
+
 class Streams {
  public:
   Streams(const CostSource& costs, const Network& network, Seconds launch_cost, Seconds lead)
@@ -156,7 +159,7 @@ class Streams {
     if (task.kind == Task::Kind::kHost) {
       in_graph_ = false;
       host_ += item.host;
-      if (task.blocking) host_ = std::max({host_, compute_, comm_});
+      if (task.blocking) wait_for_gpu();
       return;
     }
     if (on_data_stream(task)) {
@@ -166,7 +169,7 @@ class Streams {
     }
     const std::int64_t queued = launch(item);
     wait_for_queue(queued);
-    if (task.turns) host_ = std::max({host_, compute_, comm_});
+    if (task.turns) wait_for_gpu();
     const Seconds issue = host_;
     host_ += item.host;
     if (task.kind == Task::Kind::kCollective) {
@@ -182,10 +185,11 @@ class Streams {
       const Cause other = comm_ > start ? comm_cause_ : Cause::kDataParallel;
       const Seconds gpu = run_beside_collectives(item.gpu, start);
       const Seconds end = std::max(start + gpu, host_ + gpu / n);
+      if (end - compute_ - gpu > kNoWait) bound_by_host(end - gpu);
       add_wait(end - compute_ - gpu, Cause::kLaunch);
       add_wait(gpu - item.gpu, other);
       compute_ = end;
-      if (task.turns) host_ = end;
+      if (task.turns) free_since(end);
       const Cause cause = task.recompute                          ? Cause::kRecompute
                           : task.direction == Direction::kForward ? Cause::kForward
                                                                   : Cause::kBackward;
@@ -230,6 +234,7 @@ class Streams {
       comm_ = start + item.gpu;
     } else if (item.task->blocking) {
       const Seconds ready = std::max(compute_, comm_);
+      if (start - ready > kNoWait) bound_by_host(start);
       add_wait(start - ready, Cause::kLaunch);
       add_wait(ready - compute_ + item.gpu, comm_cause_);
       compute_ = comm_ = start + item.gpu;
@@ -314,9 +319,24 @@ class Streams {
             ahead(data_), ahead(replica_),         ahead(gather_end_)};
   }
 
+  // The host waits until the GPU is done.
+  void wait_for_gpu() { free_since(std::max(compute_, comm_)); }
+  void free_since(Seconds done) {
+    if (done <= host_) return;
+    host_ = done;
+    host_free_ = std::max(host_free_, done);
+  }
+
+  // Work started at this time and not before because the host was not faster since it last waited.
+  void bound_by_host(Seconds start) {
+    if (start <= host_free_) return;
+    out_.host_bound += start - host_free_;
+    host_free_ = start;
+  }
+
   void wait_for_queue(std::int64_t launches) {
     while (oldest_ < in_queue_.size() && in_queue_[oldest_].issued <= issued_ + launches - kQueueDepth) {
-      host_ = std::max(host_, in_queue_[oldest_].done);
+      free_since(in_queue_[oldest_].done);
       ++oldest_;
     }
   }
@@ -329,13 +349,13 @@ class Streams {
     std::array<Seconds, kCauseCount> by_cause;
     std::array<Seconds, kOperatorKindCount> by_operator, uncertain;
     std::array<Seconds, kOriginCount> by_origin;
-    Seconds uncertain_collectives;
+    Seconds uncertain_collectives, host_bound;
     ClockedPart clocked;
   };
   State state() const {
     return {compute_,         host_,          issued_,        out_.by_cause,
             out_.by_operator, out_.uncertain, out_.by_origin, out_.uncertain_collectives,
-            out_.clocked};
+            out_.host_bound,  out_.clocked};
   }
 
   // How far a unit moved the GPU and the host, and how it left the other streams.
@@ -369,6 +389,8 @@ class Streams {
     extend(out_.by_origin, before.by_origin);
     extend(out_.uncertain, before.uncertain);
     out_.uncertain_collectives += (out_.uncertain_collectives - before.uncertain_collectives) * n;
+    out_.host_bound += (out_.host_bound - before.host_bound) * n;
+    host_free_ += gpu_step * n;
     ClockedPart& clocked = out_.clocked;
     extend(clocked.by_cause, before.clocked.by_cause);
     extend(clocked.by_operator, before.clocked.by_operator);
@@ -398,6 +420,7 @@ class Streams {
   ByClass<bool> replicas_apart_;  // shards stay inside a domain: the NICs are left to replicas
   Segment out_;
   Seconds host_;
+  Seconds host_free_;  // since then nothing has held the host back, or what it took is counted
   Seconds compute_;
   Seconds comm_;                               // when the stream of exchanges between operators is empty
   Cause comm_cause_ = Cause::kTensorParallel;  // what is on it

@@ -22,6 +22,7 @@
 // Equal layers settle into a period: once two layers in a row take the same time, the rest is added up.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <vector>
@@ -82,6 +83,9 @@ struct Segment {
   std::array<Seconds, kOriginCount> by_origin{};        // operators and collectives
   std::array<Seconds, kOperatorKindCount> uncertain{};  // seconds times spread, by kind
   Seconds uncertain_collectives;
+  // Of the duration, what the host took: from where it was free to run ahead to the last kernel that waited for its
+  // launch. A host that is slower by a tenth makes the pass longer by a tenth of this.
+  Seconds host_bound;
   Seconds lead;  // of the host over the GPU when the pass ends
   // Layer by layer: its weight gradients are complete this long before the end.
   std::vector<Seconds> ready_before_end;
@@ -107,6 +111,7 @@ class AtClock {
     const Seconds before = segment_.by_operator[kind];
     return before > Seconds(0) ? segment_.uncertain[kind] * (by_operator(kind) / before) : before;
   }
+  Seconds host_bound() const { return std::min(segment_.host_bound, duration()); }
   Seconds uncertain_collectives() const { return segment_.uncertain_collectives; }
   // Of operators and collectives while they run, at the power that their costs state.
   double joules(const PowerModel* power) const;

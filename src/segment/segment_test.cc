@@ -285,3 +285,14 @@ TEST_CASE("Graphs of many kernels make no pass longer, but for the first launch"
     RC_ASSERT(run_at(graph, launch, 4).duration <= run_at(plain, launch, 4).duration + first);
   }));
 }
+
+// Of 5 kernels that wait for launches of 10 us each: all but the last kernel itself.
+TEST_CASE("What the host took is from where it was free to the last wait for it") {
+  CHECK(us(run({op(2, 10)}, 5).host_bound) == doctest::Approx(50));
+  // A fast host is waited for once, before the first kernel.
+  CHECK(us(run({op(10, 2)}, 5).host_bound) == doctest::Approx(2));
+  CHECK(us(run({op(10, 2)}, 5, 3).host_bound) == doctest::Approx(0));
+  // 30 us of the GPU, during which the host issues what follows at 1 + 10; then the host waits, and 10 us of a launch
+  // are its own again.
+  CHECK(us(run({op(30, 1), op(1, 10), host_sync(), op(1, 10)}).host_bound) == doctest::Approx(1 + 10));
+}

@@ -161,6 +161,11 @@ inline constexpr std::array<std::string_view, 3> kMemoryCounterNames = {"allocat
 enum class LoggedStage : unsigned char { kWorst, kFirst };
 inline constexpr std::array<std::string_view, 2> kLoggedStageNames = {"worst", "first"};
 
+// What a stack's counts rest on: measured steps or traces of the framework, its sources and papers, or what such
+// frameworks usually do.
+enum class Described : unsigned char { kMeasured, kDocumented, kAssumed };
+inline constexpr std::array<std::string_view, 3> kDescribedNames = {"measured", "documented", "assumed"};
+
 // Ways of context parallelism that a framework has.
 struct CpTypes {
   std::uint8_t bits = 0;
@@ -175,6 +180,7 @@ struct CpTypes {
 struct Stack {
   std::string name;
   std::string source;
+  Described described = Described::kAssumed;
 
   // Parts, by what the model is made of.
   struct Parts {

@@ -33,6 +33,9 @@ struct StackSection {
 inline constexpr auto kStackFields = std::tuple{
     field("name", &Stack::name, FreeText{}, "as reports call it", "the file's name"),
     field("source", &Stack::source, FreeText{}, "where its figures come from", "empty"),
+    field("described", &Stack::described, OneOf{kDescribedNames},
+          "what its counts rest on: measured steps of the framework, its sources and papers, or neither; the "
+          "less is known, the wider are intervals"),
     field("default_attention", &Stack::default_attention, OneOf{kAttentionNames}, "where the plan is silent"),
     field("default_dropout", &Stack::default_dropout, RealNumber{0.0, 0.99}, "where the model is silent"),
 };

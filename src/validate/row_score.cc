@@ -166,7 +166,10 @@ Result<RowScore> RowScorer::score(const MeasuredRow& row) {
   out.measured = *measured;
   out.predicted = prediction.step;
   if (against_ == Against::kMedian) out.predicted.value = prediction.typical.value;
-  if (open) out.predicted.spread *= kOpenChoiceWidening;
+  out.uncertain = prediction.uncertain;
+  if (open) out.widened = kOpenChoiceWidening;
+  out.predicted.spread *= out.widened;
+  out.predicted.above *= out.widened;
   out.parts = score_parts(row, row_run.run, prediction);
   out.measured_memory = row.peak_memory;
   out.predicted_memory = counted(prediction, row_run.run.stack, row.memory_counter);

@@ -36,6 +36,8 @@ struct RowScore {
   std::string skipped;              // the reason; then nothing below is set
   std::optional<Seconds> measured;  // absent: the run failed for memory
   Estimate predicted;               // seconds
+  Uncertainty uncertain;            // what its interval rests on
+  double widened = 1;               // of its deviations, where facts are guessed
   // All forwards, all backwards, the optimizer's step; where the row's notes have them.
   std::array<std::optional<PartScore>, 3> parts;
   std::optional<Bytes> measured_memory;

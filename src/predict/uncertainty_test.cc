@@ -1,0 +1,76 @@
+#include "predict/uncertainty.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "predict/testing.h"
+
+using namespace foretrain;
+
+namespace {
+
+Uncertainty resting_on(double derived, double analytic, Described described = Described::kMeasured) {
+  Uncertainty u;
+  u.derived = derived;
+  u.analytic = analytic;
+  u.described = described;
+  return u;
+}
+
+Estimate step_of(const Uncertainty& u) {
+  return {1.0, relative_spread(u, Seconds(1)), Origin::kAnalytic, spread_above(u)};
+}
+
+double width(const Uncertainty& u) { return std::log(step_of(u).high() / step_of(u).low()); }
+
+}  // namespace
+
+TEST_CASE("analytic is never surer than derived, derived never than sampled") {
+  for (const double share : {0.1, 0.5, 1.0}) {
+    CHECK(width(resting_on(share, 0)) >= width(resting_on(0, 0)));
+    CHECK(width(resting_on(0, share)) >= width(resting_on(share, 0)));
+    CHECK(width(resting_on(0, share)) > width(resting_on(0, 0)));
+    CHECK(width(resting_on(0.5 * share, 0.5 * share)) <= width(resting_on(0, share)));
+  }
+}
+
+TEST_CASE("the less is known of a stack, the wider") {
+  using enum Described;
+  for (const double share : {0.0, 1.0}) {
+    CHECK(width(resting_on(share, 0, kDocumented)) >= width(resting_on(share, 0, kMeasured)));
+    CHECK(width(resting_on(share, 0, kAssumed)) >= width(resting_on(share, 0, kDocumented)));
+    CHECK(width(resting_on(share, 0, kAssumed)) > width(resting_on(share, 0, kMeasured)));
+  }
+}
+
+// With nothing in common the interval is symmetric in logarithms; what parts have in common leans to the slow side.
+TEST_CASE("intervals lean to the slow side by what all parts have in common") {
+  const Estimate sampled = step_of(resting_on(0, 0));
+  CHECK(sampled.high() * sampled.low() == doctest::Approx(1));
+  CHECK(sampled.high() == doctest::Approx(std::exp(kZ80 * kComposition)));
+  const Estimate analytic = step_of(resting_on(0, 1));
+  CHECK(analytic.high() * analytic.low() >= 1);
+  CHECK(std::log(analytic.high()) == doctest::Approx(kZ80 * std::hypot(kComposition, kAnalyticSpread)));
+  CHECK(std::log(analytic.low()) ==
+        doctest::Approx(-kZ80 * std::hypot(kComposition, kLean * kAnalyticSpread)));
+}
+
+TEST_CASE("a run's own figures: what nobody described, on a GPU that nobody sampled, is least sure") {
+  const auto width_of = [](const char* cluster, const char* stack) {
+    const Run run = run_of("llama-3-8b", cluster, 8, stack, "zero=1,tp=8,sp=1", 64);
+    const Estimate step = evaluator_of(run).predict(run.plan, run.global_batch).step;
+    return std::log(step.high() / step.low());
+  };
+  CHECK(width_of("dgx-h100", "generic") > width_of("dgx-h100", "megatron"));
+}
+
+// gpt2 waits for its host all the time: a host that is slower by a quarter makes it slower by nearly that.
+TEST_CASE("a step that waits for its host is as unsure as hosts are") {
+  const Run host = run_of("gpt2", "dgx-h100", 1, "megatron", "", 8),
+            graph = run_of("gpt2", "dgx-h100", 1, "megatron", "cuda_graph=full", 8);
+  const Prediction waits = evaluator_of(host).predict(host.plan, 8),
+                   free = evaluator_of(graph).predict(graph.plan, 8);
+  CHECK(waits.uncertain.launches.value > 0.8 * kLaunchSpread * waits.step.value);
+  CHECK(free.uncertain.launches.value < 0.2 * kLaunchSpread * free.step.value);
+}
