@@ -80,7 +80,10 @@ void put_uncertainty(const Lines& lines, const Uncertainty& uncertain) {
   lines.put("launches", uncertain.launches);
   lines.put("sends", uncertain.sends);
   lines.put("reductions", uncertain.reductions);
-  lines.put("composition", uncertain.composition);
+  lines.put("routing", uncertain.routing);
+  lines.put("experts", uncertain.experts);
+  lines.put("derived", uncertain.derived);
+  lines.put("analytic", uncertain.analytic);
 }
 
 void put_prediction(const Lines& lines, const Prediction& p) {

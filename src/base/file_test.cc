@@ -140,10 +140,12 @@ TEST_CASE("a new folder appears whole or not at all; in one that is there other 
   REQUIRE(write_folder(made, {{"b", "3"}}));
   CHECK(read_file(made + "/a", 10).value() == "1");
   CHECK(read_file(made + "/b", 10).value() == "3");
-  // The second file cannot be written: nothing is left, nor of the first.
-  CHECK_FALSE(write_folder(folder / "none", {{"a", "1"}, {"no/such/place", "2"}}));
+  REQUIRE(write_folder(folder / "deep", {{"b/c/d", "4"}}));
+  CHECK(read_file(folder / "deep/b/c/d", 10).value() == "4");
+  // The second file cannot be written, as the first is no folder: nothing is left, nor of the first.
+  CHECK_FALSE(write_folder(folder / "none", {{"a", "1"}, {"a/b", "2"}}));
   CHECK_FALSE(write_folder(folder / "missing/none", {{"a", "1"}}));
-  CHECK(folder.entries() == 1);
+  CHECK(folder.entries() == 2);
 }
 
 TEST_CASE("a folder is replaced in one step, and what else lies in it stays") {

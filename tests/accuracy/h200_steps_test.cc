@@ -63,6 +63,24 @@ TEST_CASE("parameters of the measured models are counted exactly") {
     }
 }
 
+// Llama's shapes under torch.compile, in bf16 and with linears of our own in fp8 (h200_lowprec.csv), measured on one more
+// H200. Forward and backward are each further off than their sum: inductor casts some operands of the forward faster than
+// the samples of casts, and those of the backward, transposed inside norms' kernels, slower.
+TEST_CASE("measured H200 steps under torch.compile, in bf16 and fp8, stay within their limits") {
+  const std::vector<RowScore> rows = scored(FORETRAIN_H200_LOWPREC);
+  std::cout << validate_text(rows, {GroupBy::kStack, true});
+  double sum = 0;
+  for (const RowScore& row : rows) {
+    INFO(row.id);
+    REQUIRE(row.skipped.empty());
+    CHECK(std::abs(row.error().value()) < 0.12);
+    CHECK(std::abs(row.memory_error().value()) < 0.12);
+    sum += std::abs(row.error().value());
+  }
+  REQUIRE(rows.size() == 9);
+  CHECK(sum / 9 < 0.05);
+}
+
 // Experts, latent attention, adapters and long sequences on another machine with an H200 (h200_long.csv), measured
 // after everything was fitted. Three steps wait for the host nearly all of the time: experts one by one, 512 tokens, and
 // 1024 with adapters. Hosts differ by a fifth, so these hold a wider limit.
