@@ -192,8 +192,8 @@ void draw_adapters(Run& run) {
   Plan& plan = run.plan;
   RC_PRE(!run.stack.parts.adapter.empty());
   plan.lora = *rc::gen::element<std::int64_t>(4, 16, 256);
-  plan.lora_dtype = perhaps(
-      *rc::gen::element(Dtype::kFp32, plan.precision == "fp16" ? Dtype::kFp16 : Dtype::kBf16));
+  plan.lora_dtype =
+      perhaps(*rc::gen::element(Dtype::kFp32, plan.precision == "fp16" ? Dtype::kFp16 : Dtype::kBf16));
   plan.lora_dropout = *rc::gen::arbitrary<bool>();
   if (!run.stack.parts.dequantise.empty()) plan.base = perhaps(BaseFormat::kNf4);
   RC_PRE(check_run(run).has_value());

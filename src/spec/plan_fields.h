@@ -211,7 +211,8 @@ inline constexpr auto kPlanFields = std::tuple{
         "the forwards and backwards of a whole step",
         kStacksOwn,
         "what the stack can capture; nothing for which the host waits: `moe`, and with experts `layer` and "
-        "`full`, need expert_sync=0 or capacity_pad=1; `moe_preprocess` needs `moe_router`; all but `full` not "
+        "`full`, need expert_sync=0 or capacity_pad=1; `moe_preprocess` needs `moe_router`; all but `full` "
+        "not "
         "with recompute=full"),
     field("layers_per_stage", &Plan::layers_per_stage, LayerList{10'000, 20'000},
           "layers of each stage; or of each chunk, in the model's order", "the stack's rule, over all chunks",

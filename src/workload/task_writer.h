@@ -42,7 +42,7 @@ class TaskWriter {
 
   const PassShape& shape_;
   Capture capture_ = Capture::kNone;  // of the item at hand
-  bool overlaps_;  // products and the collectives around them
+  bool overlaps_;                     // products and the collectives around them
   bool blocking_;
   bool gather_again_;
   bool fused_accumulation_;
