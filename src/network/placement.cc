@@ -1,6 +1,8 @@
 #include "network/placement.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 #include "base/check.h"
 #include "network/progression.h"
@@ -86,9 +88,9 @@ int64_t domain_of(const Cluster& cluster) { return std::max(cluster.nvlink_domai
 int64_t domain_of(const Cluster& cluster, int64_t gpus) {
   const int64_t domain = domain_of(cluster), node = cluster.gpus_per_node;
   if (gpus <= domain || domain == node) return domain;
-  for (int64_t used = domain; 2 * used > domain; used -= node)
-    if (gpus % used == 0) return used;
-  return domain;
+  const auto even = static_cast<int64_t>(std::bit_floor(static_cast<std::uint64_t>(domain)));
+  if (even % node != 0) return domain;
+  return gpus % domain == 0 && gpus % even != 0 ? domain : even;
 }
 
 int64_t nodes_of_a_leaf(const Cluster& cluster) {

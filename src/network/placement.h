@@ -34,8 +34,9 @@ struct PlacedGroup {
 };
 
 // GPUs that NVLink joins; of a domain of several nodes, those that a job of so many GPUs takes. One that does not fit into
-// a domain takes as many of each: the most, over half of it and in whole nodes, that divide its GPUs. Jobs of 128 on
-// NVL72 racks take 64 of each of two, so that a group of 64 costs no NIC; one of 144 takes all.
+// a domain takes a power of two of each, the last in part, since the sizes of groups mostly are such: jobs of 128 on NVL72
+// racks take 64 of each of two, so that a group of 64 costs no NIC, one of 88 takes 64 and 24. Where whole domains alone
+// divide a job it takes these: one of 144 takes all of two.
 std::int64_t domain_of(const Cluster& cluster);
 std::int64_t domain_of(const Cluster& cluster, std::int64_t gpus);
 

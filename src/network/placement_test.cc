@@ -130,8 +130,9 @@ TEST_CASE("a job over several NVL72 racks takes 64 of each: a group of 64 costs 
   CHECK(place(GroupKind::kTensor, Mesh{.tp = 72, .dp = 2}, racks).domains == 1);
   CHECK(domain_of(racks, 128) == 64);
   CHECK(domain_of(racks, 144) == 72);
-  CHECK(domain_of(racks, 96) == 48);  // as many of each of two
-  CHECK(domain_of(racks, 76) == 72);  // 19 nodes, no way to share them alike
+  CHECK(domain_of(racks, 576) == 64);  // nine times 64, though eight whole racks hold it too
+  CHECK(domain_of(racks, 96) == 64);   // the second in part
+  CHECK(place(GroupKind::kTensor, Mesh{.tp = 8, .dp = 11}, racks).domains == 1);  // 64 and 24
   CHECK(domain_of(nodes_of(8), 128) == 8);
 }
 
