@@ -9,9 +9,9 @@
 #include "job/choices.h"
 
 namespace foretrain {
-namespace {
 
-std::optional<std::string> stack_refusal(const Stack& stack, GraphModules scope) {
+std::optional<std::string> uncaptured(const Stack& stack, GraphModules scope) {
+  if (scope.empty()) return std::nullopt;
   const GraphModules offers = stack.cuda_graphs.offers;
   if (offers.empty())
     return fmt::format("cuda_graph: stack {} captures none, expected none", quoted(stack.name));
@@ -25,6 +25,8 @@ std::optional<std::string> stack_refusal(const Stack& stack, GraphModules scope)
   return std::nullopt;
 }
 
+namespace {
+
 // Whether the host reads what operators under a condition make.
 bool reads(const Part& part, Condition when) {
   return std::any_of(part.begin(), part.end(),
@@ -37,7 +39,7 @@ std::optional<std::string> graph_refusal(const Run& run) {
   const Choices choices = choices_of(run.model, run.stack, run.plan);
   const GraphChoices& graphs = choices.graphs;
   if (!graphs.any()) return std::nullopt;
-  if (auto reason = stack_refusal(run.stack, graphs.scope)) return reason;
+  if (auto reason = uncaptured(run.stack, graphs.scope)) return reason;
   if (graphs.preprocess && !graphs.router) return "cuda_graph: moe_preprocess needs moe_router";
   // Transformer Engine's graphs hold no checkpoint of whole layers; one of the whole step does.
   if (run.plan.recompute == Recompute::kFull && !graphs.step)

@@ -9,6 +9,9 @@
 
 namespace foretrain {
 
+// Why the stack cannot capture it; nothing where it can.
+std::optional<std::string> uncaptured(const Stack& stack, GraphModules scope);
+
 // Why not; nothing where they can, or where none are asked for.
 std::optional<std::string> graph_refusal(const Run& run);
 

@@ -19,8 +19,7 @@ std::string search_csv_row(const Problem& problem, const ScoredPlan& scored, con
       out += fmt::format("{}", fmt::join(candidate.plan.layers_per_stage, "-"));
       continue;
     }
-    const Value value = d.get(problem, candidate);
-    if (value != kUnset) out += word_of(d, value);
+    if (const std::string word = word_of(d, problem, candidate); word != "unset") out += word;
   }
   return out + fmt::format(",{},{:d},{:.0f},{:.0f}\n", scored.step, scored.exact, scored.peak, scored.joules);
 }

@@ -11,6 +11,13 @@
 namespace foretrain {
 namespace {
 
+void put_text(JsonWriter& w, const std::string& text) {
+  if (text == "unset")
+    w.null();
+  else
+    w.value(text);
+}
+
 void put_plan(JsonWriter& w, const RankedPlan& plan) {
   const Problem none;
   const Candidate candidate{plan.run.gpus, plan.run.plan};
@@ -28,15 +35,17 @@ void put_plan(JsonWriter& w, const RankedPlan& plan) {
       w.end_array();
       continue;
     }
-    const Value value = d.get(none, candidate);
-    if (value == kUnset)
+    const Value value = d.text != nullptr ? 0 : d.get(none, candidate);
+    if (d.text != nullptr)
+      put_text(w, d.text(candidate));
+    else if (value == kUnset)
       w.null();
     else if (d.words.empty())
       w.value(value);
     else if (d.words.size() == 2 && d.words[0] == "0")
       w.value(value == 1);
     else
-      w.value(word_of(d, value));
+      w.value(word_of(d, none, candidate));
   }
   w.end_object();
 }

@@ -37,21 +37,11 @@ bool is_given(std::string_view key) {
   return find_dimension(key) == nullptr && std::find(known.begin(), known.end(), key) != known.end();
 }
 
-// A split by hand becomes one of the problem's own.
-Result<Value> split_of(std::string_view word, Problem& problem) {
-  if (word == "even" || word == "stack") return 0;
-  TRY_ASSIGN(const Plan plan, parse_plan(fmt::format("{}={}", kSplit, word)));
-  auto& known = problem.given_splits;
-  const auto found = std::find(known.begin(), known.end(), plan.layers_per_stage);
-  if (found == known.end()) known.push_back(plan.layers_per_stage);
-  Candidate candidate;
-  candidate.plan.layers_per_stage = plan.layers_per_stage;
-  return find_dimension(kSplit)->get(problem, candidate);
-}
+bool is_flag(const Dimension& d) { return d.words.size() == 2 && d.words[0] == "0"; }
 
 Result<Value> value_of(std::string_view key, std::string_view word, Problem* problem) {
-  if (key == kSplit && problem != nullptr) return split_of(word, *problem);
   const Dimension* d = find_dimension(key);
+  if (d != nullptr && d->read != nullptr && problem != nullptr) return d->read(*problem, word);
   if (d == nullptr || d->words.empty()) {
     const auto number = parse_integer(word);
     if (!number || *number < 0 || *number > kMostValue)
@@ -59,7 +49,7 @@ Result<Value> value_of(std::string_view key, std::string_view word, Problem* pro
           fmt::format("{}: found {}, expected a whole number from 0 to {}", key, quoted(word), kMostValue));
     return *number;
   }
-  if (d->words.size() == 2 && d->words[0] == "0") {
+  if (is_flag(*d)) {
     for (const std::string_view yes : {"1", "true", "yes", "on"})
       if (word == yes) return 1;
     for (const std::string_view no : {"0", "false", "no", "off"})
@@ -76,7 +66,7 @@ Result<Value> value_of(std::string_view key, std::string_view word, Problem* pro
 // legal.
 Result<void> check_number(std::string_view key, std::string_view word) {
   const Dimension* d = find_dimension(key);
-  if (d == nullptr || !d->words.empty() || key == "gpus" || key == kSplit) return {};
+  if (d == nullptr || !d->words.empty() || key == "gpus" || d->read != nullptr) return {};
   TRY(parse_plan(fmt::format("{}={}", key, word)));
   return {};
 }
@@ -123,6 +113,34 @@ Result<void> take_modules(std::vector<std::pair<std::string, std::string>>& pair
                         problem.given));
   std::erase_if(pairs, [&](const auto& pair) { return pair.first == key; });
   pairs.emplace_back(key, kRecomputeNames[static_cast<std::size_t>(Recompute::kSelective)]);
+  return {};
+}
+
+// A word that says two things, as in plans (attention=flash2, optimizer=paged_adamw_8bit), is put as these: the key's
+// own word first, then what every plan has besides.
+Result<void> take_double_words(std::vector<std::pair<std::string, std::string>>& pairs) {
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const auto [key, word] = pairs[i];
+    const Dimension* d = find_dimension(key);
+    if (d == nullptr || d->words.empty() || is_flag(*d)) continue;
+    if (std::find(d->words.begin(), d->words.end(), word) != d->words.end()) continue;
+    const auto plan = parse_plan(fmt::format("{}={}", key, word));
+    if (!plan) continue;  // refused below, in the search's words
+    const Candidate said{0, *plan};
+    Candidate own;
+    d->put({}, own, d->get({}, said));
+    const std::string besides = to_text(said.plan, own.plan);
+    if (besides.empty()) continue;
+    for (const auto& [of, other] : pairs)
+      if (of == key && other != word)
+        return fail(fmt::format("{}: found {} beside {}, which says {} of every plan, expected it alone", key,
+                                quoted(other), quoted(word), besides));
+    pairs[i].second = word_of(*d, {}, own);
+    for (const std::string_view part : split(besides, ',')) {
+      const std::size_t equals = part.find('=');
+      pairs.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+    }
+  }
   return {};
 }
 
@@ -220,6 +238,7 @@ Result<void> check_range(const Problem& problem, std::string_view key, Value low
 Result<void> Constraints::add_set(std::string_view text, Problem& problem) {
   TRY_ASSIGN(auto pairs, pairs_of(text));
   TRY(take_modules(pairs, problem));
+  TRY(take_double_words(pairs));
   for (const auto& [key, word] : pairs) {
     if (is_given(key)) {
       const bool twice =
@@ -261,7 +280,7 @@ Result<void> Constraints::add_range(std::string_view text, const Problem& proble
     if (is_given(key)) return fail(not_searched(key));
     Constraint& constraint = of(key);
     const Dimension* d = find_dimension(key);
-    if (key == kSplit || (d != nullptr && !d->words.empty()))
+    if (d != nullptr && (d->read != nullptr || !d->words.empty()))
       return fail(fmt::format("{}: has no range, expected {} or {}", key, marked("set"), marked("forbid")));
     const std::size_t dots = word.find("..");
     if (dots == std::string::npos)

@@ -12,7 +12,9 @@
 #include "job/context_check.h"
 #include "job/job.h"
 #include "job/run_check.h"
+#include "search/own_words.h"
 #include "spec/plan_fields.h"
+#include "spec/plan_text.h"
 #include "timeline/schedule.h"
 #include "workload/split.h"
 
@@ -432,6 +434,35 @@ constexpr Dimension asked_for(Dimension dimension, decltype(Dimension::values) a
   return dimension;
 }
 
+// A split by hand becomes one of the problem's own.
+Result<Value> read_split(Problem& problem, std::string_view word) {
+  constexpr std::string_view kKey = plan_field<&Plan::layers_per_stage>.key;
+  if (word == "even" || word == "stack") return 0;
+  TRY_ASSIGN(const Plan plan, parse_plan(fmt::format("{}={}", kKey, word)));
+  auto& known = problem.given_splits;
+  const auto found = std::find(known.begin(), known.end(), plan.layers_per_stage);
+  if (found == known.end()) known.push_back(plan.layers_per_stage);
+  return get_split(problem, Candidate{0, plan});
+}
+
+std::string split_text(const Candidate& c) {
+  if (c.plan.layers_per_stage.empty()) return "even";
+  return fmt::format("{}", fmt::join(c.plan.layers_per_stage, "-"));
+}
+
+Dimension split_dimension() {
+  Dimension d{plan_field<&Plan::layers_per_stage>.key,
+              {},
+              Scope::kSearched,
+              true,
+              split_values,
+              put_split,
+              get_split};
+  d.read = read_split;
+  d.text = split_text;
+  return d;
+}
+
 const std::array kDimensions = {
     Dimension{"gpus",
               {},
@@ -457,6 +488,8 @@ const std::array kDimensions = {
     open<&Plan::dispatcher>(dispatcher_values, Scope::kAllowed),
     number<&Plan::overlap_dispatch>(hidden_values, Scope::kAllowed),
     open<&Plan::overlap_shared>(beside_values, Scope::kAllowed),
+    precision_dimension(),
+    graph_dimension(),
     open<&Plan::attention>(attention_values, Scope::kAllowed),
     open<&Plan::grad_dtype>(dtype_values<&Plan::grad_dtype>, Scope::kAllowed),
     open<&Plan::reduce_dtype>(dtype_values<&Plan::reduce_dtype>, Scope::kAllowed),
@@ -469,13 +502,7 @@ const std::array kDimensions = {
     number<&Plan::recompute>(recompute_values),
     number<&Plan::recompute_layers>(recompute_layers_values),
     open<&Plan::partition_activations>(partition_values),
-    Dimension{plan_field<&Plan::layers_per_stage>.key,
-              {},
-              Scope::kSearched,
-              true,
-              split_values,
-              put_split,
-              get_split},
+    split_dimension(),
     open<&Plan::overlap_grad_reduce>(overlap_reduce_values, Scope::kSearched, true),
     open<&Plan::overlap_param_gather>(overlap_gather_values, Scope::kSearched, true),
 };
@@ -512,7 +539,9 @@ std::vector<int64_t> layers_of_split(const Problem& problem, int64_t pp, Value v
 
 bool is_split(const Dimension& dimension) { return dimension.get == get_split; }
 
-std::string word_of(const Dimension& dimension, Value value) {
+std::string word_of(const Dimension& dimension, const Problem& problem, const Candidate& candidate) {
+  if (dimension.text != nullptr) return dimension.text(candidate);
+  const Value value = dimension.get(problem, candidate);
   if (value == kUnset) return "unset";
   if (!dimension.words.empty()) return std::string(dimension.words[static_cast<std::size_t>(value)]);
   return std::to_string(value);

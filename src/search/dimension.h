@@ -3,7 +3,7 @@
 // new row. Values are whole numbers; those with words (schedule, recompute) count them.
 //
 //   gpus  tp  pp  cp  cp_type  cp_a2a  dp  ep  etp  micro_batch  schedule  vpp  sp  zero  shard  dispatcher  overlap_dispatch
-//   overlap_shared  attention  grad_dtype  reduce_dtype  optimizer  master_weights
+//   overlap_shared  precision  cuda_graph  attention  grad_dtype  reduce_dtype  optimizer  master_weights
 //   sp_gather_again  recompute  recompute_layers  partition_activations
 //                                                                  outer: they make a family
 //   layers_per_stage  overlap_grad_reduce  overlap_param_gather    inner: each family has their product
@@ -13,11 +13,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "search/problem.h"
 
 namespace foretrain {
@@ -28,6 +30,12 @@ inline constexpr Value kUnset = -1;  // the plan leaves it open: the stack decid
 enum class Scope : unsigned char {
   kSearched,  // every legal value
   kAllowed,   // the first value alone, unless constraints allow others: what changes the training itself
+};
+
+// Values that are not looked at, "cp > 16", and why.
+struct LeftOut {
+  std::string values;
+  std::string reason;  // fields of requests marked (base/field_mark.h)
 };
 
 struct Dimension {
@@ -44,6 +52,12 @@ struct Dimension {
   std::string (*why_not_more)(const Problem& problem) = nullptr;
   // All legal values, where constraints name some and `values` leaves out what is seldom of use; null: `values`.
   void (*asked)(const Problem& problem, const Candidate& so_far, std::vector<Value>& out) = nullptr;
+  // Of values that stand for something else than a number or one of `words`: by a constraint's word, which may
+  // become the problem's own, or the reason why no plan has it; and as a plan has it.
+  Result<Value> (*read)(Problem& problem, std::string_view word) = nullptr;
+  std::string (*text)(const Candidate& candidate) = nullptr;
+  // Of what is looked at only where constraints ask for it: what else there is, and why it is left out.
+  std::optional<LeftOut> (*others)(const Problem& problem) = nullptr;
 };
 
 // Context ranks with fewer tokens of a sequence are seldom worth it: a search leaves them out unless it is told
@@ -63,6 +77,7 @@ std::vector<std::int64_t> layers_of_split(const Problem& problem, std::int64_t p
 // Whether it is layers_per_stage, whose values stand for lists.
 bool is_split(const Dimension& dimension);
 
-std::string word_of(const Dimension& dimension, Value value);
+// As plans state it; "unset" where it is left to the stack.
+std::string word_of(const Dimension& dimension, const Problem& problem, const Candidate& candidate);
 
 }  // namespace foretrain

@@ -27,10 +27,13 @@ bool Space::is_bounded(const Dimension& dimension) const {
 
 std::vector<LeftOut> Space::left_out() const {
   std::vector<LeftOut> all;
-  for (const Dimension& dimension : dimensions())
+  for (const Dimension& dimension : dimensions()) {
     if (is_bounded(dimension))
       if (const Value most = dimension.most(problem_); most < problem_.gpus.back())
         all.push_back({fmt::format("{} > {}", dimension.name, most), dimension.why_not_more(problem_)});
+    if (dimension.others != nullptr && constraints_.find(dimension.name) == nullptr)
+      if (auto others = dimension.others(problem_)) all.push_back(*std::move(others));
+  }
   return all;
 }
 

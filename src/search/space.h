@@ -16,12 +16,6 @@ namespace foretrain {
 
 inline constexpr std::size_t kMostDimensions = 48;
 
-// Values that are not looked at, "cp > 16", and why.
-struct LeftOut {
-  std::string values;
-  std::string reason;  // fields of requests marked (base/field_mark.h)
-};
-
 class Space {
  public:
   // Refused where a GPU count or the cluster cannot be used at all, or where there are too many families.

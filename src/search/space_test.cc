@@ -83,11 +83,14 @@ TEST_CASE("every legal plan is in the space") {
 }
 
 // Degrees and ways as loops over everything, the rest plain.
+// Of megatron on an H100, precision and cuda_graph are left out too (own_words_test.cc).
+constexpr std::size_t kWords = 2;
+
 TEST_CASE("every legal way of context parallelism is in the space of long sequences") {
   Problem problem = problem_of("llama-3-8b", "dgx-h100", "megatron", {16}, 16);
   problem.seq = 16 * kFewestTokens;
   const Space space = space_of(problem, {"micro_batch=1", "pp=1", "zero=0", "recompute=none"});
-  CHECK(space.left_out().empty());
+  CHECK(space.left_out().size() == kWords);
   std::set<std::string> known;
   for (Candidate c : all_of(space)) {
     c.plan.overlap_grad_reduce.reset();
@@ -123,19 +126,19 @@ TEST_CASE("values that are left out are named with the reason, and whoever speak
   };
   problem.seq = 4 * kFewestTokens;
   const Space whole = space_of(problem, {"micro_batch=1", "zero=0"});
-  REQUIRE(whole.left_out().size() == 1);
+  REQUIRE(whole.left_out().size() == 1 + kWords);
   CHECK(whole.left_out()[0].values == "cp > 4");
   CHECK(whole.left_out()[0].reason.find("fewer than 8,192 tokens") != std::string::npos);
   CHECK(most(whole) == 4);
   for (const char* set : {"cp=1,2,4,8", "cp_type=a2a"}) {
     const Space divided = space_of(problem, {"micro_batch=1", "zero=0", set});
-    CHECK(divided.left_out().empty());
+    CHECK(divided.left_out().size() == kWords);
     CHECK(most(divided) == 8);
   }
   problem.seq = 2 * kFewestTokens - 1;
   CHECK(space_of(problem, {"micro_batch=1", "zero=0"}).left_out()[0].values == "cp > 1");
   problem.seq = 8 * kFewestTokens;
-  CHECK(space_of(problem, {"micro_batch=1", "zero=0"}).left_out().empty());
+  CHECK(space_of(problem, {"micro_batch=1", "zero=0"}).left_out().size() == kWords);
   problem.stack = Catalog().stack("nanotron").value();
   CHECK(space_of(problem, {"micro_batch=1", "zero=0"}).left_out()[0].reason ==
         "stack nanotron has no context parallelism");

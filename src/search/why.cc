@@ -111,11 +111,7 @@ Result<Why> explain_why(const AnswerRequest& request, const SearchAnswer& answer
     const auto& [key, word] = asked.words[i];
     const Dimension* dimension = find_dimension(key);
     const Candidate candidate{near->run.gpus, near->run.plan};
-    const std::string now = is_split(*dimension)
-                                ? near->run.plan.layers_per_stage.empty()
-                                      ? std::string("even")
-                                      : fmt::format("{}", fmt::join(near->run.plan.layers_per_stage, "-"))
-                                : word_of(*dimension, dimension->get(freed, candidate));
+    const std::string now = word_of(*dimension, freed, candidate);
     why.near.push_back({fmt::format("{}={} instead of {}={}", key, now, key, word), *std::move(near)});
   }
   std::stable_sort(why.near.begin(), why.near.end(), [&](const NearPlan& a, const NearPlan& b) {
