@@ -122,3 +122,25 @@ TEST_CASE("a cast without samples goes by the bytes of one that has them") {
         doctest::Approx(1.25 * 65536 * 16384 * (2 + 2 * 0.5625) / 8e12).epsilon(0.01));
   CHECK(costs.cost(op).origin == Origin::kDerived);
 }
+
+TEST_CASE("a cast of one copy by a known scale says less of two copies, and of scales that are found") {
+  OperatorModelView model = model_of(OperatorKind::kQuantise, Dtype::kFp8, 1.25);  // of bytes / bandwidth
+  model.facts.size_high[kCopiesSize] = 1;
+  const ProfileCost costs = profile_of({model}, "b200-180gb-sxm");
+  const auto cost_of = [&](std::int64_t copies, Dtype dtype) {
+    return costs.cost(
+        quantise({.tokens = 65536, .width = 16384, .copies = copies}, {.impl = Impl::kAten, .dtype = dtype}));
+  };
+  CHECK(cost_of(1, Dtype::kFp8).origin == Origin::kInterpolated);
+  const double seconds = 1.25 * 65536 * 16384 / 8e12;
+  CHECK(cost_of(1, Dtype::kFp8).gpu.value == doctest::Approx(3 * seconds));
+  CHECK(cost_of(2, Dtype::kFp8).gpu.value == doctest::Approx(4 * seconds).epsilon(0.01));
+  const AnalyticCost physics(cluster_of("b200-180gb-sxm"));
+  for (const OperatorCost& cost : {cost_of(2, Dtype::kFp8), cost_of(1, Dtype::kFp8Row),
+                                   cost_of(1, Dtype::kFp8Block), cost_of(2, Dtype::kMxfp8)}) {
+    CHECK(cost.origin == Origin::kDerived);
+    // As unsure as physics.
+    CHECK(cost.spread ==
+          doctest::Approx(physics.cost(quantise({.tokens = 8, .width = 8, .copies = 1})).spread));
+  }
+}

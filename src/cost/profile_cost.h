@@ -5,6 +5,7 @@
 //   - a product's backward from the model of forwards: dx = dy w^T and dw = x^T dy are products like any
 //     other, times what the profile that this one derives from has between the two
 //   - attention's backward from its forward, by the ratio that the profile that this one derives from has between them
+//   - a cast that makes a transposed copy, too, from a model of one copy, by the ratio of their analytic times
 //   - causal attention from a model of the whole square, by the blocks on and below the diagonal
 //   - products whose rows are no multiple of 16 bytes, where no sample has such, from the same with rows padded to
 //     it, by the ratio of their analytic times; attention with such heads from FlashAttention 2 with padded ones
@@ -69,6 +70,7 @@ class ProfileCost final : public CostSource {
   // The same in a format that the parent's GPU multiplies.
   Operator as_parent_can(const Operator& op) const;
   std::optional<OperatorCost> backward_of_forward(const Operator& op) const;
+  OperatorCost of_one_copy(const OperatorModelView& model, const Operator& op) const;
   OperatorCost causal(const OperatorModelView& squares, const Operator& op) const;
 
   ModelFile models_;

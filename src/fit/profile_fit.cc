@@ -75,10 +75,10 @@ Result<FittedProfile> fit_models(const std::vector<Sample>& samples, const Gpu& 
   return profile;
 }
 
-// Clocks of products were not read but foretold.
+// Clocks of products were not read but foretold, and a library's cast stands for those of others.
 void mark_carried(std::vector<FittedOperator>& models, bool all) {
   for (FittedOperator& model : models) {
-    if (!is_product(model.key.kind) && !all) continue;
+    if (!is_product(model.key.kind) && !is_of_formats(model.key.kind) && !all) continue;
     model.facts.origin = Origin::kDerived;
     const double clock = model.facts.clocked_share * kShortLoopClockSpread;
     model.facts.spread = std::hypot(model.facts.spread, clock);

@@ -162,4 +162,12 @@ constinit const Description kTable[] = {
 
 constinit const std::span<const Description> kOfFormats = kTable;
 
+Operator with_one_copy(Operator cast) {
+  QuantiseSizes sizes = cast.as<QuantiseSizes>();
+  sizes.copies = 1;
+  cast.set(sizes);
+  cast.launches = usual_launches(cast);
+  return cast;
+}
+
 }  // namespace foretrain

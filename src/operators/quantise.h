@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <string_view>
 
 #include "operators/operator.h"
@@ -29,6 +30,9 @@ struct QuantiseSizes {
 inline Operator quantise(const QuantiseSizes& sizes, const Variant& way = {}) {
   return {OperatorKind::kQuantise, sizes, way};
 }
+inline constexpr std::size_t kCopiesSize = 2;
+static_assert(QuantiseSizes::kNames[kCopiesSize] == "copies");
+Operator with_one_copy(Operator cast);  // as it lies alone
 inline Operator amax(const TokenSizes& sizes, const Variant& way = {}) {
   return {OperatorKind::kAmax, sizes, way};
 }

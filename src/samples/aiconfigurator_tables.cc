@@ -105,7 +105,7 @@ Result<void> read_latent(TableRow& row) {
 
 constexpr std::array<std::string_view, 9> kCastNames = {"gpu", "op",     "dtype",     "m",      "k",
                                                         "us",  "kernel", "framework", "version"};
-// A cast by a known scale is an operator of ours; the search for the largest was timed as a difference, or by a kernel
+// A cast by a known scale is an operator of ours, by a library's own kernel; the search for the largest was timed as a difference, or by a kernel
 // that reads slowly, so it only frees products of it.
 Result<void> read_cast(TableRow& row) {
   enum { kGpu, kOp, kDtype, kM, kK, kUs, kKernel, kFramework, kVersion };
@@ -124,7 +124,7 @@ Result<void> read_cast(TableRow& row) {
   const double elements = static_cast<double>(sizes.tokens) * static_cast<double>(sizes.width);
   (op == 0 ? times.amaxes : times.casts).push_back({elements, us});
   if (op == 0) return row.reject("finds a scale"), Result<void>();
-  return add_burst(row, gpu, quantise(sizes, {.impl = Impl::kFused, .dtype = Dtype::kFp8}), us, library);
+  return add_burst(row, gpu, quantise(sizes, {.impl = Impl::kAten, .dtype = Dtype::kFp8}), us, library);
 }
 
 constexpr TableLayout kLayouts[] = {{"aiconfigurator's products", kGemmNames, read_gemm},

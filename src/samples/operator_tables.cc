@@ -290,7 +290,7 @@ Result<OperatorTablesImport> import_operator_tables(std::vector<Source> tables) 
   OperatorTablesImport imported;
   for (Source& source : tables) TRY(read_table(std::move(source), imported));
   for (auto& [gpu, samples] : imported.operators) {
-    imported.mostly_cast += take_off_casts(samples, imported.casts[gpu]);
+    imported.casts_taken += take_off_casts(samples, imported.casts[gpu]);
     imported.held_back += drop_held_back(samples);
   }
   std::erase_if(imported.operators, [](const auto& of_gpu) { return of_gpu.second.empty(); });
@@ -318,9 +318,12 @@ std::string import_text(const OperatorTablesImport& imported) {
     text += fmt::format("{}: {} samples of collectives\n", gpu, count(samples.size()));
   for (const auto& [gpu, samples] : imported.operators)
     text += fmt::format("{}: {} samples of operators\n", gpu, count(samples.size()));
-  if (imported.mostly_cast > 0)
-    text += fmt::format("left out: {} products of which a cast is the larger part, or not known\n",
-                        count(imported.mostly_cast));
+  const auto left_out = [&](std::size_t samples, std::string_view reason) {
+    if (samples > 0) text += fmt::format("left out: {} products {}\n", count(samples), reason);
+  };
+  left_out(imported.casts_taken.mostly_cast, "of which a cast is too large a part, or not known");
+  left_out(imported.casts_taken.above_bf16, "that take longer without their cast than in bf16");
+  left_out(imported.casts_taken.slower, "freed of a cast that another library runs faster");
   if (imported.held_back > 0)
     text += fmt::format("left out: {} over {:.2f} of another library's time\n", count(imported.held_back),
                         kHeldBack);

@@ -39,7 +39,7 @@ struct OperatorTablesImport {
   std::map<std::string, std::vector<CollectiveSample>> samples;  // by GPU
   std::map<std::string, std::vector<Sample>> operators;          // likewise, with `loop_s`
   std::map<std::string, CastsByLibrary> casts;                   // likewise, of which products are freed
-  std::size_t mostly_cast = 0;                                   // of operators, left out
+  CastsTaken casts_taken;                                        // of operators, left out
   std::size_t held_back = 0;                                     // of operators, left out
   std::vector<OperatorTable> tables;                             // in order
 };
