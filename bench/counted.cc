@@ -1,6 +1,6 @@
-// foretrain_counted score_warm|score_cold|search|fit: does the work of that name once, for bench/counts,
+// foretrain_counted score_warm|score_cold|search|fit|predict: does the work of that name once, for bench/counts,
 // which has valgrind count the instructions of counted(). All that comes before, reading presets and
-// profiles, is not counted.
+// profiles, is not counted; `predict` is all of it, from the words of a request to the answer's text.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -10,11 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "ask/predict.h"
 #include "base/check.h"
 #include "cost/profile_store.h"
 #include "fit/profile_fit.h"
 #include "job/parse_run.h"
 #include "predict/evaluator.h"
+#include "report/predict_report.h"
 #include "search/engine.h"
 #include "spec/catalog.h"
 #include "spec/plan_text.h"
@@ -132,6 +134,23 @@ void fit() {
   });
 }
 
+// `foretrain predict --model llama-3-8b ...`: presets, a profile with another below it, a step, the text.
+void predict_request() {
+  PredictRequest request;
+  request.model = "llama-3-8b";
+  request.cluster = "dgx-h100";
+  request.stack = "megatron";
+  request.gpus = "64";
+  request.global_batch = "512";
+  request.plan = "tp=2,pp=2,zero=1,recompute=selective";
+  counted([&] {
+    Session session(no_files());
+    const auto answer = ask(session, request);
+    CHECK_THAT(answer.has_value());
+    CHECK_THAT(!predict_text(answer->runs[0].run, answer->runs[0].prediction, nullptr).empty());
+  });
+}
+
 }  // namespace
 }  // namespace foretrain
 
@@ -146,7 +165,9 @@ int main(int argc, char** argv) {
     search_llama();
   else if (word == "fit")
     fit();
+  else if (word == "predict")
+    predict_request();
   else
-    return std::fprintf(stderr, "usage: foretrain_counted score_warm|score_cold|search|fit\n"), 2;
+    return std::fprintf(stderr, "usage: foretrain_counted score_warm|score_cold|search|fit|predict\n"), 2;
   return 0;
 }

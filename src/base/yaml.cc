@@ -1,5 +1,5 @@
 // Wraps yaml-cpp 0.7. Its event interface is used, not its tree: a limit stops the parser before anything is
-// built. What yaml-cpp does not bear is kept from it by refuse_early(), which reads the bytes alone.
+// built. Text that is plain (plain_yaml.h) never comes to it. What yaml-cpp does not bear is kept from it by refuse_early(), which reads the bytes alone.
 #include "base/yaml.h"
 
 #include <fmt/format.h>
@@ -13,6 +13,7 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "base/plain_yaml.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -35,9 +36,10 @@ Result<void> refuse_early(std::string_view text, const std::string& file) {
   int open_brackets = 0;
   while (!text.empty()) {
     const char c = text.front();
-    const std::size_t length = utf8_length(text);
+    const bool ascii = c >= ' ' && c <= '~';
+    const std::size_t length = ascii ? 1 : utf8_length(text);
     const bool space = c == '\t' || c == '\n' || c == '\r';
-    if (length == 0 || (length <= 2 && !space && !utf8_printable(text.substr(0, length)))) {
+    if (!ascii && (length == 0 || (length <= 2 && !space && !utf8_printable(text.substr(0, length))))) {
       const auto byte = static_cast<unsigned char>(c);
       return fail(length == 0 ? fmt::format("found byte 0x{:02x}, expected UTF-8 text", byte)
                               : fmt::format("found control character {}, expected text",
@@ -262,6 +264,12 @@ tl::unexpected<Error> explain(const YAML::Exception& error, const TreeBuilder& b
 }  // namespace
 
 Result<Node> parse_yaml(std::string_view text, std::string file_name) {
+  TRY(refuse_early(text, file_name));
+  if (auto plain = read_plain_yaml(text, file_name)) return *std::move(plain);
+  return parse_yaml_by_library(text, file_name);
+}
+
+Result<Node> parse_yaml_by_library(std::string_view text, const std::string& file_name) {
   TRY(refuse_early(text, file_name));
   TreeBuilder builder(file_name);
   try {

@@ -106,8 +106,9 @@ std::int32_t feature_count(const ModelKey& key) {
   return static_cast<std::int32_t>(residual_features(op, any).count);
 }
 
+// A record's trees and points are looked through only where `whole`; that they lie inside the file always is.
 Result<SmoothView> read_smooth(const SmoothRecord& r, std::string_view bytes, std::int32_t features,
-                               const Position& at) {
+                               bool whole, const Position& at) {
   SmoothView view;
   view.mean = r.mean;
   if (r.points == 0) return view;
@@ -121,11 +122,12 @@ Result<SmoothView> read_smooth(const SmoothRecord& r, std::string_view bytes, st
   view.scale = array_at<float>(bytes, r.scale_offset, r.features);
   view.points = array_at<float>(bytes, r.point_offset, r.points * r.features);
   view.weights = array_at<float>(bytes, r.weight_offset, r.points);
-  if (!well_formed(view, features)) return fail("damaged: a smooth residual is not well formed", at);
+  if (whole && !well_formed(view, features)) return fail("damaged: a smooth residual is not well formed", at);
   return view;
 }
 
-Result<OperatorModelView> read_record(const Record& r, std::string_view bytes, const std::string& file) {
+Result<OperatorModelView> read_record(const Record& r, std::string_view bytes, bool whole,
+                                      const std::string& file) {
   const Position at{file, 0, 0};
   OperatorModelView m;
   TRY_ASSIGN(m.key.kind, parse_choice<OperatorKind>(text_of(r.kind), kOperatorKindNames, at));
@@ -155,9 +157,9 @@ Result<OperatorModelView> read_record(const Record& r, std::string_view bytes, c
   if (!(r.clocked_share >= 0 && r.clocked_share <= 1) || r.pooled > 1)
     return fail("damaged: a share outside 0 to 1", at);
   const std::int32_t known = feature_count(m.key);
-  TRY_ASSIGN(m.smooth, read_smooth(r.smooth, bytes, known, at));
-  TRY_ASSIGN(m.host, read_smooth(r.host, bytes, known, at));
-  TRY_ASSIGN(m.power, read_smooth(r.power, bytes, known, at));
+  TRY_ASSIGN(m.smooth, read_smooth(r.smooth, bytes, known, whole, at));
+  TRY_ASSIGN(m.host, read_smooth(r.host, bytes, known, whole, at));
+  TRY_ASSIGN(m.power, read_smooth(r.power, bytes, known, whole, at));
   if (r.trees == 0) return m;
   constexpr std::uint64_t kMostTrees = 1'000'000;
   if (r.depth < 1 || r.depth > 12 || r.features < 1 || r.features > static_cast<int>(kMaxFeatures) ||
@@ -172,7 +174,7 @@ Result<OperatorModelView> read_record(const Record& r, std::string_view bytes, c
                 array_at<float>(bytes, r.threshold_offset, r.trees * inner_nodes(r.depth)),
                 array_at<float>(bytes, r.leaf_offset, r.trees * leaves(r.depth))};
   if (r.features > known) return fail("fitted with other features than this version's", at);
-  if (!well_formed(m.residual)) return fail("damaged: a forest is not well formed", at);
+  if (whole && !well_formed(m.residual)) return fail("damaged: a forest is not well formed", at);
   return m;
 }
 
@@ -255,30 +257,42 @@ std::string to_yaml(const ProfileInfo& info) {
   return out;
 }
 
-Result<ModelFile> ModelFile::open(std::string bytes, const std::string& file_name) {
+Result<ModelFile> ModelFile::read(std::string_view bytes, const std::string& file_name, Depth depth) {
   const Position at{file_name, 0, 0};
+  const bool whole = depth == Depth::kWhole;
   Header header;
   if (bytes.size() < sizeof header) return fail("too short for a file of fitted models", at);
   std::memcpy(&header, bytes.data(), sizeof header);
   if (std::string_view(header.magic.data(), header.magic.size()) != kMagic)
     return fail("not a file of fitted models of this version", at);
-  if (header.size != bytes.size() || header.checksum != checksum(std::string_view(bytes).substr(16)))
+  if (header.size != bytes.size() || (whole && header.checksum != checksum(bytes.substr(16))))
     return fail("damaged: size or checksum is wrong", at);
   if (header.models > (bytes.size() - sizeof header) / sizeof(Record))
     return fail("damaged: more models than the file can hold", at);
+  CHECK_THAT(reinterpret_cast<std::uintptr_t>(bytes.data()) % 8 ==
+             0);  // as operator new and embed.cmake have it
 
-  auto owned = std::make_shared<std::vector<std::uint64_t>>((bytes.size() + 7) / 8);
-  std::memcpy(owned->data(), bytes.data(), bytes.size());
-  const std::string_view view(reinterpret_cast<const char*>(owned->data()), bytes.size());
   ModelFile file;
+  file.size_ = bytes.size();
+  file.models_.reserve(header.models);
   for (std::uint64_t i = 0; i < header.models; ++i) {
     Record record;
-    std::memcpy(&record, view.data() + sizeof header + i * sizeof record, sizeof record);
-    TRY_ASSIGN(OperatorModelView model, read_record(record, view, file_name));
+    std::memcpy(&record, bytes.data() + sizeof header + i * sizeof record, sizeof record);
+    TRY_ASSIGN(OperatorModelView model, read_record(record, bytes, whole, file_name));
     file.models_.push_back(model);
   }
-  file.bytes_ = std::move(owned);
   return file;
+}
+
+Result<ModelFile> ModelFile::open(std::string bytes, const std::string& file_name) {
+  const auto owned = std::make_shared<const std::string>(std::move(bytes));
+  TRY_ASSIGN(ModelFile file, read(*owned, file_name, Depth::kWhole));
+  file.owned_ = owned;
+  return file;
+}
+
+Result<ModelFile> ModelFile::in_program(std::string_view bytes, const std::string& file_name) {
+  return read(bytes, file_name, Depth::kHeads);
 }
 
 const OperatorModelView* ModelFile::find(const ModelKey& key) const {

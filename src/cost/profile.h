@@ -34,20 +34,28 @@ Result<ProfileInfo> parse_profile_info(const Node& node);
 bool can_be_stated(const PowerModel& power);
 std::string to_yaml(const ProfileInfo& info);
 
-// Owns the bytes of models.bin and the views into them.
+// The views into the bytes of models.bin, and the bytes where they are not the program's own.
 class ModelFile {
  public:
   // Checks magic, version, checksum, and that every count and offset stays inside and every forest is well
   // formed.
   static Result<ModelFile> open(std::string bytes, const std::string& file_name);
 
+  // Of bytes that lie in the program, eight-byte aligned: used where they lie. A test has opened each as above, so that
+  // of trees and points, which are nearly all of it, no page is touched before an operator asks for it.
+  static Result<ModelFile> in_program(std::string_view bytes, const std::string& file_name);
+
   const std::vector<OperatorModelView>& models() const { return models_; }
   const OperatorModelView* find(const ModelKey& key) const;
-  std::size_t bytes() const { return bytes_ ? bytes_->size() * sizeof(std::uint64_t) : 0; }
+  std::size_t bytes() const { return size_; }
 
  private:
-  // Eight-byte aligned; moves do not invalidate views.
-  std::shared_ptr<const std::vector<std::uint64_t>> bytes_;
+  enum class Depth { kHeads, kWhole };
+  static Result<ModelFile> read(std::string_view bytes, const std::string& file_name, Depth depth);
+
+  // Eight-byte aligned; moves do not invalidate views. Null: the program's.
+  std::shared_ptr<const std::string> owned_;
+  std::size_t size_ = 0;
   std::vector<OperatorModelView> models_;
 };
 

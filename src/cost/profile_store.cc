@@ -14,29 +14,31 @@ constexpr std::size_t kMaxModelBytes = 256u << 20;
 constexpr int kDeepest = 4;  // a profile that derives from one that derives ...
 constexpr std::string_view kEmbeddedFolder = "profiles/";
 
-std::string_view embedded(std::string_view path) {
-  for (const EmbeddedFile& file : embedded_files())
-    if (file.path == path) return file.content;
-  return {};
+const EmbeddedFile* embedded(std::string_view path) {
+  const std::span<const EmbeddedFile> files = embedded_files();  // sorted
+  const auto found =
+      std::lower_bound(files.begin(), files.end(), path,
+                       [](const EmbeddedFile& file, std::string_view p) { return file.path < p; });
+  return found != files.end() && found->path == path ? &*found : nullptr;
 }
 
-std::optional<std::string> embedded_bytes(std::string_view path) {
-  for (const EmbeddedFile& file : embedded_files())
-    if (file.path == path) return std::string(file.content);
-  return std::nullopt;
-}
-
-Result<LoadedProfile> parse(std::string_view yaml, std::optional<std::string> bytes,
-                            const std::string& folder) {
+// What profile.yaml says; the models are still to come.
+Result<LoadedProfile> parse(std::string_view yaml, bool has_models, const std::string& folder) {
   TRY_ASSIGN(const Node node, parse_yaml(yaml, folder + "/profile.yaml"));
   LoadedProfile loaded;
   loaded.folder = folder;
   TRY_ASSIGN(loaded.info, parse_profile_info(node));
-  if (bytes) {
-    TRY_ASSIGN(loaded.models, ModelFile::open(*std::move(bytes), folder + "/models.bin"));
-  } else if (loaded.info.derive_from.empty()) {
+  if (!has_models && loaded.info.derive_from.empty())
     return fail("found no models.bin, which only a profile that derives from another can lack",
                 Position{folder + "/profile.yaml", 0, 0});
+  return loaded;
+}
+
+Result<LoadedProfile> in_program(const EmbeddedFile& yaml, const std::string& folder) {
+  const EmbeddedFile* models = embedded(folder + "/models.bin");
+  TRY_ASSIGN(LoadedProfile loaded, parse(yaml.content, models != nullptr, folder));
+  if (models != nullptr) {
+    TRY_ASSIGN(loaded.models, ModelFile::in_program(models->content, folder + "/models.bin"));
   }
   return loaded;
 }
@@ -61,11 +63,14 @@ Result<void> add_files(const Files& files, const std::string& folder, const std:
 
 Result<LoadedProfile> ProfileStore::load_folder(const std::string& folder) const {
   TRY_ASSIGN(const std::string yaml, files_->read(folder + "/profile.yaml", kMaxYamlBytes));
-  std::optional<std::string> bytes;
-  if (files_->is_file(folder + "/models.bin")) {
-    TRY_ASSIGN(bytes, files_->read(folder + "/models.bin", kMaxModelBytes));
+  const std::string models = folder + "/models.bin";
+  const bool has_models = files_->is_file(models);
+  TRY_ASSIGN(LoadedProfile loaded, parse(yaml, has_models, folder));
+  if (has_models) {
+    TRY_ASSIGN(std::string bytes, files_->read(models, kMaxModelBytes));
+    TRY_ASSIGN(loaded.models, ModelFile::open(std::move(bytes), models));
   }
-  return parse(yaml, std::move(bytes), folder);
+  return loaded;
 }
 
 Result<std::vector<OutputFile>> ProfileStore::files_of(const std::string& folder) const {
@@ -101,26 +106,24 @@ Result<LoadedProfile> ProfileStore::load(std::string_view name_or_folder) const 
   if (!folder_.empty() && files_->is_folder(folder_ + "/profiles/" + word))
     return load_folder(folder_ + "/profiles/" + word);
   const std::string path = std::string(kEmbeddedFolder) + word;
-  if (const std::string_view yaml = embedded(path + "/profile.yaml"); !yaml.empty())
-    return parse(yaml, embedded_bytes(path + "/models.bin"), path);
+  if (const EmbeddedFile* yaml = embedded(path + "/profile.yaml")) return in_program(*yaml, path);
   if (files_->is_folder(word)) return load_folder(word);
   std::vector<std::string> known = names();
   known.emplace_back(kAnalyticProfile);
   return fail("unknown profile " + foretrain::quoted(word) + suggestion(word, known));
 }
 
-Result<std::shared_ptr<const ProfileCost>> ProfileStore::open(std::string_view name, const Cluster& cluster,
+Result<std::shared_ptr<const ProfileCost>> ProfileStore::open(LoadedProfile loaded, const Cluster& cluster,
                                                               int depth) const {
-  if (depth > kDeepest)
-    return fail("profile " + foretrain::quoted(name) +
-                " derives from others in a circle, or more than four deep");
-  TRY_ASSIGN(LoadedProfile loaded, load(name));
   std::shared_ptr<const ProfileCost> parent;
   if (!loaded.info.derive_from.empty()) {
-    TRY_ASSIGN(const LoadedProfile of, load(loaded.parent()));
+    if (depth == kDeepest)
+      return fail("profile " + foretrain::quoted(loaded.parent()) +
+                  " derives from others in a circle, or more than four deep");
+    TRY_ASSIGN(LoadedProfile of, load(loaded.parent()));
     Cluster elsewhere = cluster;
     TRY_ASSIGN(elsewhere.gpu, catalog_.gpu(of.info.gpu));
-    TRY_ASSIGN(parent, open(loaded.parent(), elsewhere, depth + 1));
+    TRY_ASSIGN(parent, open(std::move(of), elsewhere, depth + 1));
   }
   return std::make_shared<const ProfileCost>(std::move(loaded.models), cluster, std::move(parent),
                                              loaded.info.power);
@@ -137,13 +140,14 @@ Result<ProfileStore::Choice> ProfileStore::costs_for(const Cluster& cluster, std
     if (!std::binary_search(known.begin(), known.end(), cluster.gpu.name)) return physics();
     name = cluster.gpu.name;
   }
-  TRY_ASSIGN(const LoadedProfile loaded, load(name));
+  TRY_ASSIGN(LoadedProfile loaded, load(name));
   if (loaded.info.gpu != cluster.gpu.name)
     return fail("profile " + foretrain::quoted(name) + " is of " + loaded.info.gpu + ", but " + cluster.name +
                 " has " + cluster.gpu.name);
-  TRY_ASSIGN(auto costs, open(name, cluster, 0));
+  std::string said = loaded.info.name;
+  TRY_ASSIGN(auto costs, open(std::move(loaded), cluster, 0));
   const std::size_t bytes = costs->model_bytes();
-  return Choice{std::move(costs), loaded.info.name, bytes};
+  return Choice{std::move(costs), std::move(said), bytes};
 }
 
 }  // namespace foretrain

@@ -47,7 +47,7 @@ class ProfileStore {
   Result<Choice> costs_for(const Cluster& cluster, std::string_view profile) const;
 
  private:
-  Result<std::shared_ptr<const ProfileCost>> open(std::string_view name, const Cluster& cluster,
+  Result<std::shared_ptr<const ProfileCost>> open(LoadedProfile loaded, const Cluster& cluster,
                                                   int depth) const;
 
   Result<LoadedProfile> load_folder(const std::string& folder) const;

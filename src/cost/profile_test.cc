@@ -13,6 +13,7 @@
 #include "operators/pointwise.h"
 #include "operators/product.h"
 #include "spec/catalog.h"
+#include "spec/embedded.h"
 
 using namespace foretrain;
 
@@ -88,6 +89,23 @@ TEST_CASE("a damaged file is refused, wherever a byte changed or the end is miss
   }
   for (std::size_t n = 0; n < bytes.size(); n += 7)
     CHECK_FALSE(ModelFile::open(bytes.substr(0, n), "models.bin").has_value());
+}
+
+TEST_CASE("the models in the program pass the whole check, which is not made again when they are used in place") {
+  int files = 0;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (!file.path.ends_with("/models.bin")) continue;
+    CAPTURE(file.path);
+    const auto whole = ModelFile::open(std::string(file.content), std::string(file.path));
+    REQUIRE(whole.has_value());
+    const auto in_place = ModelFile::in_program(file.content, std::string(file.path));
+    REQUIRE(in_place.has_value());
+    CHECK(in_place->bytes() == file.content.size());
+    CHECK(to_bytes(in_place->models()) == file.content);
+    CHECK(to_bytes(whole->models()) == file.content);
+    ++files;
+  }
+  CHECK(files > 0);
 }
 
 TEST_CASE("an operator's own model answers, for both half formats, and widens outside its samples") {

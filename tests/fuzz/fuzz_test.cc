@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/plain_yaml.h"
 #include "base/text.h"
 #include "cost/profile_store.h"
 #include "job/parse_run.h"
@@ -245,6 +246,26 @@ void try_run(Run run, bool& accepted) {
   if (accepted) expect_answer(run);
 }
 
+bool same(const Position& a, const Position& b) { return a.line == b.line && a.column == b.column; }
+
+bool same(const Node& a, const Node& b) {
+  return a.kind == b.kind && a.scalar == b.scalar && same(a.at, b.at) &&
+         std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(),
+                    [](const Node& x, const Node& y) { return same(x, y); }) &&
+         std::equal(a.key_at.begin(), a.key_at.end(), b.key_at.begin(), b.key_at.end(),
+                    [](const Position& x, const Position& y) { return same(x, y); }) &&
+         std::equal(a.entries.begin(), a.entries.end(), b.entries.begin(), b.entries.end(),
+                    [](const Node::Entry& x, const Node::Entry& y) {
+                      return x.key == y.key && same(x.value, y.value);
+                    });
+}
+
+// Text that is read without the YAML library gives what the library gives.
+void expect_same_tree(const std::string& text, const Result<Node>& node) {
+  const auto library = parse_yaml_by_library(text, "preset.yaml");
+  expect(node.has_value() == library.has_value() && (!node || same(*node, *library)), "one tree, either way");
+}
+
 void try_preset(Random& random, bool& accepted) {
   const EmbeddedFile& file = random.pick(embedded_files());
   if (file.path.ends_with(".bin")) return;
@@ -252,6 +273,7 @@ void try_preset(Random& random, bool& accepted) {
   const std::string text = mutated(std::string(file.content), corpus().words, random);
   current += text;
   const auto node = parse_yaml(text, "preset.yaml");
+  expect_same_tree(text, node);
   if (!good(node)) return;
   Run run = good_run(random);
   const auto put = [&](auto parsed, auto& part) {
