@@ -68,13 +68,7 @@ std::span<const Dimension> dimensions();  // outer ones first
 std::size_t outer_count();
 const Dimension* find_dimension(std::string_view name);
 
-// layers_per_stage as a value: 0 the stack's rule, else first and last stage's layers, the rest dealt evenly
-// (of stages between the ends, the later ones have one more where it does not come out even: they hold fewer
-// micro-batches); or one that a constraint gives.
-Value split_value(std::int64_t first, std::int64_t last);
-std::vector<std::int64_t> layers_of_split(const Problem& problem, std::int64_t pp, Value value);
-
-// Whether it is layers_per_stage, whose values stand for lists.
+// Whether it is layers_per_stage, whose values stand for lists (split_dimension.h).
 bool is_split(const Dimension& dimension);
 
 // As plans state it; "unset" where it is left to the stack.
