@@ -12,6 +12,8 @@ namespace {
 // Chunks that are remembered, of a few KiB each: a search goes through many more shapes than it comes back
 // to.
 constexpr std::size_t kMostChunks = 8192;
+// Shapes whose units are, of some ten KiB each: it comes back to those of a few at a time.
+constexpr std::size_t kMostWritten = 256;
 
 void mix(std::uint64_t& h, std::int64_t value) {
   h = (h ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15ull;
@@ -84,21 +86,25 @@ ShapeKey shape_key(const Setting& setting, const Job& job, const Network& networ
 }
 
 std::size_t ChunkMemo::ShapeKeyHash::operator()(const ShapeKey& key) const noexcept {
-  const PassShape& c = key.passes;
-  std::uint64_t h =
-      static_cast<std::uint64_t>(c.recompute) | static_cast<std::uint64_t>(c.attention) << 8 |
-      static_cast<std::uint64_t>(c.precision) << 16 | static_cast<std::uint64_t>(c.sp) << 24 |
-      static_cast<std::uint64_t>(c.partition_activations) << 25 |
-      static_cast<std::uint64_t>(c.accumulates) << 26 | static_cast<std::uint64_t>(c.units.beside) << 27 |
-      static_cast<std::uint64_t>(key.drained) << 28 | static_cast<std::uint64_t>(key.ends_together) << 29 |
-      static_cast<std::uint64_t>(key.split) << 30 |
-      static_cast<std::uint64_t>(c.units.gathers_forward) << 31 |
-      static_cast<std::uint64_t>(c.units.gathers_backward) << 32 |
-      static_cast<std::uint64_t>(c.units.keeps_gathered) << 63 |
-      static_cast<std::uint64_t>(c.units.scatters) << 33;
+  std::uint64_t h = PassShapeHash()(key.passes) ^ static_cast<std::uint64_t>(key.drained) << 28 ^
+                    static_cast<std::uint64_t>(key.ends_together) << 29 ^
+                    static_cast<std::uint64_t>(key.split) << 30;
+  mix(h, key.tensor.domains);
+  return h;
+}
+
+std::size_t ChunkMemo::PassShapeHash::operator()(const PassShape& c) const noexcept {
+  std::uint64_t h = static_cast<std::uint64_t>(c.recompute) | static_cast<std::uint64_t>(c.attention) << 8 |
+                    static_cast<std::uint64_t>(c.precision) << 16 | static_cast<std::uint64_t>(c.sp) << 24 |
+                    static_cast<std::uint64_t>(c.partition_activations) << 25 |
+                    static_cast<std::uint64_t>(c.accumulates) << 26 |
+                    static_cast<std::uint64_t>(c.units.beside) << 27 |
+                    static_cast<std::uint64_t>(c.units.gathers_forward) << 31 |
+                    static_cast<std::uint64_t>(c.units.gathers_backward) << 32 |
+                    static_cast<std::uint64_t>(c.units.keeps_gathered) << 63 |
+                    static_cast<std::uint64_t>(c.units.scatters) << 33;
   mix(h, c.tp);
   mix(h, c.micro_batch);
-  mix(h, key.tensor.domains);
   mix(h, c.recompute_layers * 4 + (c.sp_gather_again ? 2 : 0) + (c.offload ? 1 : 0));
   mix(h, c.units.shards[WeightClass::kCommon]);
   mix(h, c.ep * 4096 + c.etp);
@@ -129,6 +135,16 @@ std::size_t ChunkMemo::OptimizerKeyHash::operator()(const OptimizerKey& key) con
 ChunkMemo::ChunkMemo(const Setting& setting, std::shared_ptr<const CostSource> costs)
     : setting_(setting), costs_(std::move(costs)) {}
 
+ChunkWork ChunkMemo::write(const PassShape& shape, const Chunk& chunk) {
+  const PassShape units = units_shape(shape);
+  if (units_in_use_ == nullptr || !(units_in_use_->first == units)) {
+    if (units_.size() >= kMostWritten) units_.clear();
+    units_in_use_ = nullptr;
+    units_in_use_ = &*units_.try_emplace(units).first;
+  }
+  return build_chunk(setting_.model, setting_.stack, shape, chunk, units_in_use_->second);
+}
+
 void ChunkMemo::use_shape(const ShapeKey& key) {
   if (shape_ != nullptr && shape_->first == key) return;
   if (chunk_count_ > kMostChunks) {
@@ -150,7 +166,7 @@ ChunkCost& ChunkMemo::bytes(const Chunk& chunk) {
   const ShapeKey& key = shape_->first;
   auto cost = std::make_unique<ChunkCost>();  // remembered when it is whole: what follows may throw
   cost->chunk = chunk;
-  cost->bytes = pass_bytes(build_chunk(setting_.model, setting_.stack, key.passes, chunk));
+  cost->bytes = pass_bytes(write(key.passes, chunk));
   cost->share = parameter_share(setting_.model, setting_.stack, key.passes.weight_ranks(), chunk,
                                 key.ends_together, key.passes.adapters);
   *known = std::move(cost);
@@ -161,7 +177,7 @@ ChunkCost& ChunkMemo::bytes(const Chunk& chunk) {
 void ChunkMemo::lay_out(ChunkCost& cost, const Network& network) {
   if (cost.laid_out) return;
   const ShapeKey& key = shape_->first;
-  const ChunkWork work = build_chunk(setting_.model, setting_.stack, key.passes, cost.chunk);
+  const ChunkWork work = write(key.passes, cost.chunk);
   const auto lay = [&](const Pass& pass, Seconds lead) {
     return foretrain::lay_out(pass, costs_, network, setting_.cluster.host_launch, lead);
   };
@@ -179,7 +195,7 @@ void ChunkMemo::lay_out(ChunkCost& cost, const Network& network) {
   if (key.passes.experts.hidden) {
     PassShape alone = key.passes;
     alone.experts.hidden = false;
-    const ChunkWork waiting = build_chunk(setting_.model, setting_.stack, alone, cost.chunk);
+    const ChunkWork waiting = write(alone, cost.chunk);
     const Seconds lead = key.drained ? Seconds(0) : cost.forward.lead;
     const auto longer = [&](const Pass& pass, Seconds ahead, const Segment& beside) {
       return std::max(Seconds(0), lay(pass, ahead).duration - beside.duration);

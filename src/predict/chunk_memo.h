@@ -15,6 +15,7 @@
 #include "workload/chunk.h"
 #include "workload/optimizer_step.h"
 #include "workload/parameter_share.h"
+#include "workload/workload.h"
 
 namespace foretrain {
 
@@ -87,8 +88,15 @@ class ChunkMemo {
     std::vector<std::unique_ptr<ChunkCost>> chunks;  // by number of layers and ends
   };
 
+  struct PassShapeHash {
+    std::size_t operator()(const PassShape& shape) const noexcept;
+  };
+  ChunkWork write(const PassShape& shape, const Chunk& chunk);
+
   const Setting& setting_;
   MemoCost costs_;
+  std::unordered_map<PassShape, WrittenUnits, PassShapeHash> units_;
+  std::pair<const PassShape, WrittenUnits>* units_in_use_ = nullptr;
   std::unordered_map<ShapeKey, Shape, ShapeKeyHash> shapes_;
   std::pair<const ShapeKey, Shape>* shape_ = nullptr;  // in use
   std::size_t chunk_count_ = 0;

@@ -27,6 +27,20 @@ TEST_CASE("a plan weighs what its prediction says, and takes at least its bounds
   }));
 }
 
+TEST_CASE("what overlaps with what changes no byte that must fit") {
+  CHECK(rc::check([] {
+    Run run = any_run(1, Draw::kAllSchedules);
+    Evaluator evaluator = evaluator_of(run);
+    const Bytes needed = evaluator.weigh(run.plan, run.global_batch).needed();
+    for (const bool reduce : {false, true})
+      for (const bool gather : {false, true}) {
+        run.plan.overlap_grad_reduce = reduce;
+        run.plan.overlap_param_gather = gather;
+        RC_ASSERT(evaluator.weigh(run.plan, run.global_batch).needed() == needed);
+      }
+  }));
+}
+
 TEST_CASE("a floor holds where dualpipe's two copies even out layers that do not divide by the stages") {
   Run run = run_of("llama-2-7b", "dgx-h100", 4, "megatron", "pp=4,schedule=dualpipe", 256);
   run.model.blocks.front().count = 5;

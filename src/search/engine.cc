@@ -250,7 +250,11 @@ class Searcher {
           chosen.found.stopped = true;
           return;
         }
-        do_plan(members.member(n), first + n, evaluator, chosen);
+        if (do_plan(members.member(n), first + n, evaluator, chosen)) continue;
+        // What overlaps changes no byte: nor do the plans with the same split fit.
+        const std::uint64_t others = members.same_split(n) - 1;
+        chosen.found.counts.pruned_memory += others;
+        n += others;
       }
     }
     report(count, floors_[family]);
@@ -280,7 +284,8 @@ class Searcher {
     return host == Bytes(0) || std::isinf(options_.limits.memory.value) || weighed.host() <= host;
   }
 
-  void do_plan(const Candidate& candidate, std::uint64_t index, Evaluator& evaluator, Chosen& chosen) const {
+  // Whether it fits.
+  bool do_plan(const Candidate& candidate, std::uint64_t index, Evaluator& evaluator, Chosen& chosen) const {
     SearchCounts& counts = chosen.found.counts;
     ScoredPlan plan;
     plan.index = index;
@@ -289,13 +294,13 @@ class Searcher {
     plan.peak = weighed.needed().value;
     if (!fits(weighed)) {
       ++counts.pruned_memory;
-      return;
+      return false;
     }
     if (options_.bounds) {
       bound(weighed, plan);
       if (!comes_in(plan, chosen)) {
         ++counts.pruned_bound;
-        return;
+        return true;
       }
     }
     time(weighed.timed(), plan);
@@ -304,6 +309,7 @@ class Searcher {
     counts.simulated += plan.exact;
     if (options_.evaluated) chosen.found.evaluated.push_back(plan);
     if (plan.exact && comes_in(plan, chosen)) chosen.add(plan);
+    return true;
   }
 
   void bound(Weighed& weighed, ScoredPlan& plan) const {

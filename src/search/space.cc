@@ -156,6 +156,7 @@ Space::Members::Members(const Space& space, std::size_t family)
   for (std::size_t i = 0; i < inner_.size(); ++i) {
     dimensions()[outer_count() + i].put(space_.problem(), candidate_, inner_[i].front());
     now_[i] = inner_[i].front();
+    if (!is_split(dimensions()[outer_count() + i])) flags_ *= inner_[i].size();
   }
 }
 

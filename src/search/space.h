@@ -40,6 +40,8 @@ class Space {
     Members(const Space& space, std::size_t family);
     const Candidate& shared() const { return candidate_; }  // at first, the plain inner values
     const Candidate& member(std::uint64_t n);
+    // How many plans from the n-th on differ from it in nothing but what overlaps.
+    std::uint64_t same_split(std::uint64_t n) const { return flags_ - n % flags_; }
 
    private:
     const Space& space_;
@@ -47,6 +49,7 @@ class Space {
     Candidate candidate_;
     std::vector<std::vector<Value>> inner_;
     std::vector<Value> now_;
+    std::uint64_t flags_ = 1;  // combinations of the dimensions after the split
   };
 
  private:

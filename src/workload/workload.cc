@@ -102,15 +102,20 @@ void set_saved(std::vector<Task>& tasks, Bytes kept) {
 // The passes of one chunk while they are put together.
 class ChunkWriter {
  public:
-  ChunkWriter(const Model& model, const Stack& stack, const PassShape& shape)
-      : model_(model), stack_(stack), shape_(shape), units_(model, stack, shape, work_) {}
+  ChunkWriter(const Model& model, const Stack& stack, const PassShape& shape, WrittenUnits& written)
+      : model_(model), stack_(stack), shape_(shape), written_(written), units_(model, stack, shape, work_) {}
 
   ChunkWork write(const Chunk& chunk) {
     last_ = chunk.last;
     // Tied ends on one rank are one unit, the embedding's.
     const bool both = chunk.first && chunk.last, joined = both && model_.tied;
     if (chunk.first)
-      end(embedding_items(model_, stack_, shape_), false, end_weights({0, true, joined}, both));
+      put(written({.part = Part::kEmbedding, .both = both, .last = chunk.last},
+                  [&] {
+                    return end(embedding_items(model_, stack_, shape_), false,
+                               end_weights({0, true, joined}, both));
+                  }),
+          1);
     blocks(chunk, both);
     if (chunk.last) add_head(both, joined);
     while (!backwards_.empty()) {
@@ -160,7 +165,41 @@ class ChunkWriter {
     return Bytes(static_cast<double>(shape_.tokens() * model_.hidden) * bytes_of(shape_.precision));
   }
 
-  void end(const std::vector<BlockItem>& items, bool is_head, const UnitWeights& weights) {
+  enum class Part : unsigned char { kEmbedding, kLayer, kHead, kPrediction };
+  // What tells the units of one shape apart.
+  struct UnitKey {
+    Part part = Part::kLayer;
+    bool both = false;  // the chunk has both ends: tied ones are one unit
+    bool last = false;  // of the embedding: the head is here too
+    std::size_t kind = 0;
+    bool full = false;   // run again
+    bool plain = false;  // no product in fewer bits
+
+    std::uint32_t packed() const {
+      return static_cast<std::uint32_t>(part) | (both ? 8u : 0u) | (last ? 16u : 0u) | (full ? 32u : 0u) |
+             (plain ? 64u : 0u) | static_cast<std::uint32_t>(kind) << 8;
+    }
+  };
+  template <class Write>
+  const WrittenUnit& written(const UnitKey& key, const Write& write) {
+    const auto found = written_.find(key.packed());
+    if (found != written_.end()) return found->second;
+    return written_.emplace(key.packed(), write()).first->second;
+  }
+
+  // So many of it.
+  void put(const WrittenUnit& unit, std::int64_t count) {
+    work_.held_for_weight += unit.held_for_weight * static_cast<double>(count);
+    work_.offloaded += unit.offloaded * static_cast<double>(count);
+    work_.gathered += unit.gathered;
+    work_.unit_gradients = std::max(work_.unit_gradients, unit.unit_gradients);
+    work_.forward.repeats.push_back(unit.forward);
+    work_.forward.repeats.back().count = count;
+    backwards_.push_back(unit.backward);
+    backwards_.back().count = count;
+  }
+
+  WrittenUnit end(const std::vector<BlockItem>& items, bool is_head, const UnitWeights& weights) const {
     TaskWriter forward(model_, stack_, shape_);
     forward.forward(items, 0, items.size(), false);
     if (is_head) forward.early_backward(items);
@@ -172,11 +211,12 @@ class ChunkWriter {
     if (is_head || !frozen) backward.backward(items, false);
     if (!is_head && last_ && model_.tied && !frozen)
       backward.add_tied_gradients(model_.hidden, padded_vocab(model_, stack_, shape_.tp) / shape_.tp);
-    work_.held_for_weight += held_for_weight(items, shape_);
     Repeat b{1, false, {}, {}, {}, {}};
     if (is_head) scale_early_gradients(items, shape_, b.tasks);
     for (Task& task : backward.take()) b.tasks.push_back(std::move(task));
-    add(std::move(f), std::move(b), weights, false);
+    WrittenUnit unit = sharded(std::move(f), std::move(b), weights, false);
+    unit.held_for_weight = held_for_weight(items, shape_);
+    return unit;
   }
 
   // Of a chunk without layers, what is not of multi-token prediction's layers.
@@ -189,10 +229,16 @@ class ChunkWriter {
   }
 
   void add_head(bool both, bool joined) {
-    const UnitWeights weights = joined ? UnitWeights{} : end_weights({0, false, true}, both);
-    end(head_items(model_, stack_, shape_), true, weights);
+    put(written({.part = Part::kHead, .both = both},
+                [&] {
+                  return end(head_items(model_, stack_, shape_), true,
+                             joined ? UnitWeights{} : end_weights({0, false, true}, both));
+                }),
+        1);
     for (std::int64_t i = 0; i < mtp_layers_of(model_, stack_); ++i)
-      end(mtp_items(model_, stack_, shape_), true, {});
+      put(written({.part = Part::kPrediction},
+                  [&] { return end(mtp_items(model_, stack_, shape_), true, {}); }),
+          1);
   }
 
   void blocks(const Chunk& chunk, bool both) {
@@ -211,10 +257,10 @@ class ChunkWriter {
     // What is run again stands first in the chunk, so last in its backward.
     set_plain_layers(kinds, chunk);
     for (std::size_t k = 0; k < kinds.size(); ++k)
-      if (again[k] > 0) layers(kinds, k, again[k], true, weights[k]);
+      if (again[k] > 0) layers(kinds, k, again[k], true, both, weights[k]);
     for (std::size_t k = 0; k < kinds.size(); ++k)
       if (const std::int64_t count = layers_of(model_, stack_, chunk, k); count > again[k])
-        layers(kinds, k, count - again[k], false, weights[k]);
+        layers(kinds, k, count - again[k], false, both, weights[k]);
     const auto less = [&](const UnitWeights& a, const UnitWeights& b) {
       return units_.gathered(a) < units_.gathered(b);
     };
@@ -232,33 +278,36 @@ class ChunkWriter {
   }
 
   // Of a row of equal layers, those that stay in the format of the passes, then the others.
-  void layers(const BlockKinds& kinds, std::size_t kind, std::int64_t count, bool full,
+  void layers(const BlockKinds& kinds, std::size_t kind, std::int64_t count, bool full, bool both,
               const UnitWeights& weights) {
     const std::int64_t plain = std::min(count, plain_[kind]);
     plain_[kind] -= plain;
-    if (plain > 0) row(kinds, kind, plain, full, weights, plain_shape_);
-    if (count > plain) row(kinds, kind, count - plain, full, weights, shape_);
+    const auto put_row = [&](std::int64_t layers, const PassShape& shape, bool is_plain) {
+      const WrittenUnit& unit = written({.both = both, .kind = kind, .full = full, .plain = is_plain},
+                                        [&] { return layer(kinds[kind], full, weights, shape); });
+      if (shape_.offload) at_work(kind, unit.offloaded, layers);
+      put(unit, layers);
+    };
+    if (plain > 0) put_row(plain, plain_shape_, true);
+    if (count > plain) put_row(count - plain, shape_, false);
   }
 
-  // All of them run again in the backward (`full`) or none.
-  void row(const BlockKinds& kinds, std::size_t kind, std::int64_t count, bool full,
-           const UnitWeights& weights, const PassShape& shape) {
-    const std::vector<BlockItem> items = block_items(model_, stack_, shape, kinds[kind]);
+  // Run again in the backward (`full`) or not.
+  WrittenUnit layer(const Block& block, bool full, const UnitWeights& weights, const PassShape& shape) const {
+    const std::vector<BlockItem> items = block_items(model_, stack_, shape, block);
     const bool selective = shape_.recompute == Recompute::kSelective;
     TaskWriter forward(model_, stack_, shape_);
     forward.forward(items, 0, items.size(), false);
-    Repeat f{count, true, forward.take(), {}, {}, {}};
-    const auto [forward_calls, backward_calls] = layer_calls(kinds[kind], items);
+    Repeat f{1, true, forward.take(), {}, {}, {}};
+    const auto [forward_calls, backward_calls] = layer_calls(block, items);
     add_calls(f.tasks, forward_calls, false);
     spread_syncs(f.tasks, stack_.host.syncs_per_layer, false);
     add_graph_inputs(f.tasks, shape_, model_.hidden);
     const bool divided = shape_.sp || shape_.partition_activations;
     if (full) set_saved(f.tasks, activation() / (divided ? static_cast<double>(shape_.tp) : 1.0));
-    work_.held_for_weight += held_for_weight(items, shape_) * static_cast<double>(count);
+    Bytes offloaded;
     if (shape_.offload) {
-      const Bytes each = saved_bytes(f);
-      work_.offloaded += each * static_cast<double>(count);
-      at_work(kind, each, count);
+      offloaded = saved_bytes(f);
       set_saved(f.tasks, Bytes(0));
     }
 
@@ -268,7 +317,7 @@ class ChunkWriter {
       backward.forward(items, 0, recomputed_items(items, stack_), true);
     }
     backward.backward(items, selective);
-    Repeat b{count, true, backward.take(), {}, {}, {}};
+    Repeat b{1, true, backward.take(), {}, {}, {}};
     add_calls(b.tasks, backward_calls, false);
     if (full) {
       add_calls(b.tasks, forward_calls + stack_.host.calls_per_recompute, true);
@@ -278,7 +327,10 @@ class ChunkWriter {
     add_graph_inputs(b.tasks, shape_, model_.hidden);
     if (full) b.recomputes = saved_by(items);
     if (selective) b.recomputes = dropped_by_selective(items);
-    add(std::move(f), std::move(b), weights, true);
+    WrittenUnit unit = sharded(std::move(f), std::move(b), weights, true);
+    unit.held_for_weight = held_for_weight(items, shape_);
+    unit.offloaded = offloaded;
+    return unit;
   }
 
   // Forward and backward.
@@ -308,20 +360,22 @@ class ChunkWriter {
     here_[kind] = std::max(here_[kind], layer);
   }
 
-  void add(Repeat forward, Repeat backward, const UnitWeights& weights, bool is_block) {
-    units_.unit(forward, backward, weights, is_block);
+  // With gathers and scatters around it, where ZeRO has them, and what its backward lets go and leaves.
+  WrittenUnit sharded(Repeat forward, Repeat backward, const UnitWeights& weights, bool is_block) const {
+    ChunkWork alone;
+    UnitWriter(model_, stack_, shape_, alone).unit(forward, backward, weights, is_block);
     backward.releases = saved_bytes(forward);
     if (stack_.gradients.autograd_copies && !shape_.units.scatters)
       backward.leaves = Bytes(static_cast<double>(weights.trained()) * bytes_of(shape_.precision));
     if (stack_.states.lazy_gradients && !shape_.accumulates && !shape_.units.scatters)
       backward.gradients = Bytes(static_cast<double>(weights.trained()) * bytes_of(shape_.grad_dtype));
-    work_.forward.repeats.push_back(std::move(forward));
-    backwards_.push_back(std::move(backward));
+    return {std::move(forward), std::move(backward), {}, {}, alone.gathered, alone.unit_gradients};
   }
 
   const Model& model_;
   const Stack& stack_;
   const PassShape& shape_;
+  WrittenUnits& written_;
   ChunkWork work_;
   UnitWriter units_;
   std::vector<Repeat> backwards_;             // in the model's order
@@ -333,8 +387,21 @@ class ChunkWriter {
 
 }  // namespace
 
+PassShape units_shape(const PassShape& shape) {
+  PassShape units = shape;
+  units.recompute_layers = 0;  // how many layers are run again is a count, and whether one is tells it apart
+  if (shape.recompute == Recompute::kFull) units.recompute = Recompute::kNone;
+  return units;
+}
+
+ChunkWork build_chunk(const Model& model, const Stack& stack, const PassShape& shape, const Chunk& chunk,
+                      WrittenUnits& units) {
+  return ChunkWriter(model, stack, shape, units).write(chunk);
+}
+
 ChunkWork build_chunk(const Model& model, const Stack& stack, const PassShape& shape, const Chunk& chunk) {
-  return ChunkWriter(model, stack, shape).write(chunk);
+  WrittenUnits units;
+  return build_chunk(model, stack, shape, chunk, units);
 }
 
 }  // namespace foretrain

@@ -11,6 +11,9 @@
 // the recomputation that is asked for in front.
 #pragma once
 
+#include <cstdint>
+#include <unordered_map>
+
 #include "workload/chunk.h"
 #include "workload/pass.h"
 #include "workload/pass_shape.h"
@@ -28,6 +31,27 @@ struct ChunkWork {
   // What products' W need when their B are over: their inputs and the gradients of their outputs.
   Bytes held_for_weight;
 };
+
+// A block or an end of the model, once, with what it adds to its chunk's bytes.
+struct WrittenUnit {
+  Repeat forward;
+  Repeat backward;
+  Bytes held_for_weight;
+  Bytes offloaded;
+  Bytes gathered;
+  Bytes unit_gradients;
+};
+
+// Units of one shape, by what tells them apart: chunks of many sizes are put together of the same few, and those
+// with other numbers of layers to run again too (see units_shape).
+using WrittenUnits = std::unordered_map<std::uint32_t, WrittenUnit>;
+
+// What units hang on: shapes that are equal in this share them.
+PassShape units_shape(const PassShape& shape);
+
+// `units` are of this shape, and get what they do not have yet.
+ChunkWork build_chunk(const Model& model, const Stack& stack, const PassShape& shape, const Chunk& chunk,
+                      WrittenUnits& units);
 ChunkWork build_chunk(const Model& model, const Stack& stack, const PassShape& shape, const Chunk& chunk);
 
 }  // namespace foretrain

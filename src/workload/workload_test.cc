@@ -313,3 +313,35 @@ TEST_CASE("a plan that names a kernel of attention runs that one, whatever the s
     CHECK(impl_under("attention=flash") == impl_under(""));
   }
 }
+
+TEST_CASE("Chunks put together of units that others wrote are those written alone") {
+  Model tied = gpt(8);
+  tied.tied = true;
+  for (const Model& model : {gpt(8), tied})
+    for (const char* name : {"megatron", "hf-trainer", "torchtitan"}) {
+      const Stack s = stack(name);
+      Plan plan;
+      plan.dp = 2;
+      plan.zero = 3;
+      plan.recompute = Recompute::kFull;
+      const PassShape all = units_shape(shape(model, s, plan));
+      WrittenUnits units;
+      for (const std::int64_t again : {0, 1, 3}) {  // all of them share the units
+        plan.recompute_layers = again;
+        const PassShape passes = shape(model, s, plan);
+        CHECK(units_shape(passes) == all);
+        for (const std::int64_t layers : {0, 1, 2, 5})
+          for (const bool first : {false, true})
+            for (const bool last : {false, true}) {
+              const Chunk chunk{layers, first, last};
+              const ChunkWork shared = build_chunk(model, s, passes, chunk, units);
+              const ChunkWork alone = build_chunk(model, s, passes, chunk);
+              CHECK(shared.forward == alone.forward);
+              CHECK(shared.backward == alone.backward);
+              CHECK(shared.gathered == alone.gathered);
+              CHECK(shared.unit_gradients == alone.unit_gradients);
+              CHECK(shared.held_for_weight == alone.held_for_weight);
+            }
+      }
+    }
+}
