@@ -22,24 +22,20 @@ MemoryCounters memory_counters(const StateBytes& states, const PassesPeak& passe
                ? states.total() - states.gradients + std::max(states.gradients, in_passes)
                : states.total() + in_passes;
   };
-  const Bytes step = states.total() + states.in_step();
   const auto unless_served = [&](Bytes block, Bytes all) {
     return block > passes.largest_block ? all : Bytes(0);
   };
 
   MemoryCounters counters;
-  counters.allocated = std::max(at_peak(passes.bytes), step);
+  counters.allocated = std::max(at_peak(passes.bytes), states.total() + states.in_step());
   const Bytes cached = passes.bytes + (passes.bytes - passes.gradients) * kFragmentation;
+  const Bytes kept = passes.in_graphs > Bytes(0) ? cached * (passes.in_graphs / passes.bytes) : Bytes(0);
+  const Bytes step = at_peak(kept) + states.in_step();
   Bytes beside = unless_served(states.gather_block, states.gather_block) +
                  unless_served(states.gather_pieces, states.gather_copies - states.gather_block);
   if (stack.gradients.autograd_copies) beside += unless_served(largest_gradient, largest_gradient);
-  if (passes.own_pool) {
-    counters.reserved = at_peak(cached) + beside + states.in_step();
-    counters.needed = at_peak(cached) + states.in_step() + outside_torch;
-  } else {
-    counters.reserved = std::max(at_peak(cached) + beside, step);
-    counters.needed = std::max(at_peak(cached), step) + outside_torch;
-  }
+  counters.reserved = std::max(at_peak(cached) + beside, step);
+  counters.needed = std::max(at_peak(cached), step) + outside_torch;
   if (states.loading > Bytes(0)) counters.needed = std::max(counters.needed, states.loading + outside_torch);
   counters.total = counters.reserved + outside_torch;
   return counters;

@@ -30,7 +30,8 @@ struct PassesPeak {
   Bytes bytes;          // held and used at the peak
   Bytes largest_block;  // in any of the passes
   Bytes gradients;      // of `bytes`, those that a step's only backward has made by then: they leave no holes
-  bool own_pool = false;  // CUDA graphs hold all of it: nothing else can use it when the passes are over
+  Bytes in_graphs =
+      Bytes(0);  // of `bytes`, held by CUDA graphs: nothing else can use it when passes are over
 };
 
 struct MemoryCounters {

@@ -83,13 +83,16 @@ TEST_CASE("nvidia-smi counts context and communicators too") {
 
 TEST_CASE("What graphs hold cannot be lent to the optimizer's step") {
   const StateBytes states{.weights = Bytes(100), .step_copy = Bytes(40)};
-  const auto counters = [&](bool own_pool) {
-    return memory_counters(states, {Bytes(200), Bytes(1e9), Bytes(0), own_pool}, Bytes(0), Stack{}, 2,
+  const auto counters = [&](double in_graphs) {
+    return memory_counters(states, {Bytes(200), Bytes(1e9), Bytes(0), Bytes(in_graphs)}, Bytes(0), Stack{}, 2,
                            Bytes(7));
   };
   const double passes = 200 * (1 + kFragmentation);
-  CHECK(counters(false).needed == Bytes(100 + passes + 7));
-  CHECK(counters(true).needed == Bytes(100 + passes + 40 + 7));
-  CHECK(counters(true).reserved == Bytes(100 + passes + 40));
-  CHECK(counters(true).allocated == counters(false).allocated);
+  CHECK(counters(0).needed == Bytes(100 + passes + 7));
+  CHECK(counters(200).needed == Bytes(100 + passes + 40 + 7));
+  CHECK(counters(200).reserved == Bytes(100 + passes + 40));
+  CHECK(counters(200).allocated == counters(0).allocated);
+  // Small ones leave room enough; larger ones less than the step needs: what graphs hold and the copy on top.
+  CHECK(counters(20).needed == counters(0).needed);
+  CHECK(counters(180).needed == Bytes(100 + 0.9 * passes + 40 + 7));
 }

@@ -107,6 +107,9 @@ PassBytes pass_bytes(const ChunkWork& work) {
         if (task.capture == Capture::kNone || task.kind == Task::Kind::kHost) continue;
         const std::int64_t launches = task.kind == Task::Kind::kOperator ? task.op.launches : 1;
         bytes.graph_nodes += launches * task.times * repeat.count;
+        if (task.kind != Task::Kind::kOperator || is_metric(task)) continue;
+        bytes.graph_pool = std::max(bytes.graph_pool, task.extra.value_or(working_bytes(task.op)));
+        if (pass == &work.forward) bytes.captured += task.saved * static_cast<double>(repeat.count);
       }
   for (const Repeat& repeat : work.backward.repeats)
     bytes.backward_end += repeat.leaves * static_cast<double>(repeat.count);

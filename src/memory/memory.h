@@ -41,6 +41,8 @@ struct PassBytes {
   Bytes largest_block;                            // the largest tensor
   Bytes offloaded;                                // by a forward, to the host's memory
   std::int64_t graph_nodes = 0;                   // kernels and collectives that CUDA graphs hold, both ways
+  Bytes captured;                                 // of `held`, by what is part of a graph
+  Bytes graph_pool;                               // what graphs work in: the most of any operator in one
 };
 PassBytes pass_bytes(const ChunkWork& work);
 

@@ -184,6 +184,8 @@ TEST_CASE("Graphs of parts of a layer have a pool of their own, which comes on t
     large.extra = Bytes(1000);
     small = large;
     small.extra = Bytes(300);
+    large.saved = Bytes(60);
+    small.saved = Bytes(20);
     large.capture = first;
     small.capture = second;
     ChunkWork work;
@@ -199,4 +201,10 @@ TEST_CASE("Graphs of parts of a layer have a pool of their own, which comes on t
   CHECK(work_with(kNone, kNone).graph_nodes == 0);
   CHECK(work_with(kPart, kNone).graph_nodes == 2);
   CHECK(work_with(kStep, kStep).graph_nodes == 4);
+  CHECK(work_with(kNone, kNone).graph_pool == Bytes(0));
+  CHECK(work_with(kNone, kPart).graph_pool == Bytes(300));
+  CHECK(work_with(kStep, kStep).graph_pool == Bytes(1000));
+  CHECK(work_with(kNone, kNone).captured == Bytes(0));
+  CHECK(work_with(kPart, kNone).captured == Bytes(2 * 60));
+  CHECK(work_with(kPart, kPart).captured == Bytes(2 * 80));
 }

@@ -77,20 +77,24 @@ void add_bytes(const Setting& setting, Dealt& e) {
     StageParts& part = e.stages[r];
     PassesPeak passes{times[r].peak, Bytes(0), Bytes(0)};
     std::int64_t nodes = 0;
+    Bytes captured, pool;
     for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c) {
       const auto n = e.piece(r, c);
       const PassBytes& bytes = e.chunks[n]->bytes;
       passes.largest_block = std::max(passes.largest_block, bytes.largest_block);
       nodes += bytes.graph_nodes;
+      captured += bytes.captured;
+      pool = std::max(pool, bytes.graph_pool);
       passes.gradients = std::max(passes.gradients, bytes.backward_growth - bytes.backward_extra);
     }
     const GraphChoices& graphs = e.job.choices.graphs;
-    passes.own_pool = graphs.any();
     // A graph of a layer for each micro-batch in flight; of a step one that holds all.
     const auto copies =
         static_cast<double>(graphs.step ? e.job.micro_batches * e.job.pipeline.chunks_per_stage
                                         : times[r].in_flight) /
         static_cast<double>(e.job.pipeline.chunks_per_stage);
+    if (graphs.any())
+      passes.in_graphs = graphs.step ? passes.bytes : std::min(passes.bytes, captured * copies + pool);
     const Bytes graphs_themselves(static_cast<double>(nodes) * copies * kGraphNodeBytes);
     const Bytes gradient(static_cast<double>(part.share.largest_tensor) * bytes_of(e.job.choices.precision));
     part.memory = memory_counters(part.states, passes, gradient, setting.stack, e.job.micro_batches,
