@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "ask/over.h"
+#include "base/field_mark.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/yaml.h"
@@ -17,6 +19,7 @@
 #include "output.h"
 #include "report/chart.h"
 #include "report/compare_report.h"
+#include "report/over_report.h"
 #include "report/path_report.h"
 #include "report/predict_html.h"
 #include "report/trace_json.h"
@@ -66,12 +69,16 @@ class Predict final : public Command {
                      "The run, or several to compare; without it and --model, a built-in example");
     declare_job(options, r, "GPUs in all");
     options.option("--tokens", "T", r.tokens, kTokensHelp);
+    options.option(
+        "--over", "K=A..B", over_,
+        "One or two keys of run, plan, cluster or GPU over a range: inter_gbps=100..3200,seq=4k..128k");
     options.flag("--chart", r.chart,
                  "Also the step as a chart, its critical path, and what each stage does and waits for");
     options.option("--trace", "F.json", trace_,
                    "Also the step's events, for ui.perfetto.dev and chrome://tracing");
     options.option("--trace-stages", "S", trace_stages_, "Only these stages of the trace: 1-4,16");
     options.option("--html", "F.html", html_, "Also one page with all of it, to look at and to pass on");
+    options.option("--csv", "F.csv", csv_, "Also the points of --over, one a row");
     options.flag("--json", json_, "Answer in JSON");
   }
   std::string word(std::string_view field) const override {
@@ -84,6 +91,7 @@ class Predict final : public Command {
       TRY_ASSIGN(std::string text, session.files().read(file, kMaxYamlBytes));
       request_.runs.push_back({file, std::move(text)});
     }
+    if (!over_.empty()) return run_over(session);
     request_.trace = !trace_.empty();
     request_.html = !html_.empty();
     request_.path = json_;
@@ -102,7 +110,7 @@ class Predict final : public Command {
   Result<void> check_options() const {
     const std::size_t runs = run_files_.size();
     TRY(check_run_count(runs));
-    for (const auto& [field, path] : {std::pair{"trace", &trace_}, {"html", &html_}}) {
+    for (const auto& [field, path] : {std::pair{"trace", &trace_}, {"html", &html_}, {"csv", &csv_}}) {
       if (path->empty()) continue;
       if (runs > 1) return fail_field(field, fmt::format("found {} runs, expected one", runs));
       for (const std::string& run : run_files_)
@@ -111,11 +119,30 @@ class Predict final : public Command {
     }
     if (same_file(trace_, html_))
       return fail_field("html", "found the file of " + marked("trace") + ", expected another");
+    if (same_file(csv_, html_))
+      return fail_field("csv", "found the file of " + marked("html") + ", expected another");
+    if (!over_.empty() && !trace_.empty())
+      return fail_field("trace", "is of one step, but " + marked("over") + " asks for many");
+    if (over_.empty() && !csv_.empty())
+      return fail_field("csv", "found no " + marked("over") + ", expected the points that it is for");
     if (!trace_stages_.empty() && trace_.empty())
       return fail_field("trace_stages", "found no " + marked("trace") + ", expected the file that it is for");
     if (request_.chart && json_)
       return fail_field("chart", "is text, but " + marked("json") + " asks for JSON");
     return {};
+  }
+
+  Result<int> run_over(Session& session) const {
+    TRY_ASSIGN(OverAnswer answer, ask(session, OverRequest{request_, over_}));
+    for (OverPoint& point : answer.points)
+      point.refused = spelled(point.refused, [this](std::string_view field) { return word(field); });
+    if (!html_.empty()) TRY(write_file(html_, over_html(answer)));
+    if (!csv_.empty()) TRY(write_file(csv_, over_csv(answer)));
+    if (answer.example) std::fputs(example_note().c_str(), stderr);
+    if (json_) return tell(over_json(answer));
+    std::string out = over_text(answer);
+    if (request_.chart) out += "\n" + over_chart(answer, chart_style());
+    return tell(out);
   }
 
   Result<void> write_trace(const PredictedRun& one) const {
@@ -164,7 +191,7 @@ class Predict final : public Command {
 
   PredictRequest request_;
   std::vector<std::string> run_files_;
-  std::string trace_, trace_stages_, html_;
+  std::string over_, trace_, trace_stages_, html_, csv_;
   bool json_ = false;
 };
 

@@ -29,25 +29,6 @@ plan: {tp: 4, pp: 4, zero: 1, micro_batch: 4, recompute: full, precision: fp16, 
 // The critical path is told unasked, unless that took longer than all the rest.
 constexpr std::int64_t kMostEventsUnasked = 150'000;
 
-Result<RunOptions> run_options(const PredictRequest& request) {
-  RunOptions run;
-  run.model = request.model;
-  run.cluster = request.cluster;
-  run.stack = request.stack;
-  run.plan = request.plan;
-  run.profile = request.profile;
-  run.documents = request.documents;
-  run.task = request.task;
-  TRY_ASSIGN(run.gpus, count_word("gpus", request.gpus));
-  TRY_ASSIGN(run.seq, tokens_word("seq", request.seq));
-  if (const auto tokens = batch_tokens(request.global_batch)) {
-    run.global_batch_tokens = *tokens;
-  } else {
-    TRY_ASSIGN(run.global_batch, count_word("global_batch", request.global_batch));
-  }
-  return run;
-}
-
 // Of one of the texts; null: none was given.
 Result<Run> run_of(const PredictRequest& request, const Source* source, const Catalog& catalog) {
   TRY_ASSIGN(const RunOptions given, run_options(request));
@@ -97,10 +78,10 @@ Result<PredictAnswer> predicted_all(Session& session, const PredictRequest& requ
   if (!request.tokens.empty()) {
     TRY_ASSIGN(tokens, amount_word("tokens", request.tokens));
   }
-  const Source example{"(built-in example)", std::string(kExample)};
+  const std::optional<Source> first = run_source(request);
   std::vector<const Source*> sources;
   for (const Source& source : request.runs) sources.push_back(&source);
-  if (sources.empty()) sources.push_back(request.is_example() ? &example : nullptr);
+  if (sources.empty()) sources.push_back(first ? &*first : nullptr);
   PredictAnswer answer;
   answer.example = request.is_example();
   for (const Source* source : sources) {
@@ -115,6 +96,31 @@ Result<PredictAnswer> predicted_all(Session& session, const PredictRequest& requ
 Result<void> check_run_count(std::size_t runs) {
   if (runs <= kMostCompared) return {};
   return fail_field("runs", fmt::format("found {} runs, expected at most {}", runs, kMostCompared));
+}
+
+Result<RunOptions> run_options(const PredictRequest& request) {
+  RunOptions run;
+  run.model = request.model;
+  run.cluster = request.cluster;
+  run.stack = request.stack;
+  run.plan = request.plan;
+  run.profile = request.profile;
+  run.documents = request.documents;
+  run.task = request.task;
+  TRY_ASSIGN(run.gpus, count_word("gpus", request.gpus));
+  TRY_ASSIGN(run.seq, tokens_word("seq", request.seq));
+  if (const auto tokens = batch_tokens(request.global_batch)) {
+    run.global_batch_tokens = *tokens;
+  } else {
+    TRY_ASSIGN(run.global_batch, count_word("global_batch", request.global_batch));
+  }
+  return run;
+}
+
+std::optional<Source> run_source(const PredictRequest& request) {
+  if (!request.runs.empty()) return request.runs.front();
+  if (!request.is_example()) return std::nullopt;
+  return Source{"(built-in example)", std::string(kExample)};
 }
 
 Result<PredictAnswer> ask(Session& session, const PredictRequest& request) {

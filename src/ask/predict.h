@@ -1,11 +1,13 @@
 // One run, or several to compare, from their texts and words to their predictions.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ask/session.h"
 #include "base/files.h"
+#include "job/parse_run.h"
 #include "report/predict_report.h"
 
 namespace foretrain {
@@ -32,5 +34,10 @@ struct PredictAnswer {
 Result<void> check_run_count(std::size_t runs);
 
 Result<PredictAnswer> ask(Session& session, const PredictRequest& request);
+
+// For who asks about a run in other ways: its words, read; and its text, the example's where nothing says which run,
+// none where words alone do.
+Result<RunOptions> run_options(const PredictRequest& request);
+std::optional<Source> run_source(const PredictRequest& request);
 
 }  // namespace foretrain

@@ -8,7 +8,9 @@ namespace foretrain {
 
 Result<ProfileStore::Choice> Session::costs_for(const Cluster& cluster, std::string_view profile) {
   const auto found = std::find_if(costs_.begin(), costs_.end(), [&](const KeptCosts& kept) {
-    return kept.word == profile && kept.cluster == cluster;
+    // What operators take is their GPU's and its host's; links and prices are nothing to them.
+    return kept.word == profile && kept.cluster.gpu == cluster.gpu &&
+           kept.cluster.host_launch == cluster.host_launch;
   });
   if (found != costs_.end()) {
     costs_.splice(costs_.begin(), costs_, found);
@@ -64,11 +66,11 @@ Evaluator& Session::evaluator_for(const Run& run, const std::shared_ptr<const Co
   return evaluators_.front().evaluator;
 }
 
-Prediction Session::predict(const Run& run, const std::shared_ptr<const CostSource>& costs,
-                            StepTrace* trace) {
+Prediction Session::predict(const Run& run, const std::shared_ptr<const CostSource>& costs, StepTrace* trace,
+                            bool nearest) {
   Evaluator& evaluator = evaluator_for(run, costs);
   try {
-    return predict_or_nearest(run, evaluator, trace);
+    return nearest ? predict_or_nearest(run, evaluator, trace) : foretrain::predict(run, evaluator, trace);
   } catch (...) {  // what it remembers may be half there
     evaluators_.pop_front();
     throw;

@@ -39,9 +39,10 @@ class Session {
   // As ProfileStore::costs_for.
   Result<ProfileStore::Choice> costs_for(const Cluster& cluster, std::string_view profile);
 
-  // The prediction of a checked run, as predict() makes it. `costs` are those of the run's cluster.
+  // The prediction of a checked run, as predict() makes it. `costs` are those of the run's cluster. Where its plan
+  // does not fit, with the nearest that do, which takes longer.
   Prediction predict(const Run& run, const std::shared_ptr<const CostSource>& costs,
-                     StepTrace* trace = nullptr);
+                     StepTrace* trace = nullptr, bool nearest = true);
 
   // What is kept now.
   std::size_t kept_profiles() const { return costs_.size(); }

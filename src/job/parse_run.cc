@@ -189,12 +189,21 @@ Result<std::int64_t> sequences_of(std::int64_t tokens, std::int64_t seq) {
 }
 
 Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog& catalog) {
+  TRY_ASSIGN(Run specs, parse_specs(node, options, catalog));
+  return parse_run(node, options, std::move(specs));
+}
+
+Result<Run> parse_specs(const Node* node, const RunOptions& options, const Catalog& catalog) {
   if (node != nullptr)
     TRY(only_fields(*node, "a run",
                     {"model", "cluster", "gpus", "seq", "global_batch", "documents", "stack", "profile",
                      "task", "plan"}));
   Run run;
   TRY(read_specs(node, options, catalog, run));
+  return run;
+}
+
+Result<Run> parse_run(const Node* node, const RunOptions& options, Run run) {
   TRY(read_counts(node, options, run));
   TRY_ASSIGN(run.documents, documents_of(node, options));
   TRY_ASSIGN(run.profile, profile_of(node, options));
@@ -204,6 +213,7 @@ Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog
     TRY_ASSIGN(run.plan, parse_plan(*plan, run.plan));
   }
   TRY_ASSIGN(run.plan, of_field("plan", parse_plan(options.plan, run.plan)));
+  TRY_ASSIGN(run.plan, parse_plan(options.plan_over, run.plan));
   TRY(read_task(node, options, run));
   if (auto applied = apply_task(run.task, run.plan, run.assumed); !applied) {
     if (!options.task.empty()) return in_field("task", std::move(applied).error());

@@ -18,6 +18,7 @@ struct RunOptions {
   std::string cluster;
   std::string stack;
   std::string plan;
+  std::string plan_over;  // keys of a plan, over those of `plan`
   std::string profile;
   std::string documents;
   std::string task;
@@ -35,5 +36,9 @@ Result<std::int64_t> sequences_of(std::int64_t tokens, std::int64_t seq);
 // Reads a run (node may be null: the options alone), fills in what follows from the rest (dp, seq) and checks
 // it with check_run.
 Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog& catalog);
+
+// The same in two: model, cluster and stack alone, which other words of the run leave as they are; and all the rest.
+Result<Run> parse_specs(const Node* node, const RunOptions& options, const Catalog& catalog);
+Result<Run> parse_run(const Node* node, const RunOptions& options, Run specs);
 
 }  // namespace foretrain

@@ -2,38 +2,26 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <vector>
 
 #include "base/did_you_mean.h"
 #include "base/text.h"
+#include "spec/cluster_figures.h"
 
 namespace foretrain {
 namespace {
 
 struct Change {
   std::string_view key;
-  double low, high;
-  bool whole;
-  void (*apply)(Problem& problem, double value);
+  std::int64_t low, high;
+  void (*apply)(Problem& problem, std::int64_t value);
 };
 
-std::int64_t count(double value) { return static_cast<std::int64_t>(value); }
-
+// Beside the figures of the cluster.
 constexpr Change kChanges[] = {
-    {"gpus", 1, 10'000'000, true, [](Problem& p, double v) { p.gpus = {count(v)}; }},
-    {"global_batch", 1, 1e9, true, [](Problem& p, double v) { p.global_batch = count(v); }},
-    {"seq", 1, 1e8, true, [](Problem& p, double v) { p.seq = count(v); }},
-    {"inter_gbps", 1e-3, 1e6, false,
-     [](Problem& p, double v) { p.cluster.inter.bandwidth = BytesPerSecond(v * 1e9 / 8); }},
-    {"inter_latency_us", 0, 1e6, false,
-     [](Problem& p, double v) { p.cluster.inter.latency = microseconds(v); }},
-    {"nics", 1, 1024, true, [](Problem& p, double v) { p.cluster.nics = count(v); }},
-    {"oversubscription", 1, 1000, false, [](Problem& p, double v) { p.cluster.fabric.oversubscription = v; }},
-    {"intra_gbytes", 1e-3, 1e6, false,
-     [](Problem& p, double v) { p.cluster.intra.bandwidth = gigabytes_per_second(v); }},
-    {"host_launch_us", 0, 1e6, false, [](Problem& p, double v) { p.cluster.host_launch = microseconds(v); }},
-    {"usable_gib", 1e-3, 1e6, false, [](Problem& p, double v) { p.cluster.gpu.usable = gib(v); }},
-    {"price_per_gpu_hour", 0, 1e6, false, [](Problem& p, double v) { p.cluster.price_per_gpu_hour = v; }},
+    {"gpus", 1, 10'000'000, [](Problem& p, std::int64_t v) { p.gpus = {v}; }},
+    {"global_batch", 1, 1'000'000'000, [](Problem& p, std::int64_t v) { p.global_batch = v; }},
+    {"seq", 1, 100'000'000, [](Problem& p, std::int64_t v) { p.seq = v; }},
 };
 
 }  // namespace
@@ -43,20 +31,28 @@ Result<WhatIf> what_if(const Problem& problem, std::string_view text) {
   if (equals == std::string_view::npos)
     return fail(fmt::format("found {}, expected key=value such as gpus=512", quoted(text)));
   const std::string_view key = trim(text.substr(0, equals)), word = trim(text.substr(equals + 1));
-  const auto* found = std::find_if(std::begin(kChanges), std::end(kChanges),
-                                   [key](const Change& change) { return change.key == key; });
-  if (found == std::end(kChanges)) {
+  const auto refused = [&](std::string_view expected) {
+    return fail(fmt::format("{}: found {}, expected {}", key, quoted(word), expected));
+  };
+  WhatIf out{fmt::format("{}={}", key, word), problem};
+  for (const Change& change : kChanges) {
+    if (change.key != key) continue;
+    const auto value = parse_count(word);
+    if (!value || *value < change.low || *value > change.high)
+      return refused(fmt::format("a whole number from {} to {}", change.low, change.high));
+    change.apply(out.problem, *value);
+    return out;
+  }
+  const ClusterFigure* figure = find_cluster_figure(key);
+  if (figure == nullptr) {
     std::vector<std::string> keys;
     for (const Change& change : kChanges) keys.emplace_back(change.key);
+    for (const ClusterFigure& known : cluster_figures()) keys.emplace_back(known.key);
     return fail(fmt::format("unknown key {}{}", quoted(key), suggestion(key, keys)));
   }
   const auto value = parse_number(word);
-  if (!value || *value < found->low || *value > found->high ||
-      (found->whole && *value != static_cast<double>(count(*value))))
-    return fail(fmt::format("{}: found {}, expected {} from {} to {}", key, quoted(word),
-                            found->whole ? "a whole number" : "a number", found->low, found->high));
-  WhatIf out{fmt::format("{}={}", key, word), problem};
-  found->apply(out.problem, *value);
+  if (!value || !may_be(*figure, *value)) return refused(expected_of(*figure));
+  TRY(set_figure(out.problem.cluster, *figure, *value));
   return out;
 }
 
