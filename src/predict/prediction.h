@@ -83,7 +83,6 @@ struct Uncertainty {
   // hardware, and that follow from datasheets alone; how well the stack is known.
   double derived = 0;
   double analytic = 0;
-  double experts = 0;  // likewise of experts' products and exchanges
   Described described = Described::kMeasured;
 };
 

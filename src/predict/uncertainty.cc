@@ -44,7 +44,6 @@ Uncertainty uncertainty(const Simulated& e) {
   if (busy > Seconds(0)) {
     u.derived = std::min(1.0, derived / busy);
     u.analytic = std::min(1.0, analytic / busy);
-    u.experts = std::min(1.0, experts / busy);
   }
   u.described = e.job.choices.described;
   return u;

@@ -10,8 +10,7 @@
 // and the 80 % interval is step exp(-1.28 below) to step exp(1.28 above).
 //
 // Stated spreads of operators and links count half (kPartsScale): more of their errors is common than was thought when
-// they were stated. Experts' products and exchanges are less sure than other work, either way: the same recipe is up to
-// 1.8 times apart in two releases of one framework.
+// they were stated.
 //
 // The figures are those near which tests/accuracy (intervals_test) finds the least sum, over the sources with ten rows or
 // more, of the distance of coverage from 80 % and a fifth of the interval score (Gneiting and Raftery 2007, JASA 102:359,
@@ -39,7 +38,6 @@ inline constexpr double kDerivedSpread = 0.04;
 inline constexpr double kAnalyticSpread = 0.18;
 inline constexpr std::array<double, 3> kDescribedSpread = {0, 0.06, 0.15};  // by Described
 inline constexpr double kLean = 0.5;
-inline constexpr double kExpertsSpread = 0.4;
 inline constexpr double kPartsScale = 0.5;
 // Of experts' products and exchanges, where routing is a guess: it may as well be even.
 inline constexpr double kRoutingSpread = (kUsualImbalance - 1) / kUsualImbalance;
@@ -64,7 +62,6 @@ struct IntervalFigures {
   double derived = kDerivedSpread;
   double analytic = kAnalyticSpread;
   std::array<double, 3> described = kDescribedSpread;
-  double experts = kExpertsSpread;
   double lean = kLean;
 };
 
@@ -75,7 +72,6 @@ inline double parts_spread(const Uncertainty& u, Seconds step, const IntervalFig
   for (const Seconds source : {u.collectives, u.sends, u.reductions}) sum.add(source * by.parts);
   sum.add(u.launches);
   sum.add(u.routing);
-  sum.add(step * (by.experts * u.experts));
   return sum.relative(step, u.one_gpu ? kPassComposition : by.composition);
 }
 // What all parts have in common, of the step.

@@ -102,7 +102,8 @@ std::string host_line(const Run& run, const Prediction& p) {
 std::string rests_on(const Prediction& p) {
   const auto share = [&](Origin origin) { return 100 * p.origin_shares[static_cast<std::size_t>(origin)]; };
   const std::pair<std::string_view, double> parts[] = {
-      {"sampled", share(Origin::kMeasured) + share(Origin::kInterpolated) + share(Origin::kExtrapolated)},
+      {"sampled", share(Origin::kMeasured) + share(Origin::kInterpolated)},
+      {"extrapolated", share(Origin::kExtrapolated)},
       {"derived", share(Origin::kDerived)},
       {"analytic", share(Origin::kAnalytic)}};
   std::vector<std::string> words;

@@ -74,9 +74,8 @@ using Figures = IntervalFigures;
 
 std::string text(const Figures& f) {
   return fmt::format(
-      "parts {:.2f}, composition {:.3f}, derived {:.2f}, analytic {:.2f}, documented {:.2f}, experts {:.2f}, "
-      "lean {:.2f}",
-      f.parts, f.composition, f.derived, f.analytic, f.described[1], f.experts, f.lean);
+      "parts {:.2f}, composition {:.3f}, derived {:.2f}, analytic {:.2f}, documented {:.2f}, lean {:.2f}",
+      f.parts, f.composition, f.derived, f.analytic, f.described[1], f.lean);
 }
 
 struct Interval {
@@ -138,7 +137,6 @@ Figures best_figures(const MissesBySource& sources, const std::string& left_out)
     look([](Figures& f) -> double& { return f.analytic; }, 0.01, 80);
     look([](Figures& f) -> double& { return f.derived; }, 0.01, 80);
     look([](Figures& f) -> double& { return f.described[1]; }, 0.01, 80);
-    look([](Figures& f) -> double& { return f.experts; }, 0.05, 20);
     look([](Figures& f) -> double& { return f.lean; }, 0.25, 4);
   }
   return best;
