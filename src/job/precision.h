@@ -1,6 +1,7 @@
 // Which precision recipe a plan means, what of it the plan changes, and what the GPU asks for besides: decided here.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -22,6 +23,14 @@ struct LowPrecision {
 
   bool is_narrow() const { return formats.is_narrow(); }
   bool is_narrow(Dtype product) const { return product != formats.passes; }
+  // Some layers stay in the format of the passes while others do not; and whether this one of so many does, counted
+  // over the whole model, whichever stage it lies on (Megatron Core's is_first_last_bf16_layer). Layers of multi-token
+  // prediction are none of these.
+  bool leaves_layers() const { return is_narrow() && formats.bf16_layers.any(); }
+  bool leaves(std::int64_t layer, std::int64_t layers) const {
+    return leaves_layers() &&
+           (layer < formats.bf16_layers.start || layer >= layers - formats.bf16_layers.end);
+  }
   // How many copies a tensor is cast into that is wanted by rows, by columns or both. In blocks and rows of scales
   // the two differ; of one scale a tensor they are the same bytes, unless they must lie by rows.
   int copies(bool rows, bool columns) const;

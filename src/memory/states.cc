@@ -37,7 +37,7 @@ StateBytes class_bytes(const WeightShare& share, Bytes frozen, WeightClass weigh
     // Of the blocks' matrices, copies in fewer bits beside, or in place of, those of the passes.
     if (c.low.is_narrow() && !c.adapters.frozen())
       states.weights += divided_from(
-          3, static_cast<double>(share.matrix_elements) * (c.low.weight_bytes() - bytes_of(c.precision)));
+          3, static_cast<double>(share.narrow_elements) * (c.low.weight_bytes() - bytes_of(c.precision)));
   }
   // Below ZeRO 3 they are whole from forward to backward, wherever they lie between steps.
   if (frozen > Bytes(0)) states.weights += divided_from(3, frozen.value);
@@ -90,7 +90,7 @@ StateBytes state_bytes(const ParameterShare& share, const Stack& stack, const Jo
     const Choices& c = job.choices;
     const Bytes bytes = share.frozen.bytes(weights, c.adapters, c.precision);
     if (!c.low.is_narrow() || c.adapters.quantised()) return bytes;
-    return bytes + Bytes(static_cast<double>(share.frozen.matrices(weights)) *
+    return bytes + Bytes(static_cast<double>(share.frozen.narrow[weights]) *
                          (c.low.weight_bytes() - bytes_of(c.precision)));
   };
   StateBytes states = class_bytes(share.of(WeightClass::kCommon), frozen(WeightClass::kCommon),

@@ -16,7 +16,7 @@ Stack stack(std::string_view name) {
 }
 
 constexpr double kN = 1'000'000;  // elements of the rank
-const ParameterShare kShare{1'000'000, 10, 0, 600'000, 100'000, 200'000};
+const ParameterShare kShare{1'000'000, 10, 0, 600'000, 600'000, 100'000, 200'000};
 
 StateBytes states(std::string_view name, std::string_view plan_text, std::int64_t dp = 8) {
   auto plan = parse_plan(plan_text);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "memory/states.h"
 #include "timeline/schedule.h"
@@ -23,31 +24,42 @@ struct LayerBytes {
   double kept = 0;
 };
 
+constexpr double kNoLayer = std::numeric_limits<double>::infinity();
+
 Bytes layers_floor(const Setting& setting, const Job& job, ShapeKey key, ChunkMemo& memo) {
   const Choices& choices = job.choices;
-  const auto held = [&](std::size_t kind, Recompute recompute) {
+  const auto held = [&](const Chunk& layer, Recompute recompute) {
     key.passes.recompute = recompute;
     key.passes.recompute_layers = 0;
     memo.use_shape(key);
-    return memo.bytes(Chunk::of_kind(kind, 1)).bytes.held.value;
+    return memo.bytes(layer).bytes.held.value;
   };
   const bool some = choices.recompute == Recompute::kFull && choices.recompute_layers > 0;
-  const Chunk all = all_layers_of(setting.model);
+  const Chunk all = all_layers_of(setting.model, choices.low);
   std::array<LayerBytes, kMaxBlockKinds> kinds{};
   std::size_t count = 0;
   double less = 0;
   for (; count < kMaxBlockKinds && all.layers[count] > 0; ++count) {
     LayerBytes& layer = kinds[count];
     layer.count = static_cast<double>(all.layers[count]);
-    layer.kept = held(count, some ? Recompute::kNone : choices.recompute);
-    if (some)
-      less = std::max(less, static_cast<double>(choices.recompute_layers * job.pipeline.chunks_per_stage) *
-                                (layer.kept - held(count, Recompute::kFull)));
-    const ParameterShare share =
-        parameter_share(setting.model, setting.stack, job.mesh.weight_ranks(),
-                        Chunk::of_kind(count, all.layers[count]), true, choices.adapters);
-    const StateBytes states = state_bytes(share, setting.stack, job);
-    layer.state = (states.total() - states.gradients).value / layer.count;
+    layer.state = layer.kept = kNoLayer;
+    // Layers that stay in the format of the passes hold other bytes: at least, those of the smaller.
+    for (const bool plain : {false, true}) {
+      const std::int64_t rows = plain ? all.plain[count] : all.layers[count] - all.plain[count];
+      if (rows == 0) continue;
+      const Chunk one = Chunk::of_kind(count, 1, plain);
+      const double kept = held(one, some ? Recompute::kNone : choices.recompute);
+      if (some)
+        less = std::max(less, static_cast<double>(choices.recompute_layers * job.pipeline.chunks_per_stage) *
+                                  (kept - held(one, Recompute::kFull)));
+      const ParameterShare share =
+          parameter_share(setting.model, setting.stack, job.mesh.weight_ranks(),
+                          Chunk::of_kind(count, rows, plain), true, choices.adapters);
+      const StateBytes states = state_bytes(share, setting.stack, job);
+      layer.kept = std::min(layer.kept, kept);
+      layer.state =
+          std::min(layer.state, (states.total() - states.gradients).value / static_cast<double>(rows));
+    }
   }
   const auto weight = [&](std::size_t k) {
     return k == 0 ? 1.0 : (kinds[k].state + kinds[k].kept) / (kinds[0].state + kinds[0].kept);
@@ -96,12 +108,16 @@ PlanFloor plan_floor(const Setting& setting, const Job& job, const Network& netw
     return sum;
   };
   const std::int64_t layers = setting.model.layers();
-  Chunk whole = all_layers_of(setting.model);
+  Chunk whole = all_layers_of(setting.model, job.choices.low);
   Seconds layer, all;  // the shortest, and all of them
   for (std::size_t k = 0; k < kMaxBlockKinds && whole.layers[k] > 0; ++k) {
-    const Seconds each = seconds(Chunk::of_kind(k, 1));
-    layer = k == 0 ? each : std::min(layer, each);
-    all += each * static_cast<double>(whole.layers[k]);
+    for (const bool plain : {false, true}) {
+      const std::int64_t rows = plain ? whole.plain[k] : whole.layers[k] - whole.plain[k];
+      if (rows == 0) continue;
+      const Seconds each = seconds(Chunk::of_kind(k, 1, plain));
+      layer = all == Seconds(0) ? each : std::min(layer, each);
+      all += each * static_cast<double>(rows);
+    }
   }
   all = all + seconds({0, true, false}) + seconds({0, false, true});
   // Some stage has as many layers as an even split gives, and some stage as much work as the average. Of
@@ -115,7 +131,15 @@ PlanFloor plan_floor(const Setting& setting, const Job& job, const Network& netw
                                          job.choices.adapters);
   share.elements /= pp;
   share.experts.elements /= pp;
-  for (const WeightClass weights : kWeightClasses) share.frozen.elements[weights] /= pp;
+  // Matrices in fewer bits take more than others, or less.
+  const bool more = job.choices.low.weight_bytes() > bytes_of(job.choices.precision);
+  const auto divided = [&](std::int64_t elements) { return (elements + (more ? 0 : pp - 1)) / pp; };
+  share.narrow_elements = divided(share.narrow_elements);
+  share.experts.narrow_elements = divided(share.experts.narrow_elements);
+  for (const WeightClass weights : kWeightClasses) {
+    share.frozen.elements[weights] /= pp;
+    share.frozen.narrow[weights] = divided(share.frozen.narrow[weights]);
+  }
   share.frozen.quantised = (share.frozen.quantised + pp - 1) / pp;  // they take less than the others
   share.frozen.quantised_rows /= pp;
   const StateBytes states = state_bytes(share, setting.stack, job);

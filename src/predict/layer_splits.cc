@@ -31,6 +31,7 @@ std::span<const Chunk> LayerSplits::of(const Job& job) {
     found = splits_.emplace(chunks, std::move(split)).first;
   }
   if (!kinds_.empty()) mark_recomputed(job, found->second);
+  mark_plain(job, found->second);
   return found->second;
 }
 
@@ -46,6 +47,7 @@ std::span<const Chunk> LayerSplits::cut(std::span<const std::int64_t> counts, co
     for (std::int64_t i = 0; i < counts[n]; ++i) ++chunks[n].layers[kinds_[layer++]];
   }
   if (!kinds_.empty()) mark_recomputed(job, chunks);
+  mark_plain(job, chunks);
   return chunks;
 }
 
@@ -56,6 +58,20 @@ void LayerSplits::mark_recomputed(const Job& job, std::vector<Chunk>& chunks) co
     chunk.again.fill(0);
     for (std::int64_t i = 0; i < some; ++i) ++chunk.again[kinds_[begin + static_cast<std::size_t>(i)]];
     begin += static_cast<std::size_t>(count);
+  }
+}
+
+void LayerSplits::mark_plain(const Job& job, std::vector<Chunk>& chunks) const {
+  const LowPrecision& low = job.choices.low;
+  if (!low.is_narrow()) {  // as most plans are; of those before, marks may have stayed
+    for (Chunk& chunk : chunks) chunk.plain.fill(0);
+    return;
+  }
+  const std::int64_t layers = setting_.model.layers();
+  std::int64_t begin = 0;
+  for (Chunk& chunk : chunks) {
+    chunk.mark_plain(begin, layers, kinds_, low);
+    begin += chunk.all_layers();
   }
 }
 

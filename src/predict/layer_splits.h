@@ -24,6 +24,8 @@ class LayerSplits {
                              std::vector<Chunk>& chunks) const;
   // Which kinds the first layers of each chunk are, where these are run again.
   void mark_recomputed(const Job& job, std::vector<Chunk>& chunks) const;
+  // Which layers of each chunk stay in the format of the passes.
+  void mark_plain(const Job& job, std::vector<Chunk>& chunks) const;
 
   const Setting& setting_;
   std::vector<std::uint8_t> kinds_;  // of each layer; empty: all are of one

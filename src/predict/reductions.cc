@@ -78,7 +78,7 @@ namespace {
 Bytes travelling_bytes(const WeightShare& share, const Choices& choices) {
   const double all = static_cast<double>(share.elements) * bytes_of(choices.trained_dtype);
   if (!choices.low.is_narrow() || choices.adapters.frozen()) return Bytes(all);
-  return Bytes(all - static_cast<double>(share.matrix_elements) *
+  return Bytes(all - static_cast<double>(share.narrow_elements) *
                          (bytes_of(choices.precision) - choices.low.travelling_bytes()));
 }
 

@@ -48,8 +48,8 @@ void add_optimizers(const Network& network, ChunkMemo& memo, Timed& e) {
     NarrowMatrices matrices;
     if (e.job.choices.low.is_narrow() && !e.job.choices.adapters.frozen() && share.elements > 0)
       matrices = {
-          share.matrix_elements,
-          static_cast<std::int64_t>(static_cast<double>(share.matrix_elements) * static_cast<double>(owned) /
+          share.narrow_elements,
+          static_cast<std::int64_t>(static_cast<double>(share.narrow_elements) * static_cast<double>(owned) /
                                     static_cast<double>(share.elements))};
     e.paces[r].optimizer = &memo.optimizer({gradients, owned, share.tensors, format, matrices}, network);
   }

@@ -17,13 +17,6 @@
 namespace foretrain {
 namespace {
 
-SearchOptions options_for(const Problem& problem) {
-  SearchOptions options;
-  options.limits.memory = most_that_fits(problem.cluster.gpu.usable);
-  options.threads = 2;
-  return options;
-}
-
 // Models of a few layers on a few GPUs: up to some ten thousand plans each.
 struct SmallProblem {
   Problem problem;

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "search/engine.h"
 #include "search/testing.h"
 #include "spec/plan_text.h"
 
@@ -63,6 +64,27 @@ TEST_CASE("a word that no plan can have is refused with the plan's reason") {
         "gpu 'h100-80gb-sxm' has no mxfp8 rate, which recipe mxfp8 needs");
   CHECK(error_of("cuda_graph=attn", problem_of("gpt2", "dgx-h100", "neox", {8}, 8)) ==
         "cuda_graph: stack 'neox' captures none, expected none");
+}
+
+// Copies in fewer bits lie beside weights, on the stages that have such layers: bounds must not count more of them.
+TEST_CASE("bounds lose nothing where products are in fewer bits") {
+  for (const char* recipe : {"precision=mxfp8", "precision=bf16,mxfp8", "precision=fp8,bf16_layers=1-1",
+                             "precision=fp8,fp8_params=1"})
+    for (const double share : {0.02, 0.03, 0.04, 0.06}) {
+      Problem problem = problem_of("llama-2-7b", "dgx-b200", "megatron", {4}, 4);
+      problem.model.blocks.front().count = 4;
+      problem.seq = 512;
+      const Space space =
+          space_of(problem, {recipe, "recompute=none,full", "zero=0,1", "schedule=1f1b,gpipe"});
+      SearchOptions options = options_for(space.problem());
+      options.limits.memory = options.limits.memory * share;
+      const SearchResult bounded = search(space, nullptr, options);
+      options.bounds = false;
+      const SearchResult brute = search(space, nullptr, options);
+      INFO(recipe, " ", share);
+      CHECK(bounded.best == brute.best);
+      CHECK(bounded.pareto == brute.pareto);
+    }
 }
 
 // As in a plan's text, a word may say two things.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "predict/uncertainty.h"
 #include "search/engine.h"
 #include "spec/catalog.h"
 
@@ -28,6 +29,13 @@ inline Space space_of(Problem problem, const std::vector<std::string>& sets = {}
   auto space = Space::make(std::move(problem), std::move(constraints));
   CHECK_THAT(space.has_value());
   return *std::move(space);
+}
+
+inline SearchOptions options_for(const Problem& problem) {
+  SearchOptions options;
+  options.limits.memory = most_that_fits(problem.cluster.gpu.usable);
+  options.threads = 2;
+  return options;
 }
 
 }  // namespace foretrain

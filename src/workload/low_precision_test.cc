@@ -5,6 +5,7 @@
 #include "operators/quantise.h"
 #include "spec/catalog.h"
 #include "spec/plan_text.h"
+#include "workload/parameter_share.h"
 #include "workload/testing.h"
 #include "workload/workload.h"
 
@@ -160,17 +161,80 @@ TEST_CASE("activations are gathered in fewer bits, partial sums are not") {
   CHECK(bytes("precision=mxfp8,tp=4,sp=1", kAllGather) == doctest::Approx(one / 2 * 1.03125 * (4 + 2 * 2)));
 }
 
+// Elements of a layer's matrices: qkv with eight heads of keys and values, projection, gate, up, down.
+constexpr std::int64_t kMatrices = kHidden * (kHidden + 2 * 1024) + kHidden * kHidden + 3 * kHidden * kFfn;
+
 TEST_CASE("layers at the ends stay in bf16") {
   Plan plan = parse_plan("precision=mxfp8,bf16_layers=1-2").value();
   plan.dp = 1;
   const Setting setting{Catalog().model("llama-3-8b").value(), {}, stack("megatron"), kSeq};
-  const ChunkWork work =
-      build_chunk(setting.model, setting.stack, pass_shape(job_of(setting, plan, 1)), Chunk{32, true, true});
+  const Job job = job_of(setting, plan, 1);
+  Chunk chunk = all_layers_of(setting.model, job.choices.low);
+  chunk.first = chunk.last = true;
+  const ChunkWork work = build_chunk(setting.model, setting.stack, pass_shape(job), chunk);
   std::int64_t plain = 0, narrow = 0;
   for (const Repeat& repeat : work.forward.repeats)
     if (repeat.is_layer) (casts({{repeat}}).quantised > 0 ? narrow : plain) += repeat.count;
   CHECK(plain == 3);
   CHECK(narrow == 29);
+  const ParameterShare share = parameter_share(setting.model, setting.stack, {1}, chunk, true);
+  CHECK(share.matrix_elements == 32 * kMatrices);
+  CHECK(share.narrow_elements == 29 * kMatrices);
+}
+
+// Layers 7 to 9 of ten, of two kinds that alternate, of which the first four and the last two are left: none at first,
+// then one of each kind.
+TEST_CASE("which layers of a chunk are left hangs on where it lies in the model") {
+  LowPrecision low;
+  low.formats.forward = Dtype::kFp8;
+  low.formats.bf16_layers = {4, 2};
+  const std::vector<std::uint8_t> kinds = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1};
+  Chunk chunk;
+  chunk.layers = {1, 2};
+  chunk.mark_plain(7, 10, kinds, low);
+  CHECK(chunk.plain[0] == 1);
+  CHECK(chunk.plain[1] == 1);
+  chunk.mark_plain(3, 10, kinds, low);
+  CHECK(chunk.plain[0] == 0);
+  CHECK(chunk.plain[1] == 1);
+  chunk.mark_plain(4, 10, {}, low);
+  CHECK(chunk.plain == decltype(chunk.plain){});
+}
+
+// Under ZeRO 3 weights travel in fewer bits where they lie so: of a layer's matrices a byte each, of its two norms two.
+TEST_CASE("units gather what products take, of a layer that is left what the passes take") {
+  const Stack s = stack("megatron");
+  const Model model = Catalog().model("llama-3-8b").value();
+  const auto bytes = [&](const char* text, const Stack& of, bool is_plain) {
+    Plan plan = parse_plan(text).value();
+    const PassShape shape = shape_of(model, plan, of, kSeq, true);
+    const Chunk chunk = Chunk::of_kind(0, 1, is_plain);
+    double sum = 0;
+    for (const Repeat& repeat : build_chunk(model, of, shape, chunk).forward.repeats)
+      for (const Task& task : repeat.tasks)
+        if (task.kind == Task::Kind::kCollective && task.collective.kind == CollectiveKind::kAllGather)
+          sum += task.collective.bytes.value;
+    return sum;
+  };
+  const double norms = 2 * 2 * kHidden;
+  CHECK(bytes("precision=fp8-current,fp8_params=1,zero=3,dp=8,bf16_layers=1-0", s, false) ==
+        kMatrices + norms);
+  CHECK(bytes("precision=fp8-current,fp8_params=1,zero=3,dp=8,bf16_layers=1-0", s, true) ==
+        2.0 * kMatrices + norms);
+  // A frozen base that was loaded in fp8 travels so; adapters of rank 8 beside all seven products in bf16.
+  Stack nemo = stack("nemo");
+  REQUIRE(nemo.adapters.narrow_base);
+  const double with = bytes("precision=fp8-current,lora=8,zero=3,dp=8", nemo, false),
+               without = bytes("precision=bf16,lora=8,zero=3,dp=8", nemo, false);
+  CHECK(without - with == kMatrices);
+}
+
+// A router's matrix is none of those that products take in fewer bits.
+TEST_CASE("routers' weights are not cast") {
+  const Model model = Catalog().model("mixtral-8x7b").value();
+  const ParameterShare share = parameter_share(model, stack("megatron"), {1}, Chunk::of_kind(0, 1), true);
+  CHECK(share.matrix_elements - share.narrow_elements == model.hidden * 8);
+  CHECK(share.experts.narrow_elements == 8 * 3 * model.hidden * 14336);
 }
 
 TEST_CASE("tp_overlap: products beside the collectives of their inputs and outputs, the same ones") {

@@ -33,6 +33,7 @@ std::int64_t norm_tensors(const Model& model) {
 // Of one layer: matrices with biases and norms.
 struct Weights {
   std::int64_t matrices = 0;  // elements of these
+  std::int64_t wide = 0;      // of them, those of routers and gates, which stay in the format of the passes
   std::int64_t others = 0;    // and of all else
   std::int64_t tensors = 0;
   std::int64_t largest = 0;  // matrix
@@ -105,15 +106,16 @@ void add_beside_experts(const Model& model, const Stack& stack, const FeedForwar
                         Weights& out) {
   const std::int64_t h = model.hidden;
   out.add(h * f.experts);
+  out.wide += h * f.experts + (f.shared_gate ? h : 0);
   out.tensors += 1;
   if (model.biases) out.others += f.experts, ++out.tensors;
   if (f.shared_ffn > 0) add_mlp(model, stack, f, f.shared_ffn, tp, out);
   if (f.shared_gate) out.add(h), ++out.tensors;
 }
 
-// Layers of one kind.
+// Layers of one kind, some of which stay in the format of the passes.
 void add_layers(const Model& model, const Stack& stack, const WeightRanks& ranks, const Block& b,
-                std::int64_t count, ParameterShare& share) {
+                std::int64_t count, std::int64_t plain, ParameterShare& share) {
   const std::int64_t tp = ranks.tp;
   const std::int64_t norms = model.post_norms ? 4 : 2;
   const FeedForward& f = b.feed_forward;
@@ -121,6 +123,7 @@ void add_layers(const Model& model, const Stack& stack, const WeightRanks& ranks
   if (f.has_experts()) add_experts(model, stack, f, ranks, experts);
   share.experts.elements += count * (experts.matrices + experts.others);
   share.experts.matrix_elements += count * experts.matrices;
+  share.experts.narrow_elements += (count - plain) * experts.matrices;
 
   Weights layer = experts;
   layer.others += norms * norm_parameters(model);
@@ -132,6 +135,7 @@ void add_layers(const Model& model, const Stack& stack, const WeightRanks& ranks
     add_mlp(model, stack, f, f.ffn, tp, layer);
   share.elements += count * (layer.matrices + layer.others);
   share.matrix_elements += count * layer.matrices;
+  share.narrow_elements += (count - plain) * (layer.matrices - layer.wide);
   share.tensors += count * layer.tensors;
   share.largest_matrix = std::max(share.largest_matrix, layer.largest);
   share.largest_tensor = std::max(share.largest_tensor, share.largest_matrix);
@@ -146,7 +150,7 @@ ParameterShare whole_share(const Model& model, const Stack& stack, const WeightR
   const BlockKinds kinds(model);
   for (std::size_t k = 0; k < kinds.size(); ++k)
     if (const std::int64_t layers = layers_of(model, stack, chunk, k); layers > 0)
-      add_layers(model, stack, ranks, kinds[k], layers, share);
+      add_layers(model, stack, ranks, kinds[k], layers, chunk.plain[k], share);
   const std::int64_t table = padded_vocab(model, stack, tp) / tp * h;
   if (chunk.first || chunk.last) share.largest_tensor = std::max(share.largest_tensor, table);
   if (chunk.first) {
@@ -162,6 +166,7 @@ ParameterShare whole_share(const Model& model, const Stack& stack, const WeightR
   if (chunk.last && mtp > 0) {
     share.elements += mtp * (2 * h * h + 3 * norm);
     share.matrix_elements += mtp * 2 * h * h;
+    share.narrow_elements += mtp * 2 * h * h;
     share.tensors += mtp * (1 + 3 * norms);
     if (!ends_together && !model.tied) share.elements += table, ++share.tensors;  // the embedding once more
   }
@@ -195,14 +200,15 @@ class AdapterCounter {
     if (!f.has_experts() || f.shared_ffn > 0) part(parts.mlp[static_cast<std::size_t>(f.mlp)]);
   }
 
-  // Of so many such layers.
-  void add_to(ParameterShare& share, std::int64_t layers) const {
+  // Of so many such layers, some of which stay in the format of the passes.
+  void add_to(ParameterShare& share, std::int64_t layers, std::int64_t plain) const {
     share.elements += layers * elements_;
     share.matrix_elements += layers * elements_;
     share.tensors += layers * tensors_;
     share.largest_matrix = std::max(share.largest_matrix, largest_);
     share.largest_tensor = std::max(share.largest_tensor, largest_);
     share.frozen.quantised += layers * quantised_;
+    share.frozen.narrow[WeightClass::kCommon] += (layers - plain) * quantised_;
     share.frozen.quantised_rows += layers * rows_;
     share.frozen.largest_quantised = std::max(share.frozen.largest_quantised, largest_quantised_);
   }
@@ -250,7 +256,10 @@ class AdapterCounter {
 }  // namespace
 
 void FrozenShare::add(const FrozenShare& other) {
-  for (const WeightClass weights : kWeightClasses) elements[weights] += other.elements[weights];
+  for (const WeightClass weights : kWeightClasses) {
+    elements[weights] += other.elements[weights];
+    narrow[weights] += other.narrow[weights];
+  }
   quantised += other.quantised;
   quantised_rows += other.quantised_rows;
   largest_quantised = std::max(largest_quantised, other.largest_quantised);
@@ -261,8 +270,10 @@ void ParameterShare::add(const ParameterShare& other) {
   tensors += other.tensors;
   embedding_elements += other.embedding_elements;
   matrix_elements += other.matrix_elements;
+  narrow_elements += other.narrow_elements;
   experts.elements += other.experts.elements;
   experts.matrix_elements += other.experts.matrix_elements;
+  experts.narrow_elements += other.experts.narrow_elements;
   largest_matrix = std::max(largest_matrix, other.largest_matrix);
   largest_tensor = std::max(largest_tensor, other.largest_tensor);
   frozen.add(other.frozen);
@@ -283,12 +294,13 @@ ParameterShare parameter_share(const Model& model, const Stack& stack, const Wei
   ParameterShare share;
   for (const WeightClass weights : kWeightClasses)
     share.frozen.elements[weights] = whole.of(weights).elements;
+  share.frozen.narrow[WeightClass::kExperts] = whole.experts.narrow_elements;
   const BlockKinds kinds(model);
   for (std::size_t k = 0; k < kinds.size(); ++k)
     if (const std::int64_t layers = layers_of(model, stack, chunk, k); layers > 0) {
       AdapterCounter counter(model, stack, ranks, adapters, kinds[k]);
       counter.count(stack.parts);
-      counter.add_to(share, layers);
+      counter.add_to(share, layers, chunk.plain[k]);
     }
   return share;
 }

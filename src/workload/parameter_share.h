@@ -17,6 +17,7 @@ namespace foretrain {
 struct WeightShare {
   std::int64_t elements = 0;
   std::int64_t matrix_elements = 0;
+  std::int64_t narrow_elements = 0;
 
   bool operator==(const WeightShare&) const = default;
 };
@@ -28,10 +29,7 @@ struct FrozenShare {
   std::int64_t largest_quantised = 0;  // elements of the largest such matrix
 
   void add(const FrozenShare& other);
-  // Elements of products' matrices; experts have hardly anything else.
-  std::int64_t matrices(WeightClass weights) const {
-    return weights == WeightClass::kExperts ? elements[weights] : quantised;
-  }
+  ByClass<std::int64_t> narrow;  // of all, those that products take in fewer bits by a recipe
   // In which bytes weights lie that take `precision` in passes.
   Bytes bytes(WeightClass weights, const AdapterChoices& adapters, Dtype precision) const;
   bool operator==(const FrozenShare&) const = default;
@@ -42,16 +40,20 @@ struct ParameterShare {
   std::int64_t tensors = 0;
   std::int64_t embedding_elements = 0;  // of these, the tied embedding that first and last stage share
   std::int64_t matrix_elements = 0;     // of these, in the blocks' matrices
-  std::int64_t largest_matrix = 0;      // elements of the largest of these
-  std::int64_t largest_tensor = 0;      // likewise with the ends of the model
-  WeightShare experts;                  // of all these
-  FrozenShare frozen;                   // beside these
+  std::int64_t narrow_elements =
+      0;                            // of these, what products take in fewer bits by a recipe: neither routers
+                                    // nor layers that the recipe leaves
+  std::int64_t largest_matrix = 0;  // elements of the largest of these
+  std::int64_t largest_tensor = 0;  // likewise with the ends of the model
+  WeightShare experts;              // of all these
+  FrozenShare frozen;               // beside these
 
   // What another chunk of the same rank holds.
   void add(const ParameterShare& other);
   WeightShare of(WeightClass weights) const {
     if (weights == WeightClass::kExperts) return experts;
-    return {elements - experts.elements, matrix_elements - experts.matrix_elements};
+    return {elements - experts.elements, matrix_elements - experts.matrix_elements,
+            narrow_elements - experts.narrow_elements};
   }
   bool operator==(const ParameterShare&) const = default;
 };

@@ -67,8 +67,12 @@ UnitWeights UnitWriter::weights(const Chunk& part, bool ends_together) const {
   UnitWeights weights;
   for (const WeightClass of : kWeightClasses) {
     weights.elements[of] = share.of(of).elements;
-    if (!shape_.adapters.frozen()) weights.matrices[of] = share.of(of).matrix_elements;
+    if (!shape_.adapters.frozen()) weights.matrices[of] = share.of(of).narrow_elements;
     weights.frozen[of] = share.frozen.bytes(of, shape_.adapters, shape_.precision).value;
+    // As they lie on each rank: a base that is kept in fewer bits by the recipe travels so.
+    if (shape_.low.is_narrow() && !shape_.adapters.quantised())
+      weights.frozen[of] += static_cast<double>(share.frozen.narrow[of]) *
+                            (shape_.low.weight_bytes() - bytes_of(shape_.precision));
   }
   return weights;
 }

@@ -143,7 +143,9 @@ class ChunkWriter {
   Repeat amax_reduction(const Chunk& chunk, bool backward) const {
     constexpr std::int64_t kTensors = 12, kKernels = 3;
     const Direction direction = backward ? Direction::kBackward : Direction::kForward;
-    const std::int64_t numbers = kTensors * std::max<std::int64_t>(1, chunk.all_layers());
+    std::int64_t narrow = chunk.all_layers();
+    for (const std::int32_t plain : chunk.plain) narrow -= plain;
+    const std::int64_t numbers = kTensors * std::max<std::int64_t>(1, narrow);
     Repeat repeat;
     if (shape_.tp > 1) {
       Task reduce;
@@ -247,44 +249,43 @@ class ChunkWriter {
     const std::int64_t some = shape_.recompute_layers;
     const bool full = shape_.recompute == Recompute::kFull;
     std::array<std::int64_t, kMaxBlockKinds> again{};
-    std::array<UnitWeights, kMaxBlockKinds> weights{};
+    std::array<std::array<UnitWeights, 2>, kMaxBlockKinds> weights{};  // of a layer, and of a plain one
+    UnitWeights largest;
+    plain_ = chunk.plain;
+    if (shape_.low.leaves_layers()) {
+      plain_shape_ = shape_;
+      plain_shape_.low.formats = half_formats(shape_.precision);
+    }
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       const std::int64_t count = layers_of(model_, stack_, chunk, k), own = chunk.layers[k];
       if (full) again[k] = some == 0 ? count : kinds.size() == 1 ? std::min(some, own) : chunk.again[k];
-      if (count > 0) weights[k] = units_.weights(Chunk::of_kind(k, 1), both);
-      units_.keep_blocks(weights[k], count);
+      for (const bool plain : {false, true}) {
+        const std::int64_t rows = plain ? chunk.plain[k] : count - chunk.plain[k];
+        if (rows == 0) continue;
+        UnitWeights& each = weights[k][plain ? 1 : 0];
+        each = units_.weights(Chunk::of_kind(k, 1, plain), both);
+        units_.keep_blocks(each, rows);
+        if (units_.gathered(largest) < units_.gathered(each)) largest = each;
+      }
     }
     // What is run again stands first in the chunk, so last in its backward.
-    set_plain_layers(kinds, chunk);
     for (std::size_t k = 0; k < kinds.size(); ++k)
       if (again[k] > 0) layers(kinds, k, again[k], true, both, weights[k]);
     for (std::size_t k = 0; k < kinds.size(); ++k)
       if (const std::int64_t count = layers_of(model_, stack_, chunk, k); count > again[k])
         layers(kinds, k, count - again[k], false, both, weights[k]);
-    const auto less = [&](const UnitWeights& a, const UnitWeights& b) {
-      return units_.gathered(a) < units_.gathered(b);
-    };
-    units_.hold_blocks(*std::max_element(weights.begin(), weights.end(), less), all);
-  }
-
-  // Layers at the model's ends that have no product in fewer bits, as far as they lie in the first and the last chunk.
-  void set_plain_layers(const BlockKinds& kinds, const Chunk& chunk) {
-    const LayerEnds& ends = shape_.low.formats.bf16_layers;
-    if (!shape_.low.is_narrow() || !ends.any()) return;
-    plain_shape_ = shape_;
-    plain_shape_.low.formats = half_formats(shape_.precision);
-    if (chunk.first) plain_[kinds.of(model_.blocks.front().block)] += ends.start;
-    if (chunk.last) plain_[kinds.of(model_.blocks.back().block)] += ends.end;
+    units_.hold_blocks(largest, all);
   }
 
   // Of a row of equal layers, those that stay in the format of the passes, then the others.
   void layers(const BlockKinds& kinds, std::size_t kind, std::int64_t count, bool full, bool both,
-              const UnitWeights& weights) {
-    const std::int64_t plain = std::min(count, plain_[kind]);
+              const std::array<UnitWeights, 2>& weights) {
+    const std::int32_t plain = std::min(static_cast<std::int32_t>(count), plain_[kind]);
     plain_[kind] -= plain;
     const auto put_row = [&](std::int64_t layers, const PassShape& shape, bool is_plain) {
-      const WrittenUnit& unit = written({.both = both, .kind = kind, .full = full, .plain = is_plain},
-                                        [&] { return layer(kinds[kind], full, weights, shape); });
+      const WrittenUnit& unit = written({.both = both, .kind = kind, .full = full, .plain = is_plain}, [&] {
+        return layer(kinds[kind], full, weights[is_plain ? 1 : 0], shape);
+      });
       if (shape_.offload) at_work(kind, unit.offloaded, layers);
       put(unit, layers);
     };
@@ -382,7 +383,7 @@ class ChunkWriter {
   std::array<Bytes, kMaxBlockKinds> here_{};  // of each kind the largest layer that is offloaded
   bool last_ = false;
   PassShape plain_shape_{};                           // of layers without products in fewer bits
-  std::array<std::int64_t, kMaxBlockKinds> plain_{};  // how many of each kind
+  std::array<std::int32_t, kMaxBlockKinds> plain_{};  // how many of each kind
 };
 
 }  // namespace
