@@ -84,7 +84,8 @@ class Search final : public Command {
     options.repeated("--forbid", "K=V", r.forbid, "Not these values: schedule=gpipe");
     options.option("--headroom", "H", r.headroom, "Memory to leave free on every GPU: 10% or 8GiB");
     options.option("--objective", "O", r.objective, "time (without it), money, memory or energy");
-    options.option("--top", "K", r.top, "How many plans to show: 10 without it, at most 1000");
+    options.option("--top", "K", r.top, "How many rows to show: 10 without it, at most 1000");
+    options.flag("--all", all_, "Every plan by itself, not one row a tp, pp, dp, ep, cp and zero");
     options.option("--tokens", "T", r.tokens, kTokensHelp);
     options.option("--deadline", "D", r.deadline, "Only plans that train on these tokens in time: 30d, 12h");
     options.option("--budget", "USD", r.budget, "Only plans that do so for this money: 1.5M (USD)");
@@ -155,8 +156,9 @@ class Search final : public Command {
     const int interrupted = answer.result.interrupted ? kInterruptedStatus : 0;
     if (!first) return interrupted;
     spell(answer, words());
+    const SearchList list = all_ ? SearchList::kAll : SearchList::kFamilies;
     if (csv) TRY(csv->commit());
-    if (!html_.empty()) TRY(write_file(html_, search_html(answer, dots.plans())));
+    if (!html_.empty()) TRY(write_file(html_, search_html(answer, dots.plans(), list)));
     if (answer.result.threads < answer.result.threads_wanted)
       std::fprintf(stderr,
                    "foretrain: the system gave %d of %d threads; the answer is the same, but took longer\n",
@@ -165,7 +167,7 @@ class Search final : public Command {
       std::fprintf(stderr, "foretrain: %s plans in %s\n",
                    with_commas(static_cast<std::int64_t>(answer.result.counts.candidates)).c_str(),
                    human_seconds(Seconds(answer.result.seconds)).c_str());
-    const int status = tell(json_ ? search_json(answer) : search_text(answer));
+    const int status = tell(json_ ? search_json(answer) : search_text(answer, list));
     return status == 0 ? interrupted : status;
   }
 
@@ -180,7 +182,7 @@ class Search final : public Command {
 
   SearchRequest request_;
   std::string csv_, html_;
-  bool json_ = false;
+  bool json_ = false, all_ = false;
 };
 
 }  // namespace

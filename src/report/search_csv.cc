@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
 #include "report/search_report.h"
+#include "search/list_family.h"
 
 namespace foretrain {
 
 std::string search_csv_header() {
   std::string out = "index";
   for (const Dimension& d : dimensions()) out += fmt::format(",{}", d.name);
-  return out + ",step_s,exact,peak_bytes,joules\n";
+  return out + ",step_s,exact,peak_bytes,joules,family\n";
 }
 
 // A split by its stages; a choice left to the stack is empty.
@@ -21,7 +22,8 @@ std::string search_csv_row(const Problem& problem, const ScoredPlan& scored, con
     }
     if (const std::string word = word_of(d, problem, candidate); word != "unset") out += word;
   }
-  return out + fmt::format(",{},{:d},{:.0f},{:.0f}\n", scored.step, scored.exact, scored.peak, scored.joules);
+  return out + fmt::format(",{},{:d},{:.0f},{:.0f},{}\n", scored.step, scored.exact, scored.peak,
+                           scored.joules, family_text(problem, candidate));
 }
 
 }  // namespace foretrain

@@ -18,6 +18,7 @@ p.run { max-width: none; } .grid { stroke: var(--line); } .dots { stroke: var(--
 .kept { stroke: var(--dot); stroke-width: 4; stroke-linecap: round; fill: none; opacity: 0.6; }
 .front { stroke: var(--mark); stroke-width: 1.5; fill: none; } .corner { fill: var(--mark); } .best { fill: none; stroke: var(--mark); stroke-width: 2; }
 .limit { stroke: var(--mark); stroke-dasharray: 5 4; } .plan { font-family: ui-monospace, monospace; font-size: 0.8rem; white-space: normal; overflow-wrap: anywhere; min-width: 22rem; }
+details summary { cursor: pointer; color: var(--soft); font-family: system-ui, sans-serif; } details td { border: 0; padding: 0 0.75rem 0 0; } td { vertical-align: top; }
 pre { font-size: 0.8rem; overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; padding: 0.75rem 1rem; }
 )";
 
@@ -128,30 +129,153 @@ std::string scatter(const SearchAnswer& a, std::span<const ScoredPlan> others) {
       kWidth, kHeight, out);
 }
 
-std::string table(const SearchAnswer& a, std::span<const RankedPlan> plans, bool ranks) {
-  std::string out = "<div class=\"wide\"><table><tr>";
-  if (ranks) out += "<th></th>";
-  out +=
-      "<th class=\"n\">step</th><th class=\"n\">80 % interval</th><th class=\"n\">memory</th><th "
-      "class=\"n\">fits</th><th class=\"n\">MFU</th>"
-      "<th class=\"n\">GPU-h / 10<sup>9</sup> tokens</th><th class=\"n\">GPUs</th><th>plan</th></tr>\n";
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    const RankedPlan& plan = plans[i];
+std::string head(bool ranks) {
+  return std::string("<div class=\"wide\"><table><tr>") + (ranks ? "<th></th>" : "") +
+         "<th class=\"n\">step</th><th class=\"n\">80 % interval</th><th class=\"n\">memory</th><th "
+         "class=\"n\">fits</th><th class=\"n\">MFU</th><th class=\"n\">GPU-h / 10<sup>9</sup> tokens</th>"
+         "<th class=\"n\">GPUs</th><th>plan</th></tr>\n";
+}
+
+// `below` goes under the plan.
+std::string row(const RankedPlan& plan, std::string_view rank, std::string_view below = "") {
+  return fmt::format(
+      "<tr>{}<td class=\"n\">{}</td><td class=\"n\">{} to {}</td><td class=\"n\">{}</td><td "
+      "class=\"n\">{}</td><td class=\"n\">{:.1f} %</td><td class=\"n\">{:.1f}</td><td class=\"n\">{}</td>"
+      "<td class=\"plan\">{}{}</td></tr>\n",
+      rank, human_seconds(Seconds(plan.scored.step)), human_seconds(Seconds(plan.prediction.step.low())),
+      human_seconds(Seconds(plan.prediction.step.high())), human_bytes(Bytes(plan.scored.peak)),
+      html_escaped(chance(plan.prediction.fit_probability)), 100 * plan.prediction.mfu,
+      gpu_hours_per_billion(plan), plan.scored.gpus, html_escaped(to_text(plan.run.plan)), below);
+}
+
+std::string rank_cell(std::size_t i, bool tied) {
+  return fmt::format("<td class=\"n\">{}{}</td>", tied ? "= " : "", i + 1);
+}
+
+std::string flat_table(const SearchAnswer& a) {
+  std::string out = head(true);
+  for (std::size_t i = 0; i < a.best.size(); ++i) {
     const bool tied =
         std::any_of(a.ties.begin(), a.ties.end(), [i](const TiedPlan& t) { return t.rank == i; });
-    if (ranks)
-      out += fmt::format("<tr><td class=\"n\">{}{}</td>", tied ? "= " : "", i + 1);
-    else
-      out += "<tr>";
+    out += row(a.best[i], rank_cell(i, tied));
+  }
+  out += "</table></div>\n";
+  if (a.ties.empty()) return out;
+  return out + fmt::format("<p>= cannot be told from the first; what would settle most: {}.</p>\n",
+                           html_escaped(a.ties.back().tie.settles));
+}
+
+// What a family's other plans change, to be opened.
+std::string folded(const SearchAnswer& a, const ListFamily& family) {
+  if (family.plans < 2) return "";
+  std::string out = fmt::format("<details><summary>{} plans, the last {:+.1f} %</summary><table>",
+                                family.plans, percent_more(a, family.last, family.best.scored));
+  for (const FamilyVariant& v : family.variants)
+    out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>", v.tie.tied ? "=" : "",
+                       html_escaped(v.change), html_escaped(variant_figures(a, family, v)));
+  return out + "</table></details>";
+}
+
+std::string family_table(const SearchAnswer& a) {
+  std::string out = head(true), settles;
+  for (std::size_t i = 0; i < a.families.size(); ++i) {
+    const ListFamily& family = a.families[i];
+    const bool tied = family.tie && family.tie->tied;
+    if (tied) settles = family.tie->settles;
+    out += row(family.best, rank_cell(i, tied), folded(a, family));
+  }
+  out += "</table></div>\n";
+  if (!a.list_note.empty()) out += "<p>" + html_escaped(a.list_note) + "</p>\n";
+  if (!settles.empty())
     out += fmt::format(
-        "<td class=\"n\">{}</td><td class=\"n\">{} to {}</td><td class=\"n\">{}</td><td "
-        "class=\"n\">{}</td><td class=\"n\">{:.1f} %</td>"
-        "<td class=\"n\">{:.1f}</td><td class=\"n\">{}</td><td class=\"plan\">{}</td></tr>\n",
-        human_seconds(Seconds(plan.scored.step)), human_seconds(Seconds(plan.prediction.step.low())),
+        "<p>= cannot be told from the first (of its own family, where it is folded); what would settle "
+        "most: {}.</p>\n",
+        html_escaped(settles));
+  return out;
+}
+
+std::string front_table(const SearchAnswer& a) {
+  std::string out = head(false);
+  for (const RankedPlan& plan : a.pareto) out += row(plan, "");
+  return out + "</table></div>\n";
+}
+
+// Where the seconds of a plan that was asked for go, beside the best's.
+std::string difference(const Prediction& best, const Prediction& asked) {
+  const TimeUnit unit = unit_of(std::max(best.step.value, asked.step.value));
+  std::string out = fmt::format(
+      "<table><tr><th></th><th class=\"n\">best</th><th class=\"n\">asked</th><th class=\"n\">more "
+      "({})</th></tr>\n",
+      unit.name);
+  const auto add = [&](std::string_view name, Seconds a, Seconds b) {
+    const Seconds more = b - a;
+    out += fmt::format(
+        "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}{}</td></tr>\n", name,
+        unit.tell(a), unit.tell(b), more.value < 0 ? "" : "+", unit.tell(more));
+  };
+  for (std::size_t c = 0; c < kStepCauseCount; ++c)
+    if (std::max(best.breakdown[c], asked.breakdown[c]).value > 1e-4 * best.step.value)
+      add(kStepCauseNames[c], best.breakdown[c], asked.breakdown[c]);
+  add("step", Seconds(best.step.value), Seconds(asked.step.value));
+  return out + "</table>\n";
+}
+
+std::string near_list(const std::vector<NearPlan>& near) {
+  std::string out;
+  for (const NearPlan& n : near)
+    out += fmt::format(
+        "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"plan\">{}</td></tr>\n",
+        html_escaped(n.change), human_seconds(Seconds(n.plan.scored.step)),
+        human_bytes(Bytes(n.plan.scored.peak)), html_escaped(to_text(n.plan.run.plan)));
+  return out.empty() ? out : "<div class=\"wide\"><table>" + out + "</table></div>\n";
+}
+
+std::string why_section(const SearchAnswer& a, const Why& why) {
+  std::string out = fmt::format("<h2>Why not {}</h2>\n", html_escaped(why.asked));
+  if (!why.rejected.empty()) out += "<p>Rejected: " + html_escaped(why.rejected) + "</p>\n";
+  if (why.plan)
+    out += fmt::format("<p class=\"run\">{}: {}, {}, <span class=\"plan\">{}</span></p>\n",
+                       why.rejected.empty() ? "At its best" : "Its smallest or best",
+                       human_seconds(Seconds(why.plan->scored.step)),
+                       human_bytes(Bytes(why.plan->scored.peak)), html_escaped(to_text(why.plan->run.plan)));
+  if (why.plan && why.rejected.empty())
+    out += why.better == 0
+               ? std::string("<p>It is the best.</p>\n")
+               : fmt::format("<p>{}{} plans are better{}.</p>\n", why.beyond ? "More than " : "",
+                             with_commas(static_cast<std::int64_t>(why.better)),
+                             why.tie && why.tie->tied ? ", but it cannot be told from the best" : "");
+  if (why.plan && !a.best.empty() && why.better > 0)
+    out += difference(a.best.front().prediction, why.plan->prediction);
+  if (!why.near.empty()) out += "<p>The nearest plans that are not rejected:</p>\n" + near_list(why.near);
+  return out;
+}
+
+std::string what_if_table(const SearchAnswer& a) {
+  std::string out =
+      "<h2>What if</h2>\n<div class=\"wide\"><table><tr><th></th><th class=\"n\">step</th><th class=\"n\">80 "
+      "% "
+      "interval</th><th class=\"n\">memory</th><th class=\"n\">MFU</th><th class=\"n\">tokens/s</th><th "
+      "class=\"n\">USD / 10<sup>9</sup> tokens</th><th>best plan</th></tr>\n";
+  const auto add = [&](std::string_view name, const RankedPlan& plan) {
+    const auto usd = usd_per_billion(plan);
+    out += fmt::format(
+        "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{} to {}</td><td class=\"n\">{}</td><td "
+        "class=\"n\">{:.1f} %</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+        "class=\"plan\">{}</td></tr>\n",
+        html_escaped(name), human_seconds(Seconds(plan.scored.step)),
+        human_seconds(Seconds(plan.prediction.step.low())),
         human_seconds(Seconds(plan.prediction.step.high())), human_bytes(Bytes(plan.scored.peak)),
-        html_escaped(chance(plan.prediction.fit_probability)), 100 * plan.prediction.mfu,
-        gpu_hours_per_billion(a.problem, plan.scored), plan.scored.gpus,
-        html_escaped(to_text(plan.run.plan)));
+        100 * plan.prediction.mfu,
+        human_count(plan.prediction.tokens_per_s_per_gpu * static_cast<double>(plan.run.gpus)),
+        usd ? fmt::format("{:.1f}", *usd) : "", html_escaped(to_text(plan.run.plan)));
+  };
+  if (!a.best.empty()) add("as it is", a.best.front());
+  for (const WhatIfAnswer& what : a.what_ifs) {
+    if (what.best)
+      add(what.text, *what.best);
+    else
+      out += fmt::format("<tr><td>{}</td><td colspan=\"7\">{}</td></tr>\n", html_escaped(what.text),
+                         html_escaped(what.refused));
   }
   return out + "</table></div>\n";
 }
@@ -164,7 +288,7 @@ std::string nothing(const SearchAnswer& a) {
 
 }  // namespace
 
-std::string search_html(const SearchAnswer& a, std::span<const ScoredPlan> others) {
+std::string search_html(const SearchAnswer& a, std::span<const ScoredPlan> others, SearchList list) {
   const Problem& p = a.problem;
   const SearchCounts& c = a.result.counts;
   const auto count = [](std::uint64_t n) { return with_commas(static_cast<std::int64_t>(n)); };
@@ -186,17 +310,17 @@ std::string search_html(const SearchAnswer& a, std::span<const ScoredPlan> other
         "line the "
         "limit.</p>\n" +
         scatter(a, others);
-    body += "<h2>The best plans</h2>\n" + table(a, a.best, true);
-    if (!a.ties.empty())
-      body += fmt::format("<p>= cannot be told from the first; what would settle most: {}.</p>\n",
-                          html_escaped(a.ties.back().tie.settles));
-    body += "<h2>The Pareto front</h2>\n" + table(a, a.pareto, false);
+    body += "<h2>The best plans</h2>\n" + (list == SearchList::kAll ? flat_table(a) : family_table(a));
+    body += "<h2>The Pareto front</h2>\n" + front_table(a);
     const MegatronFlags flags = megatron_flags(a.best.front().run);
     body +=
         "<h2>Megatron-LM flags of the best</h2>\n<pre>" + html_escaped(join(flags.flags, " ")) + "</pre>\n";
     for (const std::string& word : flags.beyond)
       body += "<p>Megatron-LM has no flag for: " + html_escaped(word) + "</p>\n";
   }
+  if (a.best.empty() && !a.would_fit.empty()) body += "<h2>What would do</h2>\n" + near_list(a.would_fit);
+  for (const Why& why : a.whys) body += why_section(a, why);
+  if (!a.what_ifs.empty()) body += what_if_table(a);
   if (!a.assumed.empty()) body += "<h2>Assumed</h2>\n";
   for (const std::string& line : a.assumed) body += "<p>" + html_escaped(line) + "</p>\n";
   return html_page(fmt::format("{} on {}: the best plans", p.model.name, p.cluster.name), kStyle, body);

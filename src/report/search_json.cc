@@ -5,6 +5,7 @@
 #include "report/megatron_flags.h"
 #include "report/search_report.h"
 #include "report/training.h"
+#include "search/list_family.h"
 #include "spec/documents_text.h"
 #include "spec/plan_text.h"
 
@@ -65,12 +66,10 @@ void put_ranked(JsonWriter& w, const SearchAnswer& a, const RankedPlan& plan) {
   w.key("headroom_bytes").value(std::round((p.usable - p.needed).value));
   w.key("fits").value(p.fits);
   w.key("fit_probability").value(p.fit_probability);
-  w.key("gpu_hours_per_billion_tokens").value(gpu_hours_per_billion(a.problem, plan.scored));
+  w.key("gpu_hours_per_billion_tokens").value(gpu_hours_per_billion(plan));
   w.key("usd_per_billion_tokens");
-  if (a.problem.cluster.price_per_gpu_hour)
-    w.value(gpu_hours_per_billion(a.problem, plan.scored) * *a.problem.cluster.price_per_gpu_hour);
-  else
-    w.null();
+  const auto usd = usd_per_billion(plan);
+  usd ? w.value(*usd) : w.null();
   w.key("joules").value(plan.scored.joules);
   if (a.tokens) {
     const Training whole = training(plan.run, p, *a.tokens);
@@ -176,6 +175,37 @@ void put_best(JsonWriter& w, const SearchAnswer& a) {
   w.end_array();
 }
 
+void put_variant(JsonWriter& w, const FamilyVariant& variant) {
+  w.begin_object();
+  w.key("change").value(variant.change);
+  w.key("plan").value(to_text(variant.plan));
+  w.key("step_s").value(variant.scored.step);
+  w.key("peak_bytes").value(std::round(variant.scored.peak));
+  w.key("joules").value(variant.scored.joules);
+  put_tie(w, variant.tie);
+  w.end_object();
+}
+
+// One a way to split model and data: its best plan's keys, and what its other plans change.
+void put_families(JsonWriter& w, const SearchAnswer& a) {
+  w.key("families").begin_array();
+  for (const ListFamily& family : a.families) {
+    w.begin_object();
+    const Candidate candidate{family.best.run.gpus, family.best.run.plan};
+    for (const std::string_view key : kFamilyKeys)
+      w.key(key).value(find_dimension(key)->get(a.problem, candidate));
+    w.key("plans").value(family.plans);
+    w.key("last_step_s").value(family.last.step);
+    put_ranked(w, a, family.best);
+    if (family.tie) put_tie(w, *family.tie);
+    w.key("variants").begin_array();
+    for (const FamilyVariant& variant : family.variants) put_variant(w, variant);
+    w.end_array();
+    w.end_object();
+  }
+  w.end_array();
+}
+
 void put_pareto(JsonWriter& w, const SearchAnswer& a) {
   w.key("pareto").begin_array();
   for (const RankedPlan& plan : a.pareto) {
@@ -222,6 +252,7 @@ std::string search_json(const SearchAnswer& a) {
   put_search(w, a);
   put_problem(w, a);
   put_best(w, a);
+  put_families(w, a);
   put_pareto(w, a);
   if (!a.best.empty()) put_words(w, "megatron_flags", megatron_flags(a.best.front().run).flags);
   if (a.smallest) put_smallest(w, a);

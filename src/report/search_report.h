@@ -6,11 +6,15 @@
 //
 //           step      80 % interval    memory    fits    MFU  GPU-h/Btok  plan
 //       1  6.75 s  5.653 to 8.052 s  57.2 GiB  > 99 %  50.6 %        28.6  tp=2,sp=1,dp=4,zero=1,...
+//          41 plans, the last +2.3 %: = overlap_param_gather=0 +0.2 %; sp=0 +0.6 %, +4.4 GiB; ...
 //   ...
+//
+// One row a way to split model and data, with what its other plans change; or every plan by itself.
 //
 // The rows of the CSV are every plan that was timed, in the order of the search.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -18,16 +22,26 @@
 
 namespace foretrain {
 
-std::string search_text(const SearchAnswer& answer);
+enum class SearchList : unsigned char { kFamilies, kAll };
+
+std::string search_text(const SearchAnswer& answer, SearchList list = SearchList::kFamilies);
 std::string search_json(const SearchAnswer& answer);
 // `dots` are plans for the scatter besides those kept.
-std::string search_html(const SearchAnswer& answer, std::span<const ScoredPlan> dots);
+std::string search_html(const SearchAnswer& answer, std::span<const ScoredPlan> dots,
+                        SearchList list = SearchList::kFamilies);
 
 std::string search_csv_header();
 std::string search_csv_row(const Problem& problem, const ScoredPlan& scored, const Candidate& candidate);
 
-// What a plan costs: GPU-hours for 10^9 tokens.
-double gpu_hours_per_billion(const Problem& problem, const ScoredPlan& plan);
+// What a plan costs: GPU-hours for 10^9 tokens; and USD, where its cluster states a price.
+double gpu_hours_per_billion(const RankedPlan& plan);
+std::optional<double> usd_per_billion(const RankedPlan& plan);
+
+// What a variant makes of its family's best: "+0.6 %, +4.4 GiB", by what is best.
+std::string variant_figures(const SearchAnswer& answer, const ListFamily& family,
+                            const FamilyVariant& variant);
+// How much more the objective's figure is than the best's, in percent.
+double percent_more(const SearchAnswer& answer, const ScoredPlan& plan, const ScoredPlan& best);
 
 // Where there is no best: whether it is memory that some plan has enough of.
 bool some_plan_fits(const SearchAnswer& answer);

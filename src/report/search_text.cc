@@ -15,9 +15,27 @@
 
 namespace foretrain {
 
-double gpu_hours_per_billion(const Problem& problem, const ScoredPlan& plan) {
-  const double tokens = static_cast<double>(problem.global_batch) * static_cast<double>(problem.seq);
-  return plan.step * static_cast<double>(plan.gpus) / 3600 * 1e9 / tokens;
+double gpu_hours_per_billion(const RankedPlan& plan) {
+  const double tokens = static_cast<double>(plan.run.global_batch) * static_cast<double>(plan.run.seq);
+  return plan.scored.step * static_cast<double>(plan.scored.gpus) / 3600 * 1e9 / tokens;
+}
+
+std::optional<double> usd_per_billion(const RankedPlan& plan) {
+  if (!plan.run.cluster.price_per_gpu_hour) return std::nullopt;
+  return gpu_hours_per_billion(plan) * *plan.run.cluster.price_per_gpu_hour;
+}
+
+double percent_more(const SearchAnswer& a, const ScoredPlan& plan, const ScoredPlan& best) {
+  return 100 * (key_of(a.options.objective, plan) / key_of(a.options.objective, best) - 1);
+}
+
+std::string variant_figures(const SearchAnswer& a, const ListFamily& family, const FamilyVariant& variant) {
+  constexpr double kTold = 0.05;  // GiB
+  const ScoredPlan& best = family.best.scored;
+  std::string out = fmt::format("{:+.1f} %", percent_more(a, variant.scored, best));
+  const double more = (variant.scored.peak - best.peak) / gib(1).value;
+  if (std::abs(more) >= kTold) out += fmt::format(", {:+.1f} GiB", more);
+  return out;
 }
 
 bool some_plan_fits(const SearchAnswer& a) {
@@ -95,7 +113,7 @@ std::vector<std::string> head(const Columns& c) {
 
 std::vector<std::string> cells(const SearchAnswer& a, const Columns& c, const RankedPlan& plan,
                                std::string name) {
-  const double hours = gpu_hours_per_billion(a.problem, plan.scored);
+  const double hours = gpu_hours_per_billion(plan);
   std::vector<std::string> out = {
       std::move(name),
       human_seconds(Seconds(plan.scored.step)),
@@ -117,7 +135,16 @@ std::vector<Align> aligned(const Columns& c) {
   return columns;
 }
 
-std::string best_table(const SearchAnswer& a) {
+// What cannot be told from the first, and what would tell: of the last of them.
+std::string ties_text(std::size_t rank, const Tie& tie) {
+  return fmt::format(
+             "  = cannot be told from 1: plan {} differs by {}, with an 80 % interval of {} either way\n",
+             rank + 1, human_seconds(Seconds(std::abs(tie.difference.value))),
+             human_seconds(tie.sigma * kZ80)) +
+         fmt::format("    what would settle most between 1 and {}: {}\n", rank + 1, tie.settles);
+}
+
+std::string flat_table(const SearchAnswer& a) {
   const Columns c = columns_of(a);
   Table table(aligned(c));
   table.add(head(c));
@@ -126,15 +153,37 @@ std::string best_table(const SearchAnswer& a) {
         std::any_of(a.ties.begin(), a.ties.end(), [i](const TiedPlan& t) { return t.rank == i; });
     table.add(cells(a, c, a.best[i], fmt::format("{}{}", tied ? "= " : "", i + 1)));
   }
-  std::string out = "\n" + table.text();
-  if (a.ties.empty()) return out;
-  const TiedPlan& last = a.ties.back();
-  out += fmt::format(
-      "  = cannot be told from 1: plan {} differs by {}, with an 80 % interval of {} either way\n",
-      last.rank + 1, human_seconds(Seconds(std::abs(last.tie.difference.value))),
-      human_seconds(last.tie.sigma * kZ80));
-  return out +
-         fmt::format("    what would settle most between 1 and {}: {}\n", last.rank + 1, last.tie.settles);
+  return "\n" + table.text() + (a.ties.empty() ? "" : ties_text(a.ties.back().rank, a.ties.back().tie));
+}
+
+// What the other plans of a family change: "41 plans, the last +2.3 %: = sp=0 +0.6 %, +4.4 GiB; ...".
+std::string folded(const SearchAnswer& a, const ListFamily& family) {
+  if (family.plans < 2) return "";
+  std::vector<std::string> parts;
+  for (const FamilyVariant& v : family.variants)
+    parts.push_back(fmt::format("{}{} {}", v.tie.tied ? "= " : "", v.change, variant_figures(a, family, v)));
+  return fmt::format("         {} plans, the last {:+.1f} %: {}\n", count_of(family.plans),
+                     percent_more(a, family.last, family.best.scored), join(parts, "; "));
+}
+
+std::string family_table(const SearchAnswer& a) {
+  const Columns c = columns_of(a);
+  Table table(aligned(c));
+  table.add(head(c));
+  std::size_t last_tied = 0;
+  for (std::size_t i = 0; i < a.families.size(); ++i) {
+    const ListFamily& family = a.families[i];
+    const bool tied = family.tie && family.tie->tied;
+    if (tied) last_tied = i;
+    table.add(cells(a, c, family.best, fmt::format("{}{}", tied ? "= " : "", i + 1)));
+  }
+  const std::string rows = table.text();
+  const std::vector<std::string_view> lines = split(rows, '\n');
+  std::string out = fmt::format("\n{}\n", lines.front());
+  for (std::size_t i = 0; i < a.families.size(); ++i)
+    out += fmt::format("{}\n", lines[i + 1]) + folded(a, a.families[i]);
+  if (!a.list_note.empty()) out += fmt::format("  {}\n", a.list_note);
+  return last_tied == 0 ? out : out + ties_text(last_tied, *a.families[last_tied].tie);
 }
 
 std::string limits(const SearchAnswer& a) {
@@ -283,6 +332,11 @@ std::string what_if_text(const SearchAnswer& a, const WhatIfAnswer& what) {
   const double now =
       a.best.front().prediction.tokens_per_s_per_gpu * static_cast<double>(a.best.front().run.gpus);
   const double then = what.best->prediction.tokens_per_s_per_gpu * static_cast<double>(what.best->run.gpus);
+  if (what.best->run.cluster.price_per_gpu_hour != a.problem.cluster.price_per_gpu_hour)
+    return out + fmt::format("  {:.1f} USD/Btok{}\n", usd_per_billion(*what.best).value_or(0),
+                             a.problem.cluster.price_per_gpu_hour
+                                 ? fmt::format(" instead of {:.1f}", *usd_per_billion(a.best.front()))
+                                 : "");
   return out + fmt::format("  {:.2f} times as many tokens a second\n", then / now);
 }
 
@@ -305,11 +359,11 @@ std::string flags_text(const RankedPlan& best) {
 
 }  // namespace
 
-std::string search_text(const SearchAnswer& a) {
+std::string search_text(const SearchAnswer& a, SearchList list) {
   std::string out = header(a);
   if (a.best.empty() && !a.result.interrupted) out += nothing(a);
   if (!a.best.empty()) {
-    out += best_table(a) + limits(a) + front_tables(a);
+    out += (list == SearchList::kAll ? flat_table(a) : family_table(a)) + limits(a) + front_tables(a);
     out += flags_text(a.best.front());
   }
   for (const Why& why : a.whys) out += why_text(a, why);

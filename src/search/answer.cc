@@ -10,6 +10,7 @@
 #include "job/run_check.h"
 #include "predict/evaluator.h"
 #include "predict/uncertainty.h"
+#include "search/list_family.h"
 #include "search/why.h"
 
 namespace foretrain {
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::int64_t kMostGpus = 10'000'000;
 constexpr int kDoublings = 6;
+constexpr const char* kNoneFits = "no plan fits and keeps to the limits";
 
 // Of one search among several: silent, alone, one plan.
 SearchOptions one_plan(SearchOptions options) {
@@ -43,8 +45,15 @@ SearchOptions options_for(const AnswerRequest& request, const Problem& problem) 
   return options;
 }
 
-RankedPlan ranked(const Space& space, const ScoredPlan& scored,
-                  const std::shared_ptr<const CostSource>& costs) {
+namespace {
+
+std::unique_ptr<Evaluator> evaluator_of(const Problem& p, const std::shared_ptr<const CostSource>& costs) {
+  return std::make_unique<Evaluator>(p.model, p.cluster, p.stack, p.seq, costs, p.documents);
+}
+
+}  // namespace
+
+RankedPlan ranked(const Space& space, const ScoredPlan& scored, Evaluator& evaluator) {
   const Candidate candidate = space.candidate(scored.index);
   RankedPlan out;
   out.scored = scored;
@@ -52,8 +61,13 @@ RankedPlan ranked(const Space& space, const ScoredPlan& scored,
   out.run.plan = candidate.plan;
   out.run.gpus = candidate.gpus;
   CHECK_THAT(check_run(out.run).has_value());
-  out.prediction = predict(out.run, costs);
+  out.prediction = predict(out.run, evaluator);
   return out;
+}
+
+RankedPlan ranked(const Space& space, const ScoredPlan& scored,
+                  const std::shared_ptr<const CostSource>& costs) {
+  return ranked(space, scored, *evaluator_of(space.problem(), costs));
 }
 
 std::optional<RankedPlan> best_of(const Space& space, const SearchOptions& options,
@@ -125,19 +139,72 @@ Result<std::vector<NearPlan>> would_fit(const AnswerRequest& request,
   return found;
 }
 
-Result<WhatIfAnswer> answer_what_if(const AnswerRequest& request, const std::string& text) {
+// Whether the answer that is there holds with another price: plans do not change their order, and those that are kept
+// still keep to the limits. Of one GPU count the shortest step is the cheapest too, so that a budget is kept by it or
+// by none.
+bool only_price_changed(const AnswerRequest& request, const Problem& changed) {
+  Problem same = changed;
+  same.cluster.price_per_gpu_hour = request.problem.cluster.price_per_gpu_hour;
+  const Objective objective = request.options.objective;
+  const bool by_step = objective == Objective::kTime || objective == Objective::kMoney;
+  return same == request.problem && (!request.budget_usd || (by_step && changed.gpus.size() == 1));
+}
+
+// The step that the best plans found would take in the changed problem, where one of them is still legal and fits: no
+// plan that is longer need be looked at.
+std::optional<double> known_step(const SearchAnswer& answer, const Space& space, const Problem& changed,
+                                 const SearchOptions& options,
+                                 const std::shared_ptr<const CostSource>& costs) {
+  constexpr std::size_t kTried = 32;
+  const auto evaluator = evaluator_of(changed, costs);
+  std::optional<double> shortest;
+  for (std::size_t i = 0; i < std::min(kTried, answer.result.best.size()); ++i) {
+    const Candidate candidate = space.candidate(answer.result.best[i].index);
+    Run run = run_without_plan(changed);
+    run.plan = candidate.plan;
+    run.gpus = candidate.gpus;
+    if (!check_run(run)) continue;
+    const Score score = evaluator->score(run.plan, run.global_batch);
+    if (score.needed > options.limits.memory || score.step > options.limits.longest_step(run.gpus)) continue;
+    if (!shortest || score.step.value < *shortest) shortest = score.step.value;
+  }
+  return shortest;
+}
+
+// As a limit of the search; a thousandth more than it, for what a bound may be off.
+void limit_step(Limits& limits, double step) {
+  if (!limits.training_steps) limits.training_steps = 1;
+  const double longest = step * 1.001 * *limits.training_steps;
+  limits.deadline_s = std::min(limits.deadline_s.value_or(longest), longest);
+}
+
+Result<WhatIfAnswer> answer_what_if(const AnswerRequest& request, const SearchAnswer& answer,
+                                    const Space& asked, const std::string& text) {
   TRY_ASSIGN(const WhatIf changed, what_if(request.problem, text));
+  const Problem& problem = changed.problem;
   WhatIfAnswer out;
   out.text = changed.text;
-  TRY_ASSIGN(const auto costs, request.costs_for(changed.problem.cluster));
-  const bool gpus = changed.problem.gpus != request.problem.gpus;
-  auto space = Space::make(changed.problem, gpus ? request.constraints.without("gpus") : request.constraints);
+  SearchOptions options = one_plan(options_for(request, problem));
+  if (only_price_changed(request, problem) && !answer.best.empty()) {
+    out.counts = answer.result.counts;
+    out.best = answer.best.front();
+    out.best->run.cluster = problem.cluster;
+    if (Seconds(out.best->scored.step) <= options.limits.longest_step(out.best->scored.gpus)) return out;
+    out.best.reset();
+    out.refused = kNoneFits;
+    return out;
+  }
+  TRY_ASSIGN(const auto costs, request.costs_for(problem.cluster));
+  const bool gpus = problem.gpus != request.problem.gpus;
+  auto space = Space::make(problem, gpus ? request.constraints.without("gpus") : request.constraints);
   if (!space) return tl::unexpected(std::move(space).error());
-  SearchOptions options = one_plan(options_for(request, changed.problem));
+  if (!gpus && options.objective == Objective::kTime)
+    if (const auto step = known_step(answer, asked, problem, options, costs))
+      limit_step(options.limits, *step);
   const SearchResult result = search(*space, costs, options);
   out.counts = result.counts;
   if (result.best.empty())
-    out.refused = space->size() == 0 ? "there is no legal plan" : "no plan fits and keeps to the limits";
+    out.refused = space->size() == 0 ? "there is no legal plan" : kNoneFits;
   else
     out.best = ranked(*space, result.best.front(), costs);
   return out;
@@ -177,13 +244,20 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
   answer.left_out = space.left_out();
   answer.result = search(space, costs, answer.options);
   const auto& best = answer.result.best;
+  const auto evaluator = evaluator_of(request.problem, costs);
   for (std::size_t i = 0; i < std::min(request.top, best.size()); ++i) {
-    answer.best.push_back(ranked(space, best[i], costs));
+    answer.best.push_back(ranked(space, best[i], *evaluator));
     if (i == 0) continue;
     const Tie tie = compare(answer.best.front().prediction, answer.best[i].prediction);
     if (tie.tied) answer.ties.push_back({i, tie});
   }
-  for (const ScoredPlan& plan : answer.result.pareto) answer.pareto.push_back(ranked(space, plan, costs));
+  answer.families = list_families(space, answer.result, request.top, *evaluator);
+  if (answer.families.size() < best.size())
+    answer.list_note = fmt::format(
+        "each the best of its tp, pp, dp, ep, cp and zero among the {} plans kept; {} lists every plan",
+        with_commas(static_cast<std::int64_t>(best.size())), marked("all"));
+  for (const ScoredPlan& plan : answer.result.pareto)
+    answer.pareto.push_back(ranked(space, plan, *evaluator));
   answer.assumed = request.assumed;
   if (!answer.best.empty())
     for (const std::string& line : answer.best.front().run.assumed) answer.assumed.push_back(line);
@@ -201,12 +275,12 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
     answer.would_fit = std::move(near);
   }
   for (const std::string& text : whys_of(request, answer)) {
-    TRY_ASSIGN(Why why, explain_why(request, answer, costs, text));
+    TRY_ASSIGN(Why why, explain_why(request, answer, space, costs, text));
     if (stopped()) return answer;
     answer.whys.push_back(std::move(why));
   }
   for (const std::string& text : request.what_ifs) {
-    TRY_ASSIGN(WhatIfAnswer what, of_field("what_if", answer_what_if(request, text)));
+    TRY_ASSIGN(WhatIfAnswer what, of_field("what_if", answer_what_if(request, answer, space, text)));
     if (stopped()) return answer;
     answer.what_ifs.push_back(std::move(what));
   }
@@ -216,8 +290,13 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
 void spell(SearchAnswer& answer, const FieldWords& words) {
   const auto in_words = [&words](std::string& text) { text = spelled(text, words); };
   for (std::string& text : answer.constraints) in_words(text);
+  in_words(answer.list_note);
   for (LeftOut& left : answer.left_out) in_words(left.reason);
   for (TiedPlan& plan : answer.ties) in_words(plan.tie.settles);
+  for (ListFamily& family : answer.families) {
+    if (family.tie) in_words(family.tie->settles);
+    for (FamilyVariant& variant : family.variants) in_words(variant.tie.settles);
+  }
   for (NearPlan& near : answer.would_fit) in_words(near.change);
   for (Why& why : answer.whys) {
     in_words(why.rejected);

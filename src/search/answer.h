@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/field_mark.h"
+#include "predict/evaluator.h"
 #include "predict/prediction.h"
 #include "search/engine.h"
 #include "search/ties.h"
@@ -26,6 +27,23 @@ struct RankedPlan {
 struct TiedPlan {
   std::size_t rank = 0;  // in `best`
   Tie tie;               // with the first
+};
+
+// A plan of a family that makes another choice than the family's best, the nearest that does.
+struct FamilyVariant {
+  std::string change;  // "schedule=zbv"
+  ScoredPlan scored;
+  Plan plan;
+  Tie tie;  // with the family's best
+};
+
+// One way to split model and data, with all plans kept that have it (list_family.h).
+struct ListFamily {
+  RankedPlan best;
+  std::size_t plans = 0;   // of those kept, the best among them
+  ScoredPlan last;         // the last of them
+  std::optional<Tie> tie;  // of its best with the first family's; absent of the first
+  std::vector<FamilyVariant> variants;
 };
 
 // One change of a plan that was asked for, after which there is one.
@@ -59,9 +77,11 @@ struct SearchAnswer {
   std::vector<LeftOut> left_out;         // likewise
   std::optional<double> tokens;
   SearchResult result;
-  std::vector<RankedPlan> best;    // the first of result.best
-  std::vector<TiedPlan> ties;      // of `best`
-  std::vector<RankedPlan> pareto;  // result.pareto
+  std::vector<RankedPlan> best;      // the first of result.best
+  std::vector<TiedPlan> ties;        // of `best`
+  std::vector<ListFamily> families;  // as many of result.best as `best` has plans
+  std::string list_note;             // what the families are of, where they fold any; fields marked
+  std::vector<RankedPlan> pareto;    // result.pareto
   std::vector<std::string> assumed;
   std::vector<NearPlan> would_fit;     // where nothing fits
   std::optional<RankedPlan> smallest;  // likewise: the plan with the least memory
@@ -95,5 +115,7 @@ void spell(SearchAnswer& answer, const FieldWords& words);
 // The plan of a scored one, with its prediction.
 RankedPlan ranked(const Space& space, const ScoredPlan& scored,
                   const std::shared_ptr<const CostSource>& costs);
+// Of many, by an evaluator of the space's problem.
+RankedPlan ranked(const Space& space, const ScoredPlan& scored, Evaluator& evaluator);
 
 }  // namespace foretrain

@@ -18,6 +18,8 @@ struct Problem {
   std::vector<std::vector<std::int64_t>> given_splits{};  // layers_per_stage that constraints name
   Documents documents{};
   Plan given{};  // what every plan has of keys that are no dimension (lora, base, capacity_factor ...)
+
+  bool operator==(const Problem&) const = default;
 };
 
 // A plan on a number of GPUs.

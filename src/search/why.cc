@@ -45,6 +45,25 @@ std::string rule_of(const AskedPlan& asked, const Problem& problem) {
   return checked ? "no legal plan has these choices together" : checked.error().message;
 }
 
+// The best plan that is as asked, where the search kept one: the first of the plans kept, before which there is nothing
+// that was lost. Not for dimensions of which a search that is asked looks at more.
+std::optional<RankedPlan> kept_as_asked(const Words& words, const Problem& problem,
+                                        const Constraints& constraints, const SearchAnswer& answer,
+                                        const Space& space, const std::shared_ptr<const CostSource>& costs) {
+  for (const auto& [key, word] : words) {
+    const Dimension* d = find_dimension(key);
+    if (d->asked != nullptr || d->most != nullptr) return std::nullopt;
+  }
+  for (const ScoredPlan& plan : answer.result.best) {
+    const Candidate candidate = space.candidate(plan.index);
+    if (std::all_of(words.begin(), words.end(), [&](const auto& pair) {
+          return constraints.allows(pair.first, find_dimension(pair.first)->get(problem, candidate));
+        }))
+      return ranked(space, plan, costs);
+  }
+  return std::nullopt;
+}
+
 std::string limit_of(const RankedPlan& smallest, const SearchOptions& options) {
   if (smallest.prediction.needed > options.limits.memory)
     return fmt::format("it needs {} on its worst GPU at least, and may use {}",
@@ -73,7 +92,7 @@ Result<AskedPlan> parse_why(const std::string& text, const Problem& problem) {
   return asked;
 }
 
-Result<Why> explain_why(const AnswerRequest& request, const SearchAnswer& answer,
+Result<Why> explain_why(const AnswerRequest& request, const SearchAnswer& answer, const Space& space,
                         const std::shared_ptr<const CostSource>& costs, const std::string& text) {
   TRY_ASSIGN(const AskedPlan asked, parse_why(text, request.problem));
   const SearchOptions options = options_for(request, request.problem);
@@ -82,10 +101,14 @@ Result<Why> explain_why(const AnswerRequest& request, const SearchAnswer& answer
   TRY_ASSIGN(why.rejected, broken(asked.words, request));
   Problem problem = request.problem;
   TRY_ASSIGN(const Constraints constraints, constraints_of(asked.words, request.constraints, problem));
-  TRY_ASSIGN(const Space own, Space::make(problem, constraints));
-  why.plan = best_of(own, options, costs);
+  if (why.rejected.empty()) why.plan = kept_as_asked(asked.words, problem, constraints, answer, space, costs);
+  std::optional<Space> own;
   if (!why.plan) {
-    why.plan = smallest_of(own, options, costs);
+    TRY_ASSIGN(own, Space::make(problem, constraints));
+    why.plan = best_of(*own, options, costs);
+  }
+  if (!why.plan) {
+    why.plan = smallest_of(*own, options, costs);
     const std::string reason = why.plan ? limit_of(*why.plan, options) : rule_of(asked, request.problem);
     if (why.rejected.empty()) why.rejected = reason;
   }

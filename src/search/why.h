@@ -14,7 +14,8 @@ struct AskedPlan {
 // Refuses words that are no plan, or that no search goes through.
 Result<AskedPlan> parse_why(const std::string& text, const Problem& problem);
 
-Result<Why> explain_why(const AnswerRequest& request, const SearchAnswer& answer,
+// `space` is the one that the answer's plans are numbers of.
+Result<Why> explain_why(const AnswerRequest& request, const SearchAnswer& answer, const Space& space,
                         const std::shared_ptr<const CostSource>& costs, const std::string& text);
 
 // Shared with answer.cc: the limits that a request sets for a problem; a search for one plan.
