@@ -22,6 +22,7 @@
 
 #include <array>
 #include <cmath>
+#include <string_view>
 
 #include "base/units.h"
 #include "job/choices.h"
@@ -103,6 +104,17 @@ inline double fit_probability(Bytes needed, Bytes limit) {
 
 // A plan is said to fit where that is rather sure: a wrong "fits" costs a job.
 inline constexpr double kFitsFrom = 0.8;
+// In words: "does not fit" is said where that is likelier than not, and what lies between is told with its chance.
+enum class Verdict : unsigned char { kFits, kMayNotFit, kDoesNotFit };
+inline constexpr std::array<std::string_view, 3> kVerdictNames = {"fits", "may_not_fit", "does_not_fit"};
+inline Verdict verdict_of(double probability) {
+  return probability >= kFitsFrom ? Verdict::kFits
+         : probability >= 0.5     ? Verdict::kMayNotFit
+                                  : Verdict::kDoesNotFit;
+}
+inline std::string_view verdict_name(double probability) {
+  return kVerdictNames[static_cast<std::size_t>(verdict_of(probability))];
+}
 inline constexpr double kSureByDeviations = 0.8416212335729143;  // of which 80 % lie below
 inline Bytes most_that_fits(Bytes limit) {
   return limit * std::exp(-kMemoryBias - kSureByDeviations * kMemorySpread);

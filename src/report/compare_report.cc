@@ -84,7 +84,7 @@ std::string summary(Runs runs) {
   });
   add("fits", [](const PredictedRun& r) {
     const Prediction& p = r.prediction;
-    if (!p.fits && p.fit_probability > 1 - kFitsFrom)
+    if (verdict_of(p.fit_probability) == Verdict::kMayNotFit)
       return fmt::format("perhaps ({:.0f} %)", 100 * p.fit_probability);
     return fmt::format("{} ({})", p.fits ? "yes" : "no",
                        sure(p.fits ? p.fit_probability : 1 - p.fit_probability));

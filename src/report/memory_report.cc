@@ -41,10 +41,16 @@ std::vector<std::pair<std::string, Bytes>> activation_parts(const StagePredictio
 }  // namespace
 
 std::string fit_words(const Prediction& p) {
-  if (p.fits) return fmt::format("fits ({})", sure(p.fit_probability));
-  if (p.fit_probability <= 1 - kFitsFrom)
-    return fmt::format("does not fit ({})", sure(1 - p.fit_probability));
-  return fmt::format("may not fit ({:.0f} % that it does)", 100 * p.fit_probability);
+  const double chance = p.fit_probability;
+  switch (verdict_of(chance)) {
+    case Verdict::kFits:
+      return fmt::format("fits ({})", sure(chance));
+    case Verdict::kMayNotFit:
+      return fmt::format("may not fit ({:.0f} % that it does)", 100 * chance);
+    case Verdict::kDoesNotFit:
+      break;
+  }
+  return fmt::format("does not fit ({})", sure(1 - chance));
 }
 
 std::string fit_line(const Prediction& p) {

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "predict/uncertainty.h"
 #include "report/over_report.h"
 
 namespace foretrain {
@@ -38,7 +39,7 @@ void put_figures(JsonWriter& w, const OverFigures& f) {
   w.key("tokens_per_s_per_gpu").value(f.tokens_per_s_per_gpu);
   w.key("mfu").value(f.mfu);
   w.key("fits").value(f.fits);
-  w.key("verdict").value(verdict(f.fits, f.fit_probability));
+  w.key("verdict").value(verdict_name(f.fit_probability));
   w.key("fit_probability").value(f.fit_probability);
   w.key("needed_bytes").value(std::round(f.needed.value));
   w.key("peak_bytes").value(std::round(f.peak.value));
@@ -87,7 +88,7 @@ std::string over_csv(const OverAnswer& a) {
     const auto beside = f.most_beside();
     out += fmt::format("{},{},{},{},{},{},{:.0f},{:.0f},{},{},{},{},{},{},", f.step.value, f.step.low(),
                        f.step.high(), f.typical.value, f.tokens_per_s_per_gpu, f.mfu, f.needed.value,
-                       f.peak.value, verdict(f.fits, f.fit_probability), f.fit_probability, name(f.most()),
+                       f.peak.value, verdict_name(f.fit_probability), f.fit_probability, name(f.most()),
                        f.share(f.most()), beside ? name(*beside) : "", beside ? f.share(*beside) : 0.0);
     if (f.whole)
       out += fmt::format("{},{},{},", f.whole->days(), f.whole->gpu_hours,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "predict/uncertainty.h"
 #include "spec/plan_text.h"
 
 namespace foretrain {
@@ -48,11 +47,6 @@ OverFigures figures_of(const Run& run, const Prediction& p, const std::optional<
           .fit_probability = p.fit_probability,
           .breakdown = p.breakdown,
           .whole = whole};
-}
-
-std::string_view verdict(bool fits, double probability) {
-  if (fits) return "fits";
-  return probability <= 1 - kFitsFrom ? "does_not_fit" : "may_not_fit";
 }
 
 }  // namespace foretrain

@@ -70,9 +70,6 @@ struct OverAnswer {
 
 OverFigures figures_of(const Run& run, const Prediction& prediction, const std::optional<Training>& whole);
 
-// "fits", "may_not_fit", "does_not_fit"
-std::string_view verdict(bool fits, double probability);
-
 std::string over_text(const OverAnswer& answer);
 // Of one key each step and its interval on one scale; of two keys throughput as shades.
 std::string over_chart(const OverAnswer& answer, const ChartStyle& style);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "predict/uncertainty.h"
 #include "report/over_report.h"
 #include "report/table.h"
 #include "report/text_parts.h"
@@ -100,7 +101,7 @@ std::string list(const OverAnswer& a) {
 // What a point's figure is in words, with a mark where it does not surely fit.
 std::string cell(const OverPoint& p, const std::string& figure) {
   if (!p.runs()) return "- ";
-  const std::string_view fit = verdict(p.figures.fits, p.figures.fit_probability);
+  const std::string_view fit = verdict_name(p.figures.fit_probability);
   return figure + (fit == "fits" ? " " : fit == "may_not_fit" ? "?" : "!");
 }
 
@@ -150,7 +151,7 @@ std::string matrices(const OverAnswer& a) {
   });
   const auto has = [&](std::string_view word) {
     return std::any_of(a.points.begin(), a.points.end(), [&](const OverPoint& p) {
-      return p.runs() && verdict(p.figures.fits, p.figures.fit_probability) == word;
+      return p.runs() && verdict_name(p.figures.fit_probability) == word;
     });
   };
   if (has("may_not_fit")) out += "?  may not fit\n";
@@ -201,7 +202,7 @@ std::string bars(const OverAnswer& a, const ChartStyle& style) {
     const OverFigures& f = a.points[i].figures;
     const int low = column(f.step.low()), high = column(f.step.high()), middle = column(f.step.value);
     for (int c = 0; c <= high; ++c) line += c < low ? std::string_view(" ") : c == middle ? dot : rule;
-    out += line + (f.fits ? "" : verdict(false, f.fit_probability) == "may_not_fit" ? " ?" : " !") + "\n";
+    out += line + (f.fits ? "" : verdict_of(f.fit_probability) == Verdict::kMayNotFit ? " ?" : " !") + "\n";
   }
   return out;
 }

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "job/fine_tuning.h"
 #include "job/job.h"
+#include "predict/uncertainty.h"
 #include "report/memory_report.h"
 #include "report/plan_json.h"
 #include "report/predict_report.h"
@@ -168,6 +169,7 @@ void put_prediction(JsonWriter& w, const Run& run, const Prediction& p, const Tr
   put(w, "params", p.params);
   if (p.frozen) put(w, "trained_params", p.trained);
   put(w, "fits", p.fits);
+  put(w, "verdict", verdict_name(p.fit_probability));
   put(w, "fit_probability", p.fit_probability);
   put(w, "peak_bytes", p.peak);
   put(w, "usable_bytes", p.usable);

@@ -255,8 +255,8 @@ TEST_CASE("training and assumptions are told where there are any") {
 TEST_CASE("the JSON holds the contract's keys, and the causes sum to the step") {
   const Node root = parsed(predict_json(two_stages(), prediction()));
   for (const char* key : {"step_s", "step_low_s", "step_high_s", "typical_s", "tokens_per_s_per_gpu", "mfu",
-                          "params", "fits", "fit_probability", "peak_bytes", "usable_bytes", "breakdown_s",
-                          "operators_s", "origin_shares", "stages", "run", "assumed"})
+                          "params", "fits", "verdict", "fit_probability", "peak_bytes", "usable_bytes",
+                          "breakdown_s", "operators_s", "origin_shares", "stages", "run", "assumed"})
     CHECK_MESSAGE(root.find(key) != nullptr, key);
   CHECK(root.find("training") == nullptr);
 

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "predict/uncertainty.h"
 #include "report/table.h"
 
 namespace foretrain {
@@ -98,10 +99,10 @@ std::string skipped_table(const Summary& summary) {
 std::string fits_lines(const FitSummary& fits) {
   std::string out = "\n";
   if (fits.oom_rows > 0)
-    out += fmt::format("out of memory: {} of {} failed runs predicted not to fit\n", fits.oom_caught,
-                       fits.oom_rows);
-  out += fmt::format("false alarms: {} of {} measured runs predicted not to fit\n", fits.false_oom,
-                     fits.measured_rows);
+    out += fmt::format("out of memory: of {} failed runs {} predicted not to fit, {} perhaps not\n",
+                       fits.oom_rows, fits.oom_caught, fits.oom_doubted - fits.oom_caught);
+  out += fmt::format("false alarms: of {} measured runs {} predicted not to fit, {} perhaps not\n",
+                     fits.measured_rows, fits.false_oom, fits.false_doubt - fits.false_oom);
   if (fits.oom_rows == 0) return out;
   Table table = table_of(4);
   table.add({"said to fit with", "rows", "failed", "share"});
@@ -212,8 +213,10 @@ void write(JsonWriter& w, const Summary& summary) {
   w.key("fits").begin_object();
   w.key("oom_rows").value(summary.fits.oom_rows);
   w.key("oom_caught").value(summary.fits.oom_caught);
+  w.key("oom_doubted").value(summary.fits.oom_doubted);
   w.key("measured_rows").value(summary.fits.measured_rows);
   w.key("false_oom").value(summary.fits.false_oom);
+  w.key("false_doubt").value(summary.fits.false_doubt);
   w.key("reliability").begin_array();
   for (const FitBin& bin : summary.fits.reliability) {
     w.begin_object();
@@ -246,7 +249,8 @@ void write(JsonWriter& w, const RowScore& row) {
   number_or_null("measured_gib",
                  row.measured_memory ? std::optional(row.measured_memory->value / kGib) : std::nullopt);
   w.key("predicted_gib").value(row.predicted_memory.value / kGib);
-  w.key("fits").value(row.fits);
+  w.key("fits").value(verdict_of(row.fit_probability) == Verdict::kFits);
+  w.key("verdict").value(verdict_name(row.fit_probability));
   w.key("fit_probability").value(row.fit_probability);
   w.key("needed_share").value(row.needed_share);
   w.key("params").value(row.params);

@@ -14,12 +14,10 @@ std::vector<RowScore> example() {
   rows[0].id = "exact";
   rows[0].measured = Seconds(2);
   rows[0].predicted.value = 2;
-  rows[0].fits = true;
   rows[0].fit_probability = 1;
   rows[1].id = "over";
   rows[1].measured = Seconds(1);
   rows[1].predicted.value = 1.25;
-  rows[1].fits = true;
   rows[1].fit_probability = 0.75;
   rows[1].needed_share = 0.875;
   rows[1].measured_memory = gib(10);
@@ -49,8 +47,8 @@ left out  rows
 moe          1
 all          1
 
-out of memory: 1 of 1 failed runs predicted not to fit
-false alarms: 0 of 2 measured runs predicted not to fit
+out of memory: of 1 failed runs 1 predicted not to fit, 0 perhaps not
+false alarms: of 2 measured runs 0 predicted not to fit, 1 perhaps not
 
 said to fit with  rows  failed   share
 80 to 100 %          1       0    0.0%
@@ -122,8 +120,10 @@ TEST_CASE("JSON: summary, groups and the predicted rows in their order") {
     "fits": {
       "oom_rows": 1,
       "oom_caught": 1,
+      "oom_doubted": 1,
       "measured_rows": 2,
       "false_oom": 0,
+      "false_doubt": 1,
       "reliability": [
         {
           "count": 1,
@@ -163,7 +163,8 @@ TEST_CASE("JSON: summary, groups and the predicted rows in their order") {
       "error": 0.25,
       "measured_gib": 10,
       "predicted_gib": 8,
-      "fits": true,
+      "fits": false,
+      "verdict": "may_not_fit",
       "fit_probability": 0.75,
       "needed_share": 0.875,
       "params": 1000,

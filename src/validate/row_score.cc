@@ -173,7 +173,6 @@ Result<RowScore> RowScorer::score(const MeasuredRow& row) {
   out.parts = score_parts(row, row_run.run, prediction);
   out.measured_memory = row.peak_memory;
   out.predicted_memory = counted(prediction, row_run.run.stack, row.memory_counter);
-  out.fits = prediction.fits;
   out.fit_probability = prediction.fit_probability;
   out.needed_share = prediction.needed / prediction.usable;
   out.params = prediction.params;

@@ -42,7 +42,6 @@ struct RowScore {
   std::array<std::optional<PartScore>, 3> parts;
   std::optional<Bytes> measured_memory;
   Bytes predicted_memory;  // by the counter that the row used
-  bool fits = false;
   double fit_probability = 0;
   double needed_share = 0;  // of the usable memory, on the worst stage
   std::int64_t params = 0;

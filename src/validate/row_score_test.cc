@@ -34,7 +34,7 @@ TEST_CASE("a row's score holds what predict says of its run") {
   CHECK(score.predicted.value == prediction.typical.value);
   CHECK(score.predicted.spread == prediction.step.spread);
   CHECK(score.params == prediction.params);
-  CHECK(score.fits == prediction.fits);
+  CHECK(score.fit_probability == prediction.fit_probability);
   CHECK(score.measured == Seconds(0.5));
   CHECK(score.error().value() == doctest::Approx((prediction.typical.value - 0.5) / 0.5));
   CHECK(score.memory_error().value() == doctest::Approx(prediction.peak_allocated / gib(12) - 1));
@@ -78,12 +78,12 @@ TEST_CASE("a failed run is scored on memory alone") {
   const RowScore small = score_of({{"step_s", ""}, {"notes", "failure=oom"}});
   CHECK_FALSE(small.measured);
   CHECK_FALSE(small.error());
-  CHECK(small.fits);
+  CHECK(small.fit_probability >= 0.8);
   // 4096 samples of 1024 tokens keep far more than 80 GB of activations.
   const RowScore large = score_of(
       {{"step_s", ""}, {"notes", "failure=oom"}, {"micro_batch", "4096"}, {"global_batch", "16384"}});
   CHECK(large.skipped.empty());
-  CHECK_FALSE(large.fits);
+  CHECK(large.fit_probability < 0.5);
 }
 
 TEST_CASE("an open choice is the cheapest that fits, and widens the interval by a quarter") {
@@ -104,7 +104,7 @@ TEST_CASE("where nothing else fits, an open recomputation is full") {
   for (int micro_batch = 2; micro_batch <= 8192; micro_batch *= 2) {
     const Cells cells = {{"micro_batch", std::to_string(micro_batch)},
                          {"global_batch", std::to_string(16 * micro_batch)}};
-    if (score_of(cells).fits) continue;
+    if (score_of(cells).fit_probability >= 0.8) continue;
     Cells open = cells;
     open.emplace_back("recompute", "");
     CHECK_FALSE(assumes(score_of(open), "recompute=none"));

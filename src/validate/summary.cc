@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "predict/uncertainty.h"
 
 namespace foretrain {
 
@@ -84,13 +85,16 @@ void count_fit(FitSummary& fits, const RowScore& row) {
   const auto step = static_cast<std::size_t>(row.fit_probability * static_cast<double>(kFitBins));
   FitBin& bin = fits.reliability[std::min(step, kFitBins - 1)];
   ++bin.rows;
+  const Verdict verdict = verdict_of(row.fit_probability);
   if (row.error()) {
     ++fits.measured_rows;
-    if (!row.fits) ++fits.false_oom;
+    if (verdict != Verdict::kFits) ++fits.false_doubt;
+    if (verdict == Verdict::kDoesNotFit) ++fits.false_oom;
   } else {
     ++bin.failed;
     ++fits.oom_rows;
-    if (!row.fits) ++fits.oom_caught;
+    if (verdict != Verdict::kFits) ++fits.oom_doubted;
+    if (verdict == Verdict::kDoesNotFit) ++fits.oom_caught;
   }
 }
 

@@ -53,9 +53,11 @@ struct FitBin {
 
 struct FitSummary {
   std::size_t oom_rows = 0;                    // failed for memory
-  std::size_t oom_caught = 0;                  // of these, predicted not to fit
+  std::size_t oom_caught = 0;                  // of these, said: does not fit
+  std::size_t oom_doubted = 0;                 // of these, said: may not or does not fit
   std::size_t measured_rows = 0;               // ran
-  std::size_t false_oom = 0;                   // of these, predicted not to fit
+  std::size_t false_oom = 0;                   // of these, said: does not fit
+  std::size_t false_doubt = 0;                 // of these, said: may not or does not fit
   std::array<FitBin, kFitBins> reliability{};  // by fit_probability, in equal steps from 0 to 1
 };
 

@@ -14,14 +14,14 @@ RowScore row(double measured, double predicted, double spread = 0.1) {
   score.source = "ours";
   score.measured = Seconds(measured);
   score.predicted = {predicted, spread, Origin::kAnalytic};
-  score.fits = true;
+  score.fit_probability = 1;
   return score;
 }
 
-RowScore failure(bool fits) {
+RowScore failure(double fit_probability) {
   RowScore score;
   score.source = "ours";
-  score.fits = fits;
+  score.fit_probability = fit_probability;
   return score;
 }
 
@@ -108,15 +108,18 @@ TEST_CASE("over groups each configuration counts once, however often it was publ
 }
 
 TEST_CASE("failed runs are told from those that ran") {
-  RowScore alarm = row(1, 1);
-  alarm.fits = false;
+  RowScore alarm = row(1, 1), doubt = row(1, 1);
+  alarm.fit_probability = 0.49;
+  doubt.fit_probability = 0.5;
   const Summary summary =
-      summarise(std::vector{failure(false), failure(false), failure(true), alarm, row(1, 1)});
-  CHECK(summary.fits.oom_rows == 3);
+      summarise(std::vector{failure(0), failure(0.49), failure(0.79), failure(0.8), alarm, doubt, row(1, 1)});
+  CHECK(summary.fits.oom_rows == 4);
   CHECK(summary.fits.oom_caught == 2);
-  CHECK(summary.fits.measured_rows == 2);
+  CHECK(summary.fits.oom_doubted == 3);
+  CHECK(summary.fits.measured_rows == 3);
   CHECK(summary.fits.false_oom == 1);
-  CHECK(summary.count == 2);
+  CHECK(summary.fits.false_doubt == 2);
+  CHECK(summary.count == 3);
   CHECK(summary.mape == 0);
 }
 

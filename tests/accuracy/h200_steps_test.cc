@@ -48,7 +48,7 @@ TEST_CASE("measured H200 steps: time, its parts and memory stay within their lim
     // Allocated bytes are exact: nothing but torch's rounding, workspaces of libraries and small tables is
     // left.
     CHECK(std::abs(row.memory_error().value()) < 0.01);
-    CHECK(row.fits);
+    CHECK(row.fit_probability >= 0.8);
   }
 }
 
