@@ -59,6 +59,34 @@ void stretch(Segment& segment, Seconds least) {
   segment.duration = least;
 }
 
+std::uint64_t hash_of_passes(const PassShape& c) {
+  std::uint64_t h = static_cast<std::uint64_t>(c.recompute) | static_cast<std::uint64_t>(c.attention) << 8 |
+                    static_cast<std::uint64_t>(c.precision) << 16 | static_cast<std::uint64_t>(c.sp) << 24 |
+                    static_cast<std::uint64_t>(c.partition_activations) << 25 |
+                    static_cast<std::uint64_t>(c.accumulates) << 26 |
+                    static_cast<std::uint64_t>(c.units.beside) << 27 |
+                    static_cast<std::uint64_t>(c.units.gathers_forward) << 31 |
+                    static_cast<std::uint64_t>(c.units.gathers_backward) << 32 |
+                    static_cast<std::uint64_t>(c.units.keeps_gathered) << 63 |
+                    static_cast<std::uint64_t>(c.units.scatters) << 33;
+  mix(h, c.tp);
+  mix(h, c.micro_batch);
+  mix(h, c.recompute_layers * 4 + (c.sp_gather_again ? 2 : 0) + (c.offload ? 1 : 0));
+  mix(h, c.units.shards[WeightClass::kCommon]);
+  mix(h, c.ep * 4096 + c.etp);
+  if (c.attention_kernel) mix(h, 1 + static_cast<int>(*c.attention_kernel));
+  mix(h, c.spans[0] * 4096 + c.mlp_chunks * 4 + static_cast<int>(c.loss.kind));
+  mix(h, c.context.ranks * 4096 + c.context.a2a * 4 + static_cast<int>(c.context.type));
+  if (c.adapters.frozen())
+    mix(h, c.adapters.rank << 16 | c.adapters.targets.bits << 8 | static_cast<int>(c.adapters.base));
+  mix(h, c.graphs.scope.bits << 19 | c.modules.bits << 11 | (c.experts.reads ? 1024 : 0) |
+             (c.experts.permute_fused ? 512 : 0) | (c.experts.router_fused ? 256 : 0) |
+             (c.expert_products == ExpertProducts::kLoop ? 128 : 0) |
+             static_cast<int>(c.experts.dispatcher) << 3 | (c.experts.hidden ? 4 : 0) |
+             (c.experts.beside ? 2 : 0) | (c.experts.syncs ? 1 : 0));
+  return h;
+}
+
 }  // namespace
 
 ShapeKey shape_key(const Setting& setting, const Job& job, const Network& network) {
@@ -85,40 +113,16 @@ ShapeKey shape_key(const Setting& setting, const Job& job, const Network& networ
   return key;
 }
 
-std::size_t ChunkMemo::ShapeKeyHash::operator()(const ShapeKey& key) const noexcept {
-  std::uint64_t h = PassShapeHash()(key.passes) ^ static_cast<std::uint64_t>(key.drained) << 28 ^
+std::size_t ShapeKeyHash::operator()(const ShapeKey& key) const noexcept {
+  std::uint64_t h = hash_of_passes(key.passes) ^ static_cast<std::uint64_t>(key.drained) << 28 ^
                     static_cast<std::uint64_t>(key.ends_together) << 29 ^
                     static_cast<std::uint64_t>(key.split) << 30;
   mix(h, key.tensor.domains);
   return h;
 }
 
-std::size_t ChunkMemo::PassShapeHash::operator()(const PassShape& c) const noexcept {
-  std::uint64_t h = static_cast<std::uint64_t>(c.recompute) | static_cast<std::uint64_t>(c.attention) << 8 |
-                    static_cast<std::uint64_t>(c.precision) << 16 | static_cast<std::uint64_t>(c.sp) << 24 |
-                    static_cast<std::uint64_t>(c.partition_activations) << 25 |
-                    static_cast<std::uint64_t>(c.accumulates) << 26 |
-                    static_cast<std::uint64_t>(c.units.beside) << 27 |
-                    static_cast<std::uint64_t>(c.units.gathers_forward) << 31 |
-                    static_cast<std::uint64_t>(c.units.gathers_backward) << 32 |
-                    static_cast<std::uint64_t>(c.units.keeps_gathered) << 63 |
-                    static_cast<std::uint64_t>(c.units.scatters) << 33;
-  mix(h, c.tp);
-  mix(h, c.micro_batch);
-  mix(h, c.recompute_layers * 4 + (c.sp_gather_again ? 2 : 0) + (c.offload ? 1 : 0));
-  mix(h, c.units.shards[WeightClass::kCommon]);
-  mix(h, c.ep * 4096 + c.etp);
-  if (c.attention_kernel) mix(h, 1 + static_cast<int>(*c.attention_kernel));
-  mix(h, c.spans[0] * 4096 + c.mlp_chunks * 4 + static_cast<int>(c.loss.kind));
-  mix(h, c.context.ranks * 4096 + c.context.a2a * 4 + static_cast<int>(c.context.type));
-  if (c.adapters.frozen())
-    mix(h, c.adapters.rank << 16 | c.adapters.targets.bits << 8 | static_cast<int>(c.adapters.base));
-  mix(h, c.graphs.scope.bits << 19 | c.modules.bits << 11 | (c.experts.reads ? 1024 : 0) |
-             (c.experts.permute_fused ? 512 : 0) | (c.experts.router_fused ? 256 : 0) |
-             (c.expert_products == ExpertProducts::kLoop ? 128 : 0) |
-             static_cast<int>(c.experts.dispatcher) << 3 | (c.experts.hidden ? 4 : 0) |
-             (c.experts.beside ? 2 : 0) | (c.experts.syncs ? 1 : 0));
-  return h;
+std::size_t ChunkMemo::PassShapeHash::operator()(const PassShape& shape) const noexcept {
+  return hash_of_passes(shape);
 }
 
 std::size_t ChunkMemo::OptimizerKeyHash::operator()(const OptimizerKey& key) const noexcept {

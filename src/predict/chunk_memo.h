@@ -37,6 +37,9 @@ struct ShapeKey {
   bool operator==(const ShapeKey&) const = default;
 };
 ShapeKey shape_key(const Setting& setting, const Job& job, const Network& network);
+struct ShapeKeyHash {
+  std::size_t operator()(const ShapeKey& key) const noexcept;
+};
 
 struct ChunkCost {
   Chunk chunk;
@@ -77,10 +80,11 @@ class ChunkMemo {
 
   const Segment& optimizer(const OptimizerKey& key, const Network& network);
 
+  // A chunk of any shape, which is not remembered: what it is put together of is.
+  ChunkWork write(const PassShape& shape, const Chunk& chunk);
+  const CostSource& costs() const { return costs_; }
+
  private:
-  struct ShapeKeyHash {
-    std::size_t operator()(const ShapeKey& key) const noexcept;
-  };
   struct OptimizerKeyHash {
     std::size_t operator()(const OptimizerKey& key) const noexcept;
   };
@@ -91,7 +95,6 @@ class ChunkMemo {
   struct PassShapeHash {
     std::size_t operator()(const PassShape& shape) const noexcept;
   };
-  ChunkWork write(const PassShape& shape, const Chunk& chunk);
 
   const Setting& setting_;
   MemoCost costs_;

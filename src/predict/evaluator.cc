@@ -23,7 +23,8 @@ Evaluator::Evaluator(Model model, Cluster cluster, Stack stack, std::int64_t seq
                      std::shared_ptr<const CostSource> costs, const Documents& documents)
     : setting_{std::move(model), std::move(cluster), std::move(stack), seq, {}},
       memo_(setting_, costs ? std::move(costs) : std::make_shared<const AnalyticCost>(setting_.cluster)),
-      splits_(setting_) {
+      splits_(setting_),
+      floors_(setting_) {
   setting_.packing = packing_of(setting_.model, documents, seq);
 }
 
@@ -44,10 +45,10 @@ Weighed Evaluator::weigh(const Plan& plan, std::int64_t global_batch) {
   return Weighed(*this, turn_);
 }
 
-PlanFloor Evaluator::floor(const Plan& plan, std::int64_t global_batch) {
+PlanFloor Evaluator::floor(const Plan& plan, std::int64_t global_batch, const FloorScope& scope) {
   ++turn_;
   const Job job = job_of(setting_, plan, global_batch);
-  return plan_floor(setting_, job, network_of(job.mesh), memo_);
+  return floors_.of(job, network_of(job.mesh), memo_, scope);
 }
 
 Timed& Evaluator::timed() {

@@ -96,7 +96,7 @@ class Evaluator {
   // The same prediction, whether or not `trace` is filled with what the step's events were.
   Prediction predict(const Plan& plan, std::int64_t global_batch, StepTrace* trace = nullptr);
 
-  PlanFloor floor(const Plan& plan, std::int64_t global_batch);
+  PlanFloor floor(const Plan& plan, std::int64_t global_batch, const FloorScope& scope = {});
   Weighed weigh(const Plan& plan, std::int64_t global_batch);
 
  private:
@@ -108,6 +108,7 @@ class Evaluator {
   Setting setting_;
   ChunkMemo memo_;
   LayerSplits splits_;
+  Floors floors_;
   std::optional<Network> network_;
   Mesh network_mesh_;
   Simulated current_;       // as far as it has come

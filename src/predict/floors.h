@@ -1,11 +1,34 @@
-// What a plan takes at least, however its layers are split and whatever overlaps: a search leaves out whole
-// families of plans by it.
+// What plans take at least, however their layers are split and whatever overlaps: a search leaves out whole families
+// of plans by it, before any of them is put together.
+//
+// Seconds. A stage's passes are not shorter than the sum of what its layers take (shape_floors.h). With W the seconds
+// of all layers and ends, forward and backward, of one micro-batch, m micro-batches and p stages some stage takes
+// m W / p. Under gpipe and 1f1b a stage begins when the first micro-batch has come down to it, and its last gradient has
+// yet to go up: with w_r the seconds of stage r,
+//   step >= max over r of (w_0 + .. + w_{r-1} + m w_r) >= W / (1 - (1 - 1/m)^p)
+// the right side where all of these are equal, as at the least they are: w_r = (step/m) (1 - 1/m)^r. Where
+// backwards are split only forwards come first, a share s or more of each layer: W s / (1 - (1 - s/m)^p).
+// Layers that are run again count as often as there are at least: N of every chunk that has as many, and no chunk has
+// more than some number of layers, so the fewest are where as few chunks as possible have any.
+//
+// Bytes. A stage of l layers with n micro-batches in flight needs at least, with a layer's states S, what it keeps H,
+// and D less of it where it is one of the N of each of v chunks that are run again,
+//   e + l S + (1 + f) (n (l H - min(v N, l) D) + x)
+// f what fragmentation adds (counters.h), x what a forward uses besides, e what lies outside of torch and what an end
+// of the model brings. So memory says how many layers each stage can have, whole ones; all of them together must be
+// the model's. Layers of several kinds k count by weights c_k, those of the first kind 1: for any weights the same holds with
+// the least of all (S_k + n H_k) / c_k, and the largest D.
 #pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
 
 #include "base/units.h"
 #include "job/job.h"
 #include "network/network.h"
 #include "predict/chunk_memo.h"
+#include "predict/shape_floors.h"
 
 namespace foretrain {
 
@@ -13,11 +36,43 @@ namespace foretrain {
 inline constexpr double kBelowRounding = 1 - 1e-11;
 
 struct PlanFloor {
-  Seconds step;  // its operators alone, all stages equally busy
-  Bytes peak;    // its states, or its layers' and what their forwards keep, dealt over stages to the best
+  Seconds step;
+  Bytes peak;
+  bool fits = true;  // otherwise none of the plans does
 };
 
-// Leaves another shape in use.
-PlanFloor plan_floor(const Setting& setting, const Job& job, const Network& network, ChunkMemo& memo);
+// What is known of the plans besides.
+struct FloorScope {
+  Bytes limit = Bytes(std::numeric_limits<double>::infinity());         // of what must fit
+  std::int64_t most_layers = std::numeric_limits<std::int64_t>::max();  // that a chunk of any of them has
+};
+
+class Floors {
+ public:
+  explicit Floors(const Setting& setting) : setting_(setting), shapes_(setting) {}  // which must outlive it
+
+  // Of all plans like the job's, their splits and what overlaps left open.
+  PlanFloor of(const Job& job, const Network& network, ChunkMemo& memo, const FloorScope& scope);
+
+ private:
+  // Of layers by kind, then of what the ends of the model bring.
+  struct Shares {
+    WeightRanks ranks;
+    AdapterChoices adapters;
+    LowPrecision low;
+    bool together = false;
+    std::vector<ParameterShare> layers;  // of each kind all of them, as the shape's floor has them
+    ParameterShare first, last, whole;
+    bool known = false;
+  };
+  const Shares& shares_of(const Job& job, const ShapeFloor& shape);
+  Seconds least_step(const Job& job, const Network& network, const ShapeFloor& shape,
+                     std::int64_t most_layers) const;
+  void weigh(const Job& job, const ShapeFloor& shape, const FloorScope& scope, PlanFloor& out);
+
+  const Setting& setting_;
+  ShapeFloors shapes_;
+  Shares shares_;
+};
 
 }  // namespace foretrain

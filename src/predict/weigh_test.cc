@@ -16,9 +16,21 @@ TEST_CASE("a plan weighs what its prediction says, and takes at least its bounds
     Weighed weighed = evaluator.weigh(run.plan, run.global_batch);
     RC_ASSERT(weighed.needed() == score.needed);
     RC_ASSERT(weighed.at_least().seconds() <= score.step);
-    const PlanFloor floor = evaluator.floor(run.plan, run.global_batch);
+    const PlanFloor any = evaluator.floor(run.plan, run.global_batch);
+    RC_ASSERT(any.step <= score.step);
+    RC_ASSERT(any.peak <= score.needed);
+    RC_ASSERT(any.fits);
+    // Knowing what its chunks have at most and what it needs.
+    FloorScope scope{score.needed, 0};
+    const Job job = job_of(run);
+    Setting setting{run.model, run.cluster, run.stack, run.seq, {}};
+    LayerSplits splits(setting);
+    for (const Chunk& chunk : splits.of(job))
+      scope.most_layers = std::max(scope.most_layers, chunk.all_layers());
+    const PlanFloor floor = evaluator.floor(run.plan, run.global_batch, scope);
     RC_ASSERT(floor.step <= score.step);
     RC_ASSERT(floor.peak <= score.needed);
+    RC_ASSERT(floor.fits);
     // What was weighed before another question is no longer known.
     RC_ASSERT_THROWS_AS(weighed.needed(), Fault);
     // The order of questions does not matter.

@@ -102,7 +102,8 @@ class Searcher {
     on_threads(floors_.size(), 64, [&](std::size_t family, Evaluator& evaluator) {
       if (asked_to_stop()) return;
       const Candidate shared = space_.shared(family);
-      floors_[family] = evaluator.floor(shared.plan, space_.problem().global_batch);
+      floors_[family] = evaluator.floor(shared.plan, space_.problem().global_batch,
+                                        {options_.limits.memory, space_.most_layers(family)});
     });
   }
 
@@ -138,7 +139,7 @@ class Searcher {
     on_threads(probed.size(), 8, [&](std::size_t i, Evaluator& evaluator) {
       if (asked_to_stop()) return;
       const std::size_t family = order_[i * stride];
-      if (floors_[family].peak > options_.limits.memory) return;
+      if (!may_fit(floors_[family])) return;
       Space::Members members(space_, family);
       const Candidate& candidate = members.member(0);
       ScoredPlan plan;
@@ -264,7 +265,7 @@ class Searcher {
   bool pruned_by_floor(std::size_t family, std::int64_t gpus, Chosen& chosen) const {
     if (!options_.bounds) return false;
     const PlanFloor& floor = floors_[family];
-    if (floor.peak > options_.limits.memory) {
+    if (!may_fit(floor)) {
       chosen.found.counts.pruned_memory += space_.count(family);
       return true;
     }
@@ -276,6 +277,8 @@ class Searcher {
     }
     return false;
   }
+
+  bool may_fit(const PlanFloor& floor) const { return floor.fits && floor.peak <= options_.limits.memory; }
 
   // On the GPU, and in the host's memory where the cluster states how large it is.
   bool fits(const Weighed& weighed) const {

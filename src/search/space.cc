@@ -8,6 +8,8 @@
 #include "base/field_mark.h"
 #include "base/text.h"
 #include "job/run_check.h"
+#include "search/split_dimension.h"
+#include "workload/split.h"
 
 namespace foretrain {
 namespace {
@@ -67,6 +69,25 @@ std::vector<std::vector<Value>> Space::inner_values(const Candidate& shared) con
   return inner;
 }
 
+// The most layers that a chunk has, by any of these splits.
+std::int64_t Space::largest_chunk(const Candidate& candidate, const Pipeline& pipeline,
+                                  const std::vector<Value>& splits) const {
+  std::int64_t most = 0;
+  const std::int64_t chunks = pipeline.model_chunks();
+  const std::int64_t of_stage = chunks / pipeline.stages;  // chunks that a stage's layers are dealt over
+  for (const Value value : splits) {
+    if (value == 0) {
+      for (const std::int64_t n : split_layers(problem_.model, problem_.stack.pipeline.split, chunks))
+        most = std::max(most, n);
+      continue;
+    }
+    const std::vector<std::int64_t> layers = layers_of_split(problem_, candidate.plan.pp, value);
+    const std::int64_t parts = static_cast<std::int64_t>(layers.size()) == chunks ? 1 : of_stage;
+    for (const std::int64_t n : layers) most = std::max(most, (n + parts - 1) / parts);
+  }
+  return most;
+}
+
 // Depth first; a family where all outer dimensions have a value.
 Result<void> Space::grow(Run& run, Candidate& candidate, Family& family, std::size_t depth) {
   if (depth < outer_count()) {
@@ -91,7 +112,10 @@ Result<void> Space::grow(Run& run, Candidate& candidate, Family& family, std::si
     // How stages are split depends on few of the others: the last answer serves many families.
     const Pipeline pipeline = pipeline_of(candidate.plan);
     if (is_split(d)) {
-      if (split_of_ != pipeline) fill(d, candidate, split_values_);
+      if (split_of_ != pipeline) {
+        fill(d, candidate, split_values_);
+        most_layers_ = largest_chunk(candidate, pipeline, split_values_);
+      }
       split_of_ = pipeline;
       count *= split_values_.size();
     } else {
@@ -106,6 +130,7 @@ Result<void> Space::grow(Run& run, Candidate& candidate, Family& family, std::si
                             with_commas(static_cast<std::int64_t>(kMostFamilies)), marked("set"),
                             marked("range")));
   family.first = size_;
+  family.most_layers = static_cast<std::int32_t>(most_layers_);
   size_ += count;
   families_.push_back(family);
   return {};

@@ -31,6 +31,7 @@ class Space {
   std::uint64_t first(std::size_t family) const { return families_[family].first; }
   std::uint64_t count(std::size_t family) const;
   std::size_t family_of(std::uint64_t index) const;
+  std::int64_t most_layers(std::size_t family) const { return families_[family].most_layers; }  // of a chunk
 
   Candidate candidate(std::uint64_t index) const;
   Candidate shared(std::size_t family) const;  // of its plans, inner dimensions left at the default
@@ -58,6 +59,7 @@ class Space {
     std::array<std::int32_t, kMostDimensions / 2> large{};
     std::array<std::int16_t, kMostDimensions / 2> small{};
     std::uint64_t first = 0;
+    std::int32_t most_layers = 0;  // that a chunk of any of its plans has
 
     void set(std::size_t dimension, Value value) {
       if (dimension < large.size())
@@ -73,12 +75,15 @@ class Space {
   void fill(const Dimension& dimension, const Candidate& so_far, std::vector<Value>& out) const;
   std::vector<std::vector<Value>> inner_values(const Candidate& shared) const;
 
+  std::int64_t largest_chunk(const Candidate& candidate, const Pipeline& pipeline,
+                             const std::vector<Value>& splits) const;
   Result<void> grow(Run& run, Candidate& candidate, Family& family, std::size_t depth);
 
   Problem problem_;
   Constraints constraints_;
   std::optional<Pipeline> split_of_;  // while families are made
   std::vector<Value> split_values_;
+  std::int64_t most_layers_ = 0;  // of a chunk in any of these splits
   std::vector<Family> families_;
   std::uint64_t size_ = 0;
 };

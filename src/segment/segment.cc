@@ -39,6 +39,19 @@ class Streams {
 
   Segment take() { return std::move(out_); }
 
+  PassLeast least(const Pass& pass) const {
+    PassLeast sum;
+    for (const Repeat& repeat : pass.repeats)
+      for (const Task& task : repeat.tasks) {
+        if (task.kind == Task::Kind::kHost || on_data_stream(task)) continue;
+        const Seconds all = price(task).gpu * static_cast<double>(repeat.count);
+        const bool exchange = task.kind == Task::Kind::kCollective;
+        if (exchange) sum.exchanges += all;
+        if (!exchange || (task.blocking && !task.beside)) sum.work += all;
+      }
+    return sum;
+  }
+
  private:
   static bool apart(const Network& network, WeightClass weights) {
     return !network.placed(groups_of(weights).shard).crosses_nodes();
@@ -476,6 +489,10 @@ void add(PowerLoad& load, const Segment& segment, double times) {
   load.fixed += (segment.duration - clocked - idle) * times;
   load.fixed_joules += segment.clocked.fixed_joules * times;
   load.clocked_joules += segment.clocked.clocked_joules * times;
+}
+
+PassLeast least(const Pass& pass, const CostSource& costs, const Network& network, Seconds launch_cost) {
+  return Streams(costs, network, launch_cost, Seconds(0)).least(pass);
 }
 
 Segment lay_out(const Pass& pass, const CostSource& costs, const Network& network, Seconds launch_cost,

@@ -127,6 +127,15 @@ class AtClock {
 // Adds `times` of a segment to what a governor looks at.
 void add(PowerLoad& load, const Segment& segment, double times);
 
+// What a pass takes at least, however its streams lie beside each other: operators and the exchanges that stop them
+// one after another; and all exchanges between operators, which have one stream. The duration is not less than
+// either. Collectives over data-parallel ranks are left out. Sums over tasks, so those of equal layers add up.
+struct PassLeast {
+  Seconds work;
+  Seconds exchanges;
+};
+PassLeast least(const Pass& pass, const CostSource& costs, const Network& network, Seconds launch_cost);
+
 Segment lay_out(const Pass& pass, const CostSource& costs, const Network& network, Seconds launch_cost,
                 Seconds lead);
 
