@@ -7,9 +7,6 @@
 namespace foretrain {
 namespace {
 
-// Depth of a product's pipeline before the first useful multiply-add, in elements of k.
-constexpr double kPrologue = 96;
-
 struct Tile {
   double m, n;
   double efficiency;  // against the largest tile: smaller ones reuse less

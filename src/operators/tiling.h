@@ -10,6 +10,9 @@
 
 namespace foretrain {
 
+// Depth of a product's pipeline before the first useful multiply-add, in elements of k.
+inline constexpr double kPrologue = 96;
+
 // The products of a batch may have unequal rows: m in the mean, scattered by `deviation` (0: all alike).
 // Tiles along them are then those of the mean product, tiles_along below.
 Flops tiled_work(double batch, double m, double k, double n, double sms, double deviation = 0);
