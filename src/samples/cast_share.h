@@ -3,7 +3,7 @@
 //   amax(e) = a + b e,   cast(e) = c + d e
 // each of least relative error, and a product of m x k activations is its time less what its format needs first:
 //   fp8        amax + cast          a scale a tensor, found anew
-//   fp8-block  cast                 scales are found on the way
+//   fp8-block, mxfp8   cast         scales are found on the way
 //   nvfp4      cast, of 2.56 of 3 bytes an element
 // as aiconfigurator itself does it for products by a known scale (its formula gemm_fp8_scale_overhead_subtraction).
 //
@@ -14,8 +14,6 @@
 //   - of several libraries' it is the fastest of its shape: what remains beside a product adds to it, nothing takes from
 //     it. vLLM's products in fp8 ran behind another cast than its table holds: for 8192 x 4096 activations on a B200
 //     their times over n begin at 86 us, where amax and cast of the table are 31; TensorRT-LLM's begin at 60, table 50.
-//     Its products in fp8-block were launched one by one (collector/vllm/collect_gemm.py: no CUDA graph) and take
-//     180 us of the host's time however small they are.
 // Where no casts are known, nothing can be said of the product.
 #pragma once
 

@@ -47,7 +47,7 @@ CollectiveSample exchange(CollectiveKind kind, const Shape& shape, double width,
   return sample;
 }
 
-Result<std::int32_t> top_k_of(const TableRow& row, int column, std::int32_t experts) {
+Result<std::int32_t> top_k_of(const TableRow& row, std::string_view column, std::int32_t experts) {
   TRY_ASSIGN(const std::int64_t top_k, row.whole(column, 1, kMaxExperts));
   if (top_k > experts)
     return fail(fmt::format("top_k: found {}, expected at most the {} experts", top_k, experts),
@@ -58,22 +58,21 @@ Result<std::int32_t> top_k_of(const TableRow& row, int column, std::int32_t expe
 constexpr std::array<std::string_view, 7> kNcclNames = {"gpu",      "op", "dtype", "gpus",
                                                         "elements", "us", "nccl"};
 Result<void> read_nccl(TableRow& row) {
-  enum { kGpu, kOp, kDtype, kGpus, kElements, kUs, kNccl };
   constexpr std::array<std::string_view, 6> kOps = {"all_reduce", "all_gather", "reduce_scatter",
                                                     "broadcast",  "alltoall",   "sendrecv"};
   constexpr std::array<std::string_view, 2> kTypes = {"int8", "half"};
-  TRY_ASSIGN(const std::string gpu, row.gpu(kGpu));
+  TRY_ASSIGN(const std::string gpu, row.gpu("gpu"));
   CollectiveSample sample;
-  TRY_ASSIGN(const std::size_t op, row.choice(kOp, kOps));
+  TRY_ASSIGN(const std::size_t op, row.choice("op", kOps));
   sample.kind = static_cast<CollectiveKind>(op);
-  TRY_ASSIGN(const std::size_t type, row.choice(kDtype, kTypes));
-  TRY_ASSIGN(const std::int64_t elements, row.whole(kElements, 1, kMaxCount * 1000));
-  TRY_ASSIGN(sample.ranks, row.whole(kGpus, 2, gpus_of_a_node(gpu)));
-  TRY_ASSIGN(const double us, row.number(kUs, kMaxTableUs));
+  TRY_ASSIGN(const std::size_t type, row.choice("dtype", kTypes));
+  TRY_ASSIGN(const std::int64_t elements, row.whole("elements", 1, kMaxCount * 1000));
+  TRY_ASSIGN(sample.ranks, row.whole("gpus", 2, gpus_of_a_node(gpu)));
+  TRY_ASSIGN(const double us, row.number("us", kMaxTableUs));
   sample.bytes = Bytes(static_cast<double>(elements) * static_cast<double>(type + 1));
   sample.ranks_per_node = sample.ranks;
   sample.seconds = microseconds(us);
-  sample.source = "nccl " + source_label(row.text(kNccl));
+  sample.source = "nccl " + source_label(row.text("nccl"));
   return row.add(gpu, std::move(sample));
 }
 
@@ -92,49 +91,33 @@ constexpr std::array<std::string_view, 14> kDeepEpNames = {"gpu",
                                                            "combine_notify_us",
                                                            "sglang"};
 Result<void> read_deepep(TableRow& row) {
-  enum {
-    kGpu,
-    kDevice,
-    kNodes,
-    kHidden,
-    kTokens,
-    kTopK,
-    kExperts,
-    kDispatchSms,
-    kDispatchUs,
-    kDispatchNotify,
-    kCombineSms,
-    kCombineUs,
-    kCombineNotify,
-    kSglang
-  };
-  TRY_ASSIGN(const std::string gpu, row.gpu(kGpu));
-  TRY_ASSIGN(const std::int64_t nodes, row.whole(kNodes, 1, kMaxRanks));
+  TRY_ASSIGN(const std::string gpu, row.gpu("gpu"));
+  TRY_ASSIGN(const std::int64_t nodes, row.whole("nodes", 1, kMaxRanks));
   Shape shape;
-  TRY_ASSIGN(shape.hidden, row.whole(kHidden, 1, kMaxHidden));
-  TRY_ASSIGN(shape.tokens, row.whole(kTokens, 1, kMaxCount));
-  TRY_ASSIGN(const std::int64_t experts, row.whole(kExperts, 1, kMaxExperts));
+  TRY_ASSIGN(shape.hidden, row.whole("hidden", 1, kMaxHidden));
+  TRY_ASSIGN(shape.tokens, row.whole("tokens", 1, kMaxCount));
+  TRY_ASSIGN(const std::int64_t experts, row.whole("experts", 1, kMaxExperts));
   shape.experts = static_cast<std::int32_t>(experts);
-  TRY_ASSIGN(shape.top_k, top_k_of(row, kTopK, shape.experts));
+  TRY_ASSIGN(shape.top_k, top_k_of(row, "top_k", shape.experts));
   const std::int64_t node = gpus_of_a_node(gpu);
-  const auto sample = [&](CollectiveKind kind, double width, int sms, int us,
-                          int notify) -> Result<CollectiveSample> {
+  const auto sample = [&](CollectiveKind kind, double width, std::string_view sms, std::string_view us,
+                          std::string_view notify) -> Result<CollectiveSample> {
     TRY_ASSIGN(const double moving, row.number(us, kMaxTableUs));
     TRY_ASSIGN(const double before, row.number_or_none(notify, kMaxTableUs));
     TRY_ASSIGN(const std::int64_t held, row.whole(sms, 1, 10'000));
     CollectiveSample timed = exchange(kind, shape, width, nodes * node, node, moving + before);
     timed.sms = static_cast<std::int32_t>(held);
-    timed.source = "sglang " + source_label(row.text(kSglang));
+    timed.source = "sglang " + source_label(row.text("sglang"));
     return timed;
   };
   TRY_ASSIGN(CollectiveSample dispatch,
-             sample(CollectiveKind::kDispatch, 1, kDispatchSms, kDispatchUs, kDispatchNotify));
+             sample(CollectiveKind::kDispatch, 1, "dispatch_sms", "dispatch_us", "dispatch_notify_us"));
   TRY_ASSIGN(CollectiveSample combine,
-             sample(CollectiveKind::kCombine, 2, kCombineSms, kCombineUs, kCombineNotify));
+             sample(CollectiveKind::kCombine, 2, "combine_sms", "combine_us", "combine_notify_us"));
   // "h100-80gb-sxm" on "NVIDIA H100 80GB HBM3".
   std::string model = gpu.substr(0, gpu.find('-'));
   for (char& c : model) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  if (row.text(kDevice).find(model) == std::string_view::npos)
+  if (row.text("device").find(model) == std::string_view::npos)
     row.reject("timed on another GPU");
   else if (nodes > kMostNodes)
     row.reject("routed to four nodes of more");
@@ -148,22 +131,21 @@ Result<void> read_deepep(TableRow& row) {
 constexpr std::array<std::string_view, 11> kNvlinkNames = {
     "gpu", "op", "dtype", "tokens", "hidden", "top_k", "experts", "ep", "us", "kernel", "trtllm"};
 Result<void> read_nvlink(TableRow& row) {
-  enum { kGpu, kOp, kDtype, kTokens, kHidden, kTopK, kExperts, kEp, kUs, kKernel, kTrtllm };
   constexpr std::array<std::string_view, 4> kOps = {"alltoall_dispatch", "alltoall_combine",
                                                     "alltoall_prepare", "alltoall_combine_low_precision"};
   constexpr std::array<std::string_view, 3> kTypes = {"bfloat16", "fp8", "nvfp4"};
   constexpr std::array<double, 3> kWidths = {2, 1, 0.5};
-  TRY_ASSIGN(const std::string gpu, row.gpu(kGpu));
-  TRY_ASSIGN(const std::size_t op, row.choice(kOp, kOps));
-  TRY_ASSIGN(const std::size_t type, row.choice(kDtype, kTypes));
+  TRY_ASSIGN(const std::string gpu, row.gpu("gpu"));
+  TRY_ASSIGN(const std::size_t op, row.choice("op", kOps));
+  TRY_ASSIGN(const std::size_t type, row.choice("dtype", kTypes));
   Shape shape;
-  TRY_ASSIGN(shape.tokens, row.whole(kTokens, 1, kMaxCount));
-  TRY_ASSIGN(shape.hidden, row.whole(kHidden, 1, kMaxHidden));
-  TRY_ASSIGN(const std::int64_t experts, row.whole(kExperts, 1, kMaxExperts));
+  TRY_ASSIGN(shape.tokens, row.whole("tokens", 1, kMaxCount));
+  TRY_ASSIGN(shape.hidden, row.whole("hidden", 1, kMaxHidden));
+  TRY_ASSIGN(const std::int64_t experts, row.whole("experts", 1, kMaxExperts));
   shape.experts = static_cast<std::int32_t>(experts);
-  TRY_ASSIGN(shape.top_k, top_k_of(row, kTopK, shape.experts));
-  TRY_ASSIGN(const std::int64_t ep, row.whole(kEp, 2, kMaxRanks));
-  TRY_ASSIGN(const double us, row.number(kUs, kMaxTableUs));
+  TRY_ASSIGN(shape.top_k, top_k_of(row, "top_k", shape.experts));
+  TRY_ASSIGN(const std::int64_t ep, row.whole("ep", 2, kMaxRanks));
+  TRY_ASSIGN(const double us, row.number("us", kMaxTableUs));
   if (op == 2) return row.reject("only prepares"), Result<void>();
   if (op == 3) return row.reject("combines in low precision"), Result<void>();
   const bool is_combine = op == 1;  // in bf16, whatever was dispatched
@@ -171,7 +153,7 @@ Result<void> read_nvlink(TableRow& row) {
   CollectiveSample sample =
       exchange(is_combine ? CollectiveKind::kHybridCombine : CollectiveKind::kHybridDispatch, shape,
                is_combine ? 2 : kWidths[type], ep, node, us);
-  sample.source = source_label(fmt::format("trtllm {} {}", row.text(kTrtllm), row.text(kKernel)));
+  sample.source = source_label(fmt::format("trtllm {} {}", row.text("trtllm"), row.text("kernel")));
   return row.add(gpu, std::move(sample));
 }
 
@@ -179,46 +161,31 @@ constexpr std::array<std::string_view, 13> kPublishedNames = {
     "gpu",        "kernel",        "ep",           "tokens_per_rank", "hidden",     "top_k", "dtype",
     "bottleneck", "dispatch_GBps", "combine_GBps", "dispatch_us",     "combine_us", "sms"};
 Result<void> read_published(TableRow& row) {
-  enum {
-    kGpu,
-    kKernel,
-    kEp,
-    kTokens,
-    kHidden,
-    kTopK,
-    kDtype,
-    kBottleneck,
-    kDispatchRate,
-    kCombineRate,
-    kDispatchUs,
-    kCombineUs,
-    kSms
-  };
   constexpr std::array<std::string_view, 1> kTypes = {"fp8 dispatch bf16 combine"};
   constexpr std::array<std::string_view, 2> kBottlenecks = {"nvlink", "rdma"};
-  TRY_ASSIGN(const std::string gpu, row.gpu(kGpu));
-  TRY(row.choice(kDtype, kTypes));
-  TRY_ASSIGN(const std::size_t bottleneck, row.choice(kBottleneck, kBottlenecks));
-  TRY_ASSIGN(const std::int64_t ep, row.whole(kEp, 2, kMaxRanks));
+  TRY_ASSIGN(const std::string gpu, row.gpu("gpu"));
+  TRY(row.choice("dtype", kTypes));
+  TRY_ASSIGN(const std::size_t bottleneck, row.choice("bottleneck", kBottlenecks));
+  TRY_ASSIGN(const std::int64_t ep, row.whole("ep", 2, kMaxRanks));
   Shape shape{.experts = kDeepEpExperts};
-  TRY_ASSIGN(shape.tokens, row.whole(kTokens, 1, kMaxCount));
-  TRY_ASSIGN(shape.hidden, row.whole(kHidden, 1, kMaxHidden));
-  TRY_ASSIGN(shape.top_k, top_k_of(row, kTopK, shape.experts));
-  if (row.text(kKernel).find("low latency") != std::string_view::npos)
+  TRY_ASSIGN(shape.tokens, row.whole("tokens_per_rank", 1, kMaxCount));
+  TRY_ASSIGN(shape.hidden, row.whole("hidden", 1, kMaxHidden));
+  TRY_ASSIGN(shape.top_k, top_k_of(row, "top_k", shape.experts));
+  if (row.text("kernel").find("low latency") != std::string_view::npos)
     return row.reject("kernels of inference"), Result<void>();
   const std::int64_t node = std::gcd(ep, gpus_of_a_node(gpu));
   if (ep / node > kMostNodes) return row.reject("routed to four nodes of more"), Result<void>();
-  TRY_ASSIGN(const std::int64_t sms, row.whole(kSms, 1, 10'000));
+  TRY_ASSIGN(const std::int64_t sms, row.whole("sms", 1, 10'000));
   const auto parts = static_cast<double>(bottleneck == 0 ? ep : ep / node);
   for (const bool is_combine : {false, true}) {
-    TRY_ASSIGN(const double rate, row.number(is_combine ? kCombineRate : kDispatchRate, kMaxRate));
+    TRY_ASSIGN(const double rate, row.number(is_combine ? "combine_GBps" : "dispatch_GBps", kMaxRate));
     CollectiveSample sample = exchange(is_combine ? CollectiveKind::kCombine : CollectiveKind::kDispatch,
                                        shape, is_combine ? 2 : 1, ep, node, 1);
     const Bytes copies =
         copied_bytes(sample.bytes, sample.routing(), parts) * (is_combine ? 1 : kFp8WithScales);
     sample.seconds = copies / gigabytes_per_second(rate);
     sample.sms = static_cast<std::int32_t>(sms);
-    sample.source = source_label(fmt::format("DeepEP {}", row.text(kKernel)));
+    sample.source = source_label(fmt::format("DeepEP {}", row.text("kernel")));
     TRY(row.add(gpu, std::move(sample)));
   }
   return {};

@@ -96,12 +96,57 @@ const std::string kSimumaxHeader =
 
 }  // namespace
 
+namespace {
+
+// A library whose casts take 1 us and 1 us for a million elements, and as long again to find the scale: 5 us of each for
+// 1000 x 4000 activations. Every other one is `off` slower, every other faster.
+std::string casts_of(const std::string& library, double off) {
+  std::string casts;
+  for (int millions = 1; millions <= 8; ++millions)
+    for (const char* op : {"scale_matrix", "compute_scale"})
+      casts += "gb200," + std::string(op) + ",fp8," + std::to_string(1000 * millions) + ",1000," +
+               std::to_string((1 + millions) * (1 + (millions % 2 == 0 ? off : -off))) + ",x," + library +
+               ",1\n";
+  return casts;
+}
+const std::string kCasts = "gpu,op,dtype,m,k,us,kernel,framework,version\n";
+
+struct Freed {
+  CastsTaken left_out;
+  std::vector<double> us;
+};
+Freed freed(const std::string& casts, const std::string& products) {
+  const auto imported = import_operator_tables({{"c.csv", kCasts + casts}, {"t.csv", kGemm + products}});
+  REQUIRE(imported);
+  Freed found{imported->casts_taken, {}};
+  for (const Sample& sample : imported->operators.at("gb200"))
+    if (sample.op.kind == OperatorKind::kLinear && is_scaled(sample.op.dtype)) found.us.push_back(sample.us);
+  return found;
+}
+
+}  // namespace
+
 TEST_CASE("a product of a burst is a forward whose loop was nine runs long") {
   const auto samples = operators_of(kGemm + "gb200,bfloat16,1024,2048,4096,100,x,vllm,1\n", "gb200");
   REQUIRE(samples.size() == 1);
   CHECK(samples[0].op == linear({.m = 1024, .k = 4096, .n = 2048}));
   CHECK(*samples[0].loop_s == doctest::Approx(900e-6));
   CHECK(samples[0].group == "vllm");
+}
+
+TEST_CASE(
+    "fp8_block by kernels that apply scales of powers of two is mxfp8; what no graph launched is left out") {
+  const auto imported = import_operator_tables(
+      {{"c.csv", kCasts + casts_of("trtllm", 0) + casts_of("vllm", 0)},
+       {"t.csv", kGemm + "gb200,fp8_block,1000,1000,4000,30,deepgemm,trtllm,1\n"
+                         "gb200,fp8_block,1000,2000,4000,30,torch_flow,trtllm,1\n"
+                         "gb200,fp8_block,1000,1000,4000,30,DeepGemmFp8BlockScaledMMKernel,vllm,1\n"}});
+  REQUIRE(imported);
+  CHECK(imported->tables[1].rejected.at("launched one by one") == 1);
+  std::vector<Dtype> formats;
+  for (const Sample& sample : imported->operators.at("gb200"))
+    if (sample.op.kind == OperatorKind::kLinear) formats.push_back(sample.op.dtype);
+  CHECK(formats == std::vector{Dtype::kMxfp8, Dtype::kFp8Block});
 }
 
 TEST_CASE("of two libraries' times of a shape that differ by over a quarter the faster counts") {
@@ -165,36 +210,6 @@ TEST_CASE("SimuMax's grouped products are one a group, launched each") {
   CHECK(samples[0].op.launches == 4);
   CHECK(samples[0].us == doctest::Approx(25 * 2 * 400 * 300 * 200 * 1e-6));
 }
-
-namespace {
-
-// A library whose casts take 1 us and 1 us for a million elements, and as long again to find the scale: 5 us of each for
-// 1000 x 4000 activations. Every other one is `off` slower, every other faster.
-std::string casts_of(const std::string& library, double off) {
-  std::string casts;
-  for (int millions = 1; millions <= 8; ++millions)
-    for (const char* op : {"scale_matrix", "compute_scale"})
-      casts += "gb200," + std::string(op) + ",fp8," + std::to_string(1000 * millions) + ",1000," +
-               std::to_string((1 + millions) * (1 + (millions % 2 == 0 ? off : -off))) + ",x," + library +
-               ",1\n";
-  return casts;
-}
-const std::string kCasts = "gpu,op,dtype,m,k,us,kernel,framework,version\n";
-
-struct Freed {
-  CastsTaken left_out;
-  std::vector<double> us;
-};
-Freed freed(const std::string& casts, const std::string& products) {
-  const auto imported = import_operator_tables({{"c.csv", kCasts + casts}, {"t.csv", kGemm + products}});
-  REQUIRE(imported);
-  Freed found{imported->casts_taken, {}};
-  for (const Sample& sample : imported->operators.at("gb200"))
-    if (sample.op.kind == OperatorKind::kLinear && is_scaled(sample.op.dtype)) found.us.push_back(sample.us);
-  return found;
-}
-
-}  // namespace
 
 TEST_CASE("products in low precision are freed of the casts that were timed with them") {
   const Freed found =

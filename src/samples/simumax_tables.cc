@@ -19,7 +19,6 @@ namespace {
 constexpr std::int64_t kMaxSide = 1'000'000'000, kMaxGroups = 100'000;
 constexpr double kProductRuns = 100, kGroupedRuns = 50, kAttentionRuns = 25;
 
-enum { kGpu, kOp, kBatch, kM, kN, kK, kDetail, kEfficiency, kPeak, kUs };
 constexpr std::array<std::string_view, 10> kNames = {
     "gpu",       "op",     "batch_or_groups", "m_or_seq",    "n_or_heads",
     "k_or_dims", "detail", "efficiency",      "peak_tflops", "us"};
@@ -35,18 +34,18 @@ Result<void> add_sample(TableRow& row, const std::string& gpu, const Operator& o
 }
 
 Result<double> efficient_us(const TableRow& row, double flops) {
-  TRY_ASSIGN(const double efficiency, row.number(kEfficiency, 100));
-  TRY_ASSIGN(const double tflops, row.number(kPeak, 1e9));
+  TRY_ASSIGN(const double efficiency, row.number("efficiency", 100));
+  TRY_ASSIGN(const double tflops, row.number("peak_tflops", 1e9));
   return flops / (efficiency * tflops * 1e12) * 1e6;
 }
 
 Result<void> read_product(TableRow& row, const std::string& gpu) {
   constexpr std::array<std::string_view, 4> kLayouts = {"TN bf16", "NN bf16", "NT acc fp32", "NT acc bf16"};
-  TRY_ASSIGN(const std::size_t layout, row.choice(kDetail, kLayouts));
-  TRY_ASSIGN(const std::int64_t batch, row.whole(kBatch, 1, kMaxSide));
-  TRY_ASSIGN(const std::int64_t m, row.whole(kM, 1, kMaxSide));
-  TRY_ASSIGN(const std::int64_t n, row.whole(kN, 1, kMaxSide));
-  TRY_ASSIGN(const std::int64_t k, row.whole(kK, 1, kMaxSide));
+  TRY_ASSIGN(const std::size_t layout, row.choice("detail", kLayouts));
+  TRY_ASSIGN(const std::int64_t batch, row.whole("batch_or_groups", 1, kMaxSide));
+  TRY_ASSIGN(const std::int64_t m, row.whole("m_or_seq", 1, kMaxSide));
+  TRY_ASSIGN(const std::int64_t n, row.whole("n_or_heads", 1, kMaxSide));
+  TRY_ASSIGN(const std::int64_t k, row.whole("k_or_dims", 1, kMaxSide));
   TRY_ASSIGN(const double us, efficient_us(row, 2.0 * static_cast<double>(batch) * static_cast<double>(m) *
                                                     static_cast<double>(n) * static_cast<double>(k)));
   // Megatron-LM adds to fp32 by default, and one operator has one time.
@@ -69,13 +68,13 @@ Result<void> read_product(TableRow& row, const std::string& gpu) {
 Result<void> read_grouped(TableRow& row, const std::string& gpu) {
   constexpr std::array<std::string_view, 3> kPasses = {"fwd", "bwd_grad_act", "bwd_grad_w"};
   constexpr std::array<PassKind, 3> kKinds = {PassKind::kForward, PassKind::kInput, PassKind::kWeight};
-  TRY_ASSIGN(const std::size_t pass, row.choice(kDetail, kPasses));
-  TRY_ASSIGN(const std::int64_t groups, row.whole(kBatch, 1, kMaxGroups));
+  TRY_ASSIGN(const std::size_t pass, row.choice("detail", kPasses));
+  TRY_ASSIGN(const std::int64_t groups, row.whole("batch_or_groups", 1, kMaxGroups));
   GroupedSizes sizes{.experts = groups};
-  TRY_ASSIGN(const std::int64_t rows, row.whole(kM, 1, kMaxSide));
+  TRY_ASSIGN(const std::int64_t rows, row.whole("m_or_seq", 1, kMaxSide));
   sizes.m = groups * rows;
-  TRY_ASSIGN(sizes.n, row.whole(kN, 1, kMaxSide));
-  TRY_ASSIGN(sizes.k, row.whole(kK, 1, kMaxSide));
+  TRY_ASSIGN(sizes.n, row.whole("n_or_heads", 1, kMaxSide));
+  TRY_ASSIGN(sizes.k, row.whole("k_or_dims", 1, kMaxSide));
   const Variant way{
       .impl = Impl::kFused, .pass = kKinds[pass], .launches = static_cast<std::int32_t>(groups)};
   const Operator op = grouped_product(sizes, way);
@@ -89,7 +88,7 @@ Result<void> read_grouped(TableRow& row, const std::string& gpu) {
 
 // "192/128": widths of keys and values.
 Result<std::pair<std::int64_t, std::int64_t>> read_widths(const TableRow& row) {
-  const std::string_view text = row.text(kK);
+  const std::string_view text = row.text("k_or_dims");
   std::int64_t keys = 0, values = 0;
   const char* end = text.data() + text.size();
   const auto [slash, first] = std::from_chars(text.data(), end, keys);
@@ -97,13 +96,14 @@ Result<std::pair<std::int64_t, std::int64_t>> read_widths(const TableRow& row) {
   const auto [last, second] = std::from_chars(divided ? slash + 1 : end, end, values);
   if (!divided || second != std::errc() || last != end || keys < 1 || values < 1 || keys > kMaxGroups ||
       values > kMaxGroups)
-    return fail("k_or_dims: found '" + std::string(text) + "', expected widths as 128/128", row.position(kK));
+    return fail("k_or_dims: found '" + std::string(text) + "', expected widths as 128/128",
+                row.position("k_or_dims"));
   return std::pair(keys, values);
 }
 
 // "kv 8 contiguous": heads of keys.
 Result<std::int64_t> read_kv_heads(const TableRow& row) {
-  std::string_view text = row.text(kDetail);
+  std::string_view text = row.text("detail");
   std::int64_t heads = 0;
   if (text.starts_with("kv ")) {
     text.remove_prefix(3);
@@ -112,18 +112,18 @@ Result<std::int64_t> read_kv_heads(const TableRow& row) {
     if (error == std::errc() && heads >= 1 && heads <= kMaxGroups && (rest.empty() || rest == " contiguous"))
       return heads;
   }
-  return fail("detail: found '" + std::string(row.text(kDetail)) + "', expected as 'kv 8 contiguous'",
-              row.position(kDetail));
+  return fail("detail: found '" + std::string(row.text("detail")) + "', expected as 'kv 8 contiguous'",
+              row.position("detail"));
 }
 
 Result<void> read_attention(TableRow& row, const std::string& gpu, bool backward) {
-  TRY_ASSIGN(const std::int64_t batch, row.whole(kBatch, 1, kMaxSide));
-  TRY_ASSIGN(const std::int64_t seq, row.whole(kM, 1, 1'000'000'000));
-  TRY_ASSIGN(const std::int64_t heads, row.whole(kN, 1, kMaxGroups));
+  TRY_ASSIGN(const std::int64_t batch, row.whole("batch_or_groups", 1, kMaxSide));
+  TRY_ASSIGN(const std::int64_t seq, row.whole("m_or_seq", 1, 1'000'000'000));
+  TRY_ASSIGN(const std::int64_t heads, row.whole("n_or_heads", 1, kMaxGroups));
   TRY_ASSIGN(const auto widths, read_widths(row));
   TRY_ASSIGN(const std::int64_t kv_heads, read_kv_heads(row));
   if (heads % kv_heads != 0)
-    return fail("detail: expected heads of keys to divide heads", row.position(kDetail));
+    return fail("detail: expected heads of keys to divide heads", row.position("detail"));
   const auto [keys, values] = widths;
   const double square = static_cast<double>(batch) * static_cast<double>(seq) * static_cast<double>(seq) *
                         static_cast<double>(heads) * static_cast<double>(keys + values);
@@ -145,8 +145,8 @@ Result<void> read_attention(TableRow& row, const std::string& gpu, bool backward
 
 Result<void> read_row(TableRow& row) {
   constexpr std::array<std::string_view, 4> kOps = {"matmul", "group_matmul", "sdp_fwd", "sdp_bwd"};
-  TRY_ASSIGN(const std::string gpu, row.gpu(kGpu));
-  TRY_ASSIGN(const std::size_t op, row.choice(kOp, kOps));
+  TRY_ASSIGN(const std::string gpu, row.gpu("gpu"));
+  TRY_ASSIGN(const std::size_t op, row.choice("op", kOps));
   switch (op) {
     case 0:
       return read_product(row, gpu);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "spec/choice.h"
 
@@ -14,34 +15,38 @@ constexpr std::size_t kMaxGpus = 100, kMaxGpuName = 40;
 
 }  // namespace
 
+int TableRow::at(std::string_view column) const {
+  const auto found = std::find(names_.begin(), names_.end(), column);
+  CHECK_THAT(found != names_.end());
+  return static_cast<int>(found - names_.begin());
+}
+
 template <class T>
-Result<T> TableRow::filled(const Result<std::optional<T>>& cell, int column,
+Result<T> TableRow::filled(const Result<std::optional<T>>& cell, std::string_view column,
                            std::string_view expected) const {
   if (!cell) return tl::unexpected(cell.error());
   if (*cell) return **cell;
-  return fail(
-      fmt::format("{}: found nothing, expected {}", names_[static_cast<std::size_t>(column)], expected),
-      position(column));
+  return fail(fmt::format("{}: found nothing, expected {}", column, expected), position(column));
 }
 
-Result<std::int64_t> TableRow::whole(int column, std::int64_t low, std::int64_t high) const {
-  return filled(table_.whole(row_, column, low, high), column, "a whole number");
+Result<std::int64_t> TableRow::whole(std::string_view column, std::int64_t low, std::int64_t high) const {
+  return filled(table_.whole(row_, at(column), low, high), column, "a whole number");
 }
 
-Result<double> TableRow::number(int column, double high) const {
-  return filled(table_.number(row_, column, 0, false, high), column, "a number");
+Result<double> TableRow::number(std::string_view column, double high) const {
+  return filled(table_.number(row_, at(column), 0, false, high), column, "a number");
 }
 
-Result<double> TableRow::number_or_none(int column, double high) const {
-  TRY_ASSIGN(const auto value, table_.number(row_, column, 0, true, high));
+Result<double> TableRow::number_or_none(std::string_view column, double high) const {
+  TRY_ASSIGN(const auto value, table_.number(row_, at(column), 0, true, high));
   return value.value_or(0);
 }
 
-Result<std::size_t> TableRow::choice(int column, std::span<const std::string_view> words) const {
+Result<std::size_t> TableRow::choice(std::string_view column, std::span<const std::string_view> words) const {
   return parse_choice<std::size_t>(text(column), words, position(column));
 }
 
-Result<std::string> TableRow::gpu(int column) const {
+Result<std::string> TableRow::gpu(std::string_view column) const {
   const std::string_view word = text(column);
   const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
   if (word.empty() || word.size() > kMaxGpuName || word.front() == '-' ||

@@ -1,4 +1,4 @@
-// One row of a published table of operators or exchanges being read: its cells by the layout's columns, and where
+// One row of a published table of operators or exchanges being read: its cells by the names of the layout's columns, and where
 // the samples that are made of it go. A layout is told by the names of its columns (samples/operator_tables.h).
 #pragma once
 
@@ -27,15 +27,15 @@ class TableRow {
       : table_(table), names_(names), report_(report), imported_(imported) {}
 
   void at(std::size_t row) { row_ = row; }
-  std::string_view text(int column) const { return table_.text(row_, column); }
-  Position position(int column) const { return table_.position(row_, column); }
+  std::string_view text(std::string_view column) const { return table_.text(row_, at(column)); }
+  Position position(std::string_view column) const { return table_.position(row_, at(column)); }
 
   // These want the cell filled.
-  Result<std::int64_t> whole(int column, std::int64_t low, std::int64_t high) const;
-  Result<double> number(int column, double high) const;          // above 0
-  Result<double> number_or_none(int column, double high) const;  // nothing is 0
-  Result<std::size_t> choice(int column, std::span<const std::string_view> words) const;
-  Result<std::string> gpu(int column) const;  // a file is named after it
+  Result<std::int64_t> whole(std::string_view column, std::int64_t low, std::int64_t high) const;
+  Result<double> number(std::string_view column, double high) const;          // above 0
+  Result<double> number_or_none(std::string_view column, double high) const;  // nothing is 0
+  Result<std::size_t> choice(std::string_view column, std::span<const std::string_view> words) const;
+  Result<std::string> gpu(std::string_view column) const;  // a file is named after it
 
   void reject(const std::string& reason) { ++report_.rejected[reason]; }
   Result<void> add(const std::string& gpu, CollectiveSample sample);
@@ -45,8 +45,10 @@ class TableRow {
   }
 
  private:
+  int at(std::string_view column) const;  // its place, one of the layout's names
   template <class T>
-  Result<T> filled(const Result<std::optional<T>>& cell, int column, std::string_view expected) const;
+  Result<T> filled(const Result<std::optional<T>>& cell, std::string_view column,
+                   std::string_view expected) const;
 
   const SampleTable& table_;
   std::span<const std::string_view> names_;
