@@ -3,14 +3,15 @@
 namespace foretrain {
 namespace {
 
-constexpr double kOtherScales = 0.13, kBlocks = 0.13, kOtherUnits = 0.20;
+constexpr double kOtherScales = 0.13, kBlocks = 0.13, kOtherUnits = 0.20, kEmulated = 0.08;
 
 constexpr FormatRelative kOfTensor[] = {{Dtype::kFp8Row, kOtherScales}, {Dtype::kFp8Block, kBlocks}};
 constexpr FormatRelative kOfRow[] = {{Dtype::kFp8, kOtherScales}, {Dtype::kFp8Block, kBlocks}};
 constexpr FormatRelative kOfBlock[] = {
-    {Dtype::kFp8, kBlocks}, {Dtype::kFp8Row, kBlocks}, {Dtype::kMxfp8, kOtherUnits}};
+    {Dtype::kMxfp8, kEmulated}, {Dtype::kFp8, kBlocks}, {Dtype::kFp8Row, kBlocks}};
+// Tensor cores apply its scales, as fp8 has none to apply; those of Hopper's blocks cost other instructions.
 constexpr FormatRelative kOfMicroscaled[] = {
-    {Dtype::kFp8Block, kOtherUnits}, {Dtype::kFp8, kOtherUnits}, {Dtype::kFp8Row, kOtherUnits}};
+    {Dtype::kFp8, kOtherUnits}, {Dtype::kFp8Row, kOtherUnits}, {Dtype::kFp8Block, kOtherUnits}};
 constexpr FormatRelative kOfFour[] = {{Dtype::kMxfp8, kOtherUnits},
                                       {Dtype::kFp8, kOtherUnits},
                                       {Dtype::kFp8Block, kOtherUnits},

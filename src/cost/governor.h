@@ -32,10 +32,10 @@ struct PowerModel {
 };
 
 // At the reference clock. Narrower operands move fewer bits through the same units: where nobody has measured it,
-// those of eight cost 0.69 of what those of sixteen do, as on the H200, and those of four 0.69 of that (assumed).
+// those of eight cost 0.65 of what those of sixteen do, as on the H200, and those of four 0.65 of that (assumed).
 constexpr double joules_per_flop(const PowerModel& power, Dtype dtype) {
   if (!is_scaled(dtype)) return power.joules_per_flop;
-  constexpr double kNarrower = 0.69;
+  constexpr double kNarrower = 0.65;
   const double eight =
       power.joules_per_fp8_flop > 0 ? power.joules_per_fp8_flop : kNarrower * power.joules_per_flop;
   return dtype == Dtype::kNvfp4 ? kNarrower * eight : eight;

@@ -99,3 +99,25 @@ TEST_CASE("every profile has a time for every format that its GPU multiplies, wh
       }
   }
 }
+
+TEST_CASE("a backward of products is its two parts, on every profile and in every format") {
+  const ProfileStore store;
+  for (const std::string& name : store.names()) {
+    const Gpu gpu = Catalog().gpu(store.load(name)->info.gpu).value();
+    const auto costs = store.costs_for(cluster_of(gpu), name)->costs;
+    for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp8, Dtype::kFp8Block, Dtype::kMxfp8}) {
+      if (gpu.rate(dtype).value <= 0) continue;
+      const auto seconds = [&](auto sizes, auto product, PassKind pass) {
+        return costs->cost(product(sizes, Variant{.pass = pass, .dtype = dtype})).gpu.value;
+      };
+      const auto check = [&](auto sizes, auto product) {
+        INFO(name, " ", foretrain::name(dtype));
+        const double parts =
+            seconds(sizes, product, PassKind::kInput) + seconds(sizes, product, PassKind::kWeight);
+        CHECK(seconds(sizes, product, PassKind::kBackward) == doctest::Approx(parts).epsilon(0.02));
+      };
+      check(LinearSizes{.m = 8192, .k = 4096, .n = 4096}, linear);
+      check(GroupedSizes{.experts = 16, .m = 65536, .k = 2048, .n = 768}, grouped_product);
+    }
+  }
+}

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "cost/formats.h"
+#include "cost/padded_heads.h"
 #include "operators/attention.h"
 #include "operators/description.h"
-#include "operators/pointwise.h"
 #include "operators/product.h"
 #include "operators/quantise.h"
 
@@ -48,20 +48,6 @@ OperatorCost extrapolated(OperatorCost cost, double times) {
   cost.spread = std::hypot(cost.spread, kRowsSpread);
   cost.origin = std::max(cost.origin, Origin::kExtrapolated);
   return cost;
-}
-
-// Copies of queries, keys and values to padded heads, and back of what the backward makes of them.
-Operator padding_copy(const Operator& op) {
-  const auto copy = [&](std::int64_t tokens, std::int64_t width) {
-    return pointwise(OperatorKind::kCopy, {.tokens = tokens, .width = width},
-                     {.dtype = op.dtype, .launches = 3});
-  };
-  if (op.kind == OperatorKind::kLatentAttention) {
-    const auto s = op.as<LatentAttentionSizes>();
-    return copy(s.batch * s.seq, s.heads * (2 * s.qk_dim + s.v_dim));
-  }
-  const auto s = op.as<AttentionSizes>();
-  return copy(s.batch * s.seq, (s.heads + 2 * s.kv_heads) * s.head_dim);
 }
 
 // Whether it saw attention that skips what lies above the diagonal.
@@ -134,7 +120,7 @@ std::optional<OperatorCost> ProfileCost::from_aligned(const Operator& op, const 
   auto cost = fitted(flash);
   if (!cost) cost = own(aligned);
   if (!cost) return std::nullopt;
-  cost->gpu += this->cost(padding_copy(op)).gpu;
+  cost->gpu += this->cost(padding_copy(op)).gpu * padding_copies(op);
   return extrapolated(*cost, 1);
 }
 
@@ -255,6 +241,15 @@ std::optional<OperatorCost> ProfileCost::of_linears(const Operator& op) const {
   if (op.kind != OperatorKind::kGroupedProduct) return std::nullopt;
   const auto [experts, m, k, n] = op.as<GroupedSizes>();
   const bool loop = op.impl == Impl::kEager;
+  if (op.pass == PassKind::kBackward) {  // its two products, whose ratios to linears differ
+    Operator part = op;
+    part.launches = std::max(op.launches / 2, 1);
+    part.pass = PassKind::kInput;
+    const auto to_input = of_linears(part);
+    part.pass = PassKind::kWeight;
+    const auto to_weight = of_linears(part);
+    if (to_input && to_weight) return sum_of(*to_input, *to_weight);
+  }
   Operator linear = op;
   linear.kind = OperatorKind::kLinear;
   linear.impl = Impl::kAten;

@@ -91,7 +91,8 @@ TEST_CASE("a damaged file is refused, wherever a byte changed or the end is miss
     CHECK_FALSE(ModelFile::open(bytes.substr(0, n), "models.bin").has_value());
 }
 
-TEST_CASE("the models in the program pass the whole check, which is not made again when they are used in place") {
+TEST_CASE(
+    "the models in the program pass the whole check, which is not made again when they are used in place") {
   int files = 0;
   for (const EmbeddedFile& file : embedded_files()) {
     if (!file.path.ends_with("/models.bin")) continue;
@@ -162,8 +163,9 @@ TEST_CASE("attention with heads of no multiple of 16 bytes is FlashAttention 2 o
   sizes.head_dim = 112;
   const Operator copies = pointwise(OperatorKind::kCopy, {.tokens = 2 * 2048, .width = (16 + 2 * 4) * 108},
                                     {.dtype = Dtype::kFp16, .launches = 3});
+  // Filled, then copied: 6 bytes an element, where a copy moves 4.
   CHECK(odd.gpu.value ==
-        doctest::Approx((costs.cost(attention(sizes, flash)).gpu + costs.cost(copies).gpu).value));
+        doctest::Approx((costs.cost(attention(sizes, flash)).gpu + costs.cost(copies).gpu * 1.5).value));
   CHECK(odd.origin == Origin::kExtrapolated);
 }
 

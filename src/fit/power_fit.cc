@@ -37,6 +37,9 @@ bool is_common(const Sample& sample) {
   return !is_of_experts(sample.op.kind) && sample.op.kind != OperatorKind::kLatentAttention;
 }
 
+// A loop of a product alone.
+bool is_alone(const Sample& sample) { return sample.product_share.value_or(1) >= 0.95; }
+
 // A sample's loop at the reference clock.
 PowerLoad loop_of(const Sample& sample, const Gpu& gpu, const PowerModel& power, double clocked_share) {
   OperatorCost product;
@@ -115,6 +118,7 @@ Smooth fit_energy(std::span<const Sample* const> samples, const Gpu& gpu, const 
   std::vector<const Sample*> told;
   for (const Sample* sample : samples)
     if (says_all(*sample) && has_settled(*sample)) told.push_back(sample);
+  if (is_scaled(samples.front()->op.dtype)) prefer(is_alone, told);
   if (told.size() < kFewestOfOne) return {};
   std::stable_sort(told.begin(), told.end(), [](const Sample* a, const Sample* b) {
     return shape_hash(a->op, 5) < shape_hash(b->op, 5);
@@ -164,6 +168,7 @@ Loops loops_of(const std::vector<Sample>& samples, bool scaled, const ClockedSha
     if (says_all(sample) && is_scaled(sample.op.dtype) == scaled) loops.samples.push_back(&sample);
   prefer(has_settled, loops.samples);
   prefer(is_common, loops.samples);
+  if (scaled) prefer(is_alone, loops.samples);
   for (const Sample* sample : loops.samples) loops.shares.push_back(clocked_share(sample->op));
   return loops;
 }

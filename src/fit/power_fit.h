@@ -5,7 +5,9 @@
 // with the clock are those whose governor predicts the clocks best: least mean |log(predicted / measured)|,
 // found by a simplex search (Nelder and Mead 1965), over products that every model runs (not those of experts)
 // where there are enough. What a FLOP on operands of eight bits costs is fitted after that, alone, to loops of these
-// products: they have no say in the figures of the others. A GPU's static power hardly shows in busy loops: it is taken as a seventh of its cap
+// products: they have no say in the figures of the others, nor has what streams between them a say in theirs (cards of
+// one kind differ most in that: with a quarter of the time in products two H200s settle at 1690 and 1920 MHz, with all
+// of it at 1370 and 1390). A GPU's static power hardly shows in busy loops: it is taken as a seventh of its cap
 // (assumed; 100 W of an H200's 700).
 #pragma once
 

@@ -62,7 +62,7 @@ TEST_CASE("loops of eight bits tell what their FLOPs cost, and move nothing else
   REQUIRE(without);
   CHECK(without->model.joules_per_fp8_flop == 0);
   CHECK(joules_per_flop(without->model, Dtype::kFp8) ==
-        doctest::Approx(0.69 * without->model.joules_per_flop));
+        doctest::Approx(0.65 * without->model.joules_per_flop));
   const std::vector<Sample> narrow = loops(gpu, truth, Dtype::kFp8);
   samples.insert(samples.end(), narrow.begin(), narrow.end());
   const auto fit = fit_power(samples, gpu, share);

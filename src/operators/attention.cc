@@ -98,8 +98,12 @@ Result<void> check_heads(const Operator& op, const Position& at) {
               at);
 }
 
+// Of kernels that read a mask, heads wider than 128 have one of 256: on our H200 heads of 192 run at 0.75 of the rate of
+// heads of 256.
 double padded(const Operator& op) {
-  return static_cast<double>(padded_head_dim(op.as<AttentionSizes>().head_dim));
+  const std::int64_t head_dim = op.as<AttentionSizes>().head_dim;
+  const bool widest = op.impl == Impl::kMasked && head_dim > 128;
+  return static_cast<double>(padded_head_dim(widest ? std::max<std::int64_t>(head_dim, 256) : head_dim));
 }
 
 // Work of the block of queries that sees all keys: where blocks are few, the SM that has it ends last.
@@ -108,7 +112,33 @@ double longest_block(const Operator& op) {
   return products * kBlock * static_cast<double>(op.as<AttentionSizes>().seq) * padded(op);
 }
 
+// A mask that is read: the whole square, nothing of which is skipped. Rows of the mask that are no multiple of 16 bytes
+// take another kernel, which pads no heads; heads that are not have none at all, and PyTorch writes the scores out (some
+// 130 bytes each, over all that is done to them).
+void add_masked_terms(Terms& t, const Operator& op, const Gpu& gpu) {
+  constexpr double kWrittenOut = 128;
+  const auto [batch, heads, kv_heads, seq, head_dim] = real_sizes<5>(op);
+  const double rate = gpu.rate(op.dtype).value, sms = static_cast<double>(gpu.sms);
+  const double scores = batch * heads * seq * seq;
+  const double plain = flops(op).value / rate, work = plain * padded(op) / head_dim;
+  const double blocks = batch * heads * std::ceil(seq / kBlock);
+  const double waves = std::ceil(blocks / sms) * sms / blocks;
+  const bool tiled = row_loads(op) == row_loads(with_aligned_rows(op));
+  const bool best = tiled && op.as<AttentionSizes>().seq % 8 == 0;
+  t.add((bytes(op) / gpu.hbm).value);
+  t.add(best ? work : 0);
+  t.add(best ? work * waves : 0);
+  t.add(best ? plain / head_dim * 64 : 0);  // the softmax
+  t.add(best ? longest_block(op) * sms / rate : 0);
+  t.add(best && head_dim > 128 ? work : 0);
+  t.add(tiled ? blocks * kBlock * 1e-9 : 0);  // rows
+  t.add(tiled && !best ? plain : 0);
+  t.add(tiled && !best ? plain / head_dim * 64 : 0);
+  t.add(tiled ? 0 : scores * kWrittenOut / gpu.hbm.value);
+}
+
 void add_attention_terms(Terms& t, const Operator& op, const Gpu& gpu) {
+  if (op.impl == Impl::kMasked) return add_masked_terms(t, op, gpu);
   const auto [batch, heads, kv_heads, seq, head_dim] = real_sizes<5>(op);
   const double rate = gpu.rate(op.dtype).value, sms = static_cast<double>(gpu.sms);
   const double pad = padded(op) / head_dim;
@@ -146,6 +176,10 @@ void add_attention_features(Features& f, const Operator& op, const Gpu& gpu) {
   f.add(heads > kv_heads, 0.2);
   f.add(std::min(log2_of(blocks / sms), 6.0), 0.15);
   f.add(std::log2(1 + longest_block(op) * sms / flops(op).value), 0.5);
+  if (op.impl != Impl::kMasked) return;
+  f.add(sizes.seq % 8 != 0, 1);
+  f.add(head_dim > 128, 1);
+  f.add(row_loads(op) != row_loads(with_aligned_rows(op)), 3);
 }
 
 // mma.sync issues 2048 operations a clock and SM, Ampere's rate, also on later parts (FlashAttention 2 reaches

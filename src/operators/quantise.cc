@@ -65,12 +65,52 @@ bool is_transposed(const Operator& op) {
 }
 
 // A row whose own scale is found takes a block that goes through it 1024 elements at a time, as torch.compile of
-// PyTorch 2.11 lays it out on our H200: of 3.0 ns a row up to 1024, 5 up to 2048, 6.7 up to 3072. The transposed copy
+// PyTorch 2.11 lays it out on our H200: of 1.1 ns a row up to 1024, 3.0 up to 2048, 5.3 up to 3072. The transposed copy
 // goes down the columns alike.
 constexpr double kStep = 1024;
 bool finds_scales(const Operator& op) {
   return op.kind == OperatorKind::kQuantise && op.dtype != Dtype::kFp8;
 }
+// How torch.compile (PyTorch 2.11, inner_reduction_splits of torch/_inductor) cuts the search for the largest of so many
+// elements into blocks of 256 threads, of 32 to 512 elements each, four blocks on an SM where that is enough; it prefers
+// a share that divides the whole. Where the blocks' shares are not whole, loads are of single elements: half of the
+// rate on our H200.
+struct Split {
+  double blocks = 1;
+  bool is_even = true;
+};
+std::int64_t near_divisor(std::int64_t whole, std::int64_t wanted, std::int64_t within) {
+  for (std::int64_t off = 0; off < within; ++off)
+    for (const std::int64_t d : {wanted - off, wanted + off})
+      if (d > 0 && whole % d == 0) return d;
+  return 0;
+}
+Split split_of(std::int64_t elements, std::int64_t sms) {
+  constexpr std::int64_t kThreads = 256, kOnSm = 2048, kLeast = 32, kMost = 512;
+  if (elements <= 8192) return {};
+  std::int64_t each = kLeast;
+  if (elements >= kMost * kOnSm * sms) {
+    const std::int64_t divisor = near_divisor(elements, kMost, 50);
+    each = divisor > 0 ? divisor : kMost;
+  } else if (elements > kLeast * kOnSm * sms) {
+    const std::int64_t threads = kThreads * (sms * kOnSm / (2 * kThreads));
+    const std::int64_t wanted = (elements + threads - 1) / threads;
+    const std::int64_t divisor = near_divisor(elements, wanted, 30);
+    each = divisor > 0 ? std::max(divisor, kLeast) : wanted;
+  }
+  const std::int64_t blocks = (elements + each * kThreads - 1) / (each * kThreads);
+  return {static_cast<double>(blocks), elements % blocks == 0};
+}
+Split split_of(const Operator& op, const Gpu& gpu) {
+  const auto sizes = op.as<TokenSizes>();
+  return split_of(sizes.tokens * sizes.width, std::max<std::int64_t>(gpu.sms, 1));
+}
+bool is_split(const Operator& op) { return op.kind == OperatorKind::kAmax && op.impl == Impl::kFused; }
+double unfilled(const Split& split, const Gpu& gpu) {
+  const double at_once = 4 * static_cast<double>(gpu.sms);
+  return std::ceil(split.blocks / at_once) * at_once / split.blocks - 1;
+}
+
 // What lies in the cache still, or is written there, costs the memory nothing: bytes beyond it apart.
 void add_cast_terms(Terms& t, const Operator& op, const Gpu& gpu) {
   add_row_terms(t, op, gpu);
@@ -78,16 +118,26 @@ void add_cast_terms(Terms& t, const Operator& op, const Gpu& gpu) {
   t.add(is_transposed(op) ? (bytes(op) / gpu.hbm).value : 0);
   t.add(is_transposed(op) ? transposed_waves(op, gpu) * 1e-6 : 0);
   t.add(is_transposed(op) ? 1e-6 : 0);
+  if (is_split(op)) {
+    const Split split = split_of(op, gpu);
+    t.add(split.is_even ? 0 : (bytes(op) / gpu.hbm).value);
+    t.add((bytes(op) / gpu.hbm).value * unfilled(split, gpu));
+  }
   if (!finds_scales(op)) return;
   const auto [tokens, width] = real_sizes<2>(op);
   t.add(is_transposed(op) ? 0 : tokens * std::ceil(width / kStep) * 1e-9);
   t.add(is_transposed(op) ? tokens * 1e-9 : 0);
   t.add(is_transposed(op) ? width * 1e-9 : 0);
 }
-void add_cast_features(Features& f, const Operator& op, const Gpu&) {
+void add_cast_features(Features& f, const Operator& op, const Gpu& gpu) {
   const auto [tokens, width] = real_sizes<2>(op);
   add_light_features(f, op);
   f.add(is_transposed(op), 0.5);
+  if (is_split(op)) {
+    const Split split = split_of(op, gpu);
+    f.add(!split.is_even, 1);
+    f.add(unfilled(split, gpu), 1);
+  }
   if (!finds_scales(op)) return;
   f.add(log2_of(std::ceil(width / kStep) * kStep / width), 0.5);
   f.add(is_transposed(op) ? log2_of(std::ceil(tokens / kStep) * kStep / tokens) : 0, 0.5);
@@ -114,11 +164,11 @@ Bytes transpose_made(const Operator& op) {
   return Bytes(tokens * width * bytes_of(op.dtype));
 }
 
-// Compiled casts are bound by instructions, PyTorch's transposing copy by single bytes that it stores down columns: on our
-// H200 large tensors take 1.24 ps an element (fp8), 2.3 (rows), 4.8 (blocks), with a transposed copy 3.2, 5.6 and 11;
-// amax 3.0 compiled and 1.75 by a chain, a transposed copy 6.6. A library's own cast runs at a stream's rate: 0.72 ps in
-// aiconfigurator's table of an H200 (static_scaled_fp8_quant). That its amax does, and how far its tiles of a transposed
-// copy come, is assumed.
+// Of the 4.8 TB/s of our H200, compiled casts of large tensors reach 0.81 (fp8), 0.51 (rows) and 0.69 (blocks), with a
+// transposed copy 0.52, 0.27 and 0.34, amax 0.72: one figure stands for all casts. Chains reach 0.8, and PyTorch's
+// transposing copy, which stores single bytes down columns, 0.07. A library's own cast runs at a stream's rate: 0.72 ps
+// an element in aiconfigurator's table of an H200 (static_scaled_fp8_quant). That its amax does, and how far its tiles of
+// a transposed copy come, is assumed.
 constinit const Description kTable[] = {
     {.kind = OperatorKind::kQuantise,
      .size_names = QuantiseSizes::kNames,
@@ -131,7 +181,7 @@ constinit const Description kTable[] = {
      .working_bytes = quantise_working,
      .add_terms = add_cast_terms,
      .add_features = add_cast_features,
-     .stream_share = 0.4,
+     .stream_share = 0.5,
      .library_share = 0.9,
      .eager_share = 0.7},
     {.kind = OperatorKind::kAmax,
@@ -142,7 +192,7 @@ constinit const Description kTable[] = {
      .working_bytes = amax_made,
      .add_terms = add_cast_terms,
      .add_features = add_cast_features,
-     .stream_share = 0.15,
+     .stream_share = 0.7,
      .library_share = 0.9,
      .eager_share = 0.8},
     {.kind = OperatorKind::kTranspose,

@@ -7,7 +7,7 @@
 //   transpose  a copy in the operator's format (fp8), transposed: Hopper multiplies such operands along rows alone
 // Bytes an element: 2 + copies * bytes_of(format); 2; 2 * bytes_of(format). Implementations:
 //   aten   a library's own kernel (Transformer Engine)
-//   fused  a compiled one (torch.compile), which is bound by instructions, not by memory
+//   fused  a compiled one (torch.compile, for the one shape that it runs at)
 //   eager  PyTorch's: a chain of kernels; of a transposed copy one, which is ten times slower than a library's
 #pragma once
 

@@ -4,6 +4,7 @@
 
 #include "operators/operator_text.h"
 #include "operators/product.h"
+#include "operators/terms.h"
 
 using namespace foretrain;
 
@@ -63,4 +64,20 @@ TEST_CASE("a product of scaled operands reads them in their format and leaves in
   CHECK(bytes(of(PassKind::kForward, Dtype::kBf16)).value == 2 * (m * k + k * n + m * n));
   CHECK(made_bytes(of(PassKind::kForward, Dtype::kFp8)).value == 2 * m * n);
   CHECK(flops(of(PassKind::kForward, Dtype::kFp8)).value == 2 * m * k * n);
+}
+
+TEST_CASE("a compiled search for the largest is cut evenly where a divisor is near") {
+  Gpu h200;
+  h200.hbm = gigabytes_per_second(4800);
+  h200.sms = 132;
+  const auto terms = [&](std::int64_t tokens, std::int64_t width) {
+    return physical_terms(amax({.tokens = tokens, .width = width}, {.impl = Impl::kFused}), h200);
+  };
+  const auto last = [](const Terms& t, std::size_t from_end) { return t.seconds[t.count - from_end]; };
+  // 2^23 * 7^2 elements: 512 a thread are 3136 even blocks of 256 threads, six waves of 528, the last nearly full.
+  const double even = 2.0 * 28672 * 14336 / 4.8e12;
+  CHECK(last(terms(28672, 14336), 2) == 0);
+  CHECK(last(terms(28672, 14336), 1) == doctest::Approx(even * (6.0 * 528 / 3136 - 1)));
+  // 2^12 * 3 * 11^2 * 107: 512 a thread are 1214 blocks of 256, which is no divisor.
+  CHECK(last(terms(11616, 13696), 2) == doctest::Approx(2.0 * 11616 * 13696 / 4.8e12));
 }

@@ -57,6 +57,25 @@ TEST_CASE("One block of queries sees all keys, on one SM") {
   CHECK(t.seconds[8] == doctest::Approx(flops(op).value / 2 / (100e12 / 100)));
 }
 
+TEST_CASE("Attention that reads its mask has kernels for whole rows of 16 bytes, none for other heads") {
+  const auto terms = [&](std::int64_t seq, std::int64_t head_dim) {
+    return physical_terms(
+        attention({.batch = 1, .heads = 2, .kv_heads = 2, .seq = seq, .head_dim = head_dim, .causal = 0},
+                  {.impl = Impl::kMasked}),
+        gpu());
+  };
+  // Tiled, one tile an SM, by the best kernel: 4 s^2 d FLOPs a head, heads of 192 as long as heads of 256.
+  CHECK(terms(1024, 192).seconds[2] == doctest::Approx(2 * 4 * 1024.0 * 1024 * 256 / 100e12));
+  CHECK(terms(1024, 192).seconds[8] == 0);
+  // By the other one, which pads nothing.
+  CHECK(terms(1023, 192).seconds[2] == 0);
+  CHECK(terms(1023, 192).seconds[8] == doctest::Approx(2 * 4 * 1023.0 * 1023 * 192 / 100e12));
+  // Scores are written out: 128 bytes each at 1 TB/s.
+  CHECK(terms(1024, 100).seconds[2] == 0);
+  CHECK(terms(1024, 100).seconds[8] == 0);
+  CHECK(terms(1024, 100).seconds[10] == doctest::Approx(2 * 1024.0 * 1024 * 128 / 1e12));
+}
+
 TEST_CASE("Gradients of shared keys are made for each head of queries") {
   AttentionSizes sizes = {.batch = 1, .heads = 8, .kv_heads = 8, .seq = 1000, .head_dim = 64};
   Operator op = attention(sizes, {.pass = PassKind::kBackward});
