@@ -1,4 +1,4 @@
-// foretrain_counted score_warm|score_cold|search|fit|predict: does the work of that name once, for bench/counts,
+// foretrain_counted score_warm|score_cold|search|fit|predict|over: does the work of that name once, for bench/counts,
 // which has valgrind count the instructions of counted(). All that comes before, reading presets and
 // profiles, is not counted; `predict` is all of it, from the words of a request to the answer's text.
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ask/over.h"
 #include "ask/predict.h"
 #include "base/check.h"
 #include "cost/profile_store.h"
@@ -151,6 +152,23 @@ void predict_request() {
   });
 }
 
+// Fifty points of GPT-3 175B over the network: all that points have in common is worked out once.
+void predict_over() {
+  OverRequest request;
+  request.predict.model = "gpt3-175b";
+  request.predict.cluster = "selene";
+  request.predict.stack = "megatron";
+  request.predict.gpus = "512";
+  request.predict.global_batch = "512";
+  request.predict.plan = "tp=8,pp=8,recompute=full";
+  request.over = "inter_gbps=100..3200/50";
+  counted([&] {
+    Session session(no_files());
+    const auto answer = ask(session, request);
+    CHECK_THAT(answer.has_value() && answer->points.size() == 50);
+  });
+}
+
 }  // namespace
 }  // namespace foretrain
 
@@ -167,7 +185,10 @@ int main(int argc, char** argv) {
     fit();
   else if (word == "predict")
     predict_request();
+  else if (word == "over")
+    predict_over();
   else
-    return std::fprintf(stderr, "usage: foretrain_counted score_warm|score_cold|search|fit|predict\n"), 2;
+    return std::fprintf(stderr, "usage: foretrain_counted score_warm|score_cold|search|fit|predict|over\n"),
+           2;
   return 0;
 }

@@ -76,10 +76,13 @@ Result<Kind> kind_of(std::string_view key) {
   return fail_field(kField, fmt::format("unknown key {}{}", foretrain::quoted(key), suggestion(key, known)));
 }
 
+// None above what a double counts one by one.
 std::optional<double> number_of(std::string_view word) {
-  if (const auto number = parse_number(word)) return number;
-  if (const auto whole = parse_count(word)) return static_cast<double>(*whole);
-  return std::nullopt;
+  constexpr double kMost = 1e15;
+  std::optional<double> number = parse_number(word);
+  if (!number)
+    if (const auto whole = parse_count(word)) number = static_cast<double>(*whole);
+  return number && std::abs(*number) <= kMost ? number : std::nullopt;
 }
 
 std::string number_text(double value, Kind kind) {

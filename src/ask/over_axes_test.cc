@@ -61,6 +61,9 @@ TEST_CASE("what no run could have is refused with what is expected") {
   CHECK(axes("nics=0..8") == over + "nics: found '0', expected a whole number from 1 to 1024");
   CHECK(axes("inter_gbps=1..9000000") ==
         over + "inter_gbps: found '9000000', expected a number from 0.001 to 1000000");
+  CHECK(axes("seq=1..9223372036854775807") ==
+        over +
+            "seq: found '1..9223372036854775807', expected a range of numbers such as 1..8 or 100..3200/20");
   CHECK(axes("tp=1,tp=2") == over + "duplicate key 'tp'");
   CHECK(axes("tp=1,pp=1,cp=1") == over + "found three keys, expected one or two");
   CHECK(axes("tp=") == over + "tp: found nothing, expected a value");

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "ask/over.h"
 #include "base/file.h"
 #include "base/plain_yaml.h"
 #include "base/text.h"
@@ -23,6 +24,7 @@
 #include "mutate.h"
 #include "predict/evaluator.h"
 #include "report/chart.h"
+#include "report/over_report.h"
 #include "report/path_report.h"
 #include "report/predict_html.h"
 #include "report/predict_report.h"
@@ -553,6 +555,40 @@ void try_search(Random& random, bool& accepted) {
   expect(search_html(*answer, {}).find("</html>") != std::string::npos, "a page");
 }
 
+// One small run over whatever the words say.
+void try_over(Random& random, bool& accepted) {
+  constexpr std::string_view texts[] = {"inter_gbps=100..3200/5,seq=64..512",
+                                        "tp=1,2,4,zero=0..3",
+                                        "schedule=1f1b,gpipe,zbv",
+                                        "gpus=1..8,global_batch=8..32",
+                                        "usable_gib=0.5..80,recompute=none,full",
+                                        "hbm_gbytes=100..8000,bf16_tflops=10..2000/3",
+                                        "host_launch_us=0..10,nics=1..8",
+                                        "model=gpt2,gpt2-xl"};
+  OverRequest request;
+  request.predict.model = "gpt2";
+  request.predict.cluster = "dgx-a100";
+  request.predict.stack = "megatron";
+  request.predict.gpus = "8";
+  request.predict.global_batch = "16";
+  request.over = mutated(std::string(random.pick(texts)), corpus().words, random);
+  current += "--over " + request.over;
+  Session session(no_files());
+  const auto answer = ask(session, request);
+  if (!good(answer)) return;
+  accepted = true;
+  for (const OverPoint& point : answer->points) {
+    if (!point.runs()) continue;
+    expect_positive(point.figures.step.value, "step");
+    expect_positive(point.figures.step.high(), "high");
+    expect_not_negative(point.figures.fit_probability, "fit_probability");
+  }
+  expect(!over_text(*answer).empty() && !over_chart(*answer, {}).empty(), "an answer");
+  for (const std::string& text : {over_csv(*answer), over_json(*answer), over_html(*answer)})
+    for (const char* nothing : {":nan", ": nan", ",nan", "=\"nan", ">nan<", ":inf", ",inf", "=\"inf"})
+      expect(text.find(nothing) == std::string::npos, "figures in every form");
+}
+
 // The cases first .. first + cases - 1, the kinds in turn.
 int run_cases(std::uint64_t cases, std::uint64_t first) {
   Kind kinds[] = {{"preset", try_preset},
@@ -564,7 +600,8 @@ int run_cases(std::uint64_t cases, std::uint64_t first) {
                   {"collectives", try_collectives},
                   {"nccl log", try_nccl_log},
                   {"operator table", try_operator_table},
-                  {"search", try_search}};
+                  {"search", try_search},
+                  {"over", try_over}};
   double slowest = 0;
   std::uint64_t slowest_case = first;
   for (std::uint64_t i = first; i < first + cases; ++i) {
