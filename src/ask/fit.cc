@@ -46,6 +46,7 @@ ProfileInfo info_of(const FitRequest& request, const Gpu& gpu, const FittedProfi
   info.source = request.source.empty() ? "samples in " + request.samples.front().name : request.source;
   info.derive_from = request.derive_from;
   if (profile.power) info.power = profile.power->model;
+  info.host_launch = profile.host_launch;
   return info;
 }
 

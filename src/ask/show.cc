@@ -34,6 +34,9 @@ Result<std::string> profile_text(const ProfileStore& store, const std::string& n
     text += "power    " + power_text(*info.power) + "\n";
   else if (!models.empty())
     text += "power    not known: no clock is applied, times stand for the load they were sampled under\n";
+  if (info.host_launch)
+    text += fmt::format("host     {:.4g} us a launch on the machine that was sampled\n",
+                        info.host_launch->value * 1e6);
   if (models.empty()) return text;
   return text +
          "\nerror: mean absolute, on shapes a model has not seen; outside: beyond the sampled sizes\n" +

@@ -197,6 +197,7 @@ SmoothRecord append_smooth(std::string& out, const SmoothView& smooth) {
 }
 
 constexpr double kMostStatic = 1e5, kMostPicojoules = 1e6, kMostExponent = 20;
+constexpr double kLeastLaunch = 1e-3, kMostLaunch = 1e6;  // us
 constexpr double kLeastReference = 1, kMostReference = 1e5;
 
 Result<PowerModel> parse_power(const Node& node) {
@@ -228,7 +229,7 @@ bool can_be_stated(const PowerModel& power) {
 }
 
 Result<ProfileInfo> parse_profile_info(const Node& node) {
-  TRY(only_fields(node, "a profile", {"name", "gpu", "source", "derive_from", "power"}));
+  TRY(only_fields(node, "a profile", {"name", "gpu", "source", "derive_from", "power", "host_launch_us"}));
   ProfileInfo info;
   TRY(read_required(node, "name", info.name));
   TRY(read_required(node, "gpu", info.gpu));
@@ -236,6 +237,11 @@ Result<ProfileInfo> parse_profile_info(const Node& node) {
   TRY(read_optional(node, "derive_from", info.derive_from));
   if (const Node* power = node.find("power")) {
     TRY_ASSIGN(info.power, parse_power(*power));
+  }
+  if (node.find("host_launch_us") != nullptr) {
+    double us = 0;
+    TRY(read_required(node, "host_launch_us", us, RealNumber{kLeastLaunch, kMostLaunch}));
+    info.host_launch = microseconds(us);
   }
   return info;
 }
@@ -254,6 +260,9 @@ std::string to_yaml(const ProfileInfo& info) {
             ? fmt::format("  pj_per_fp8_flop: {:.4g}\n", info.power->joules_per_fp8_flop * 1e12)
             : "",
         info.power->exponent, info.power->reference_mhz);
+  if (info.host_launch)
+    out += fmt::format("host_launch_us: {:.4g}  # of the machine that was sampled\n",
+                       info.host_launch->value * 1e6);
   return out;
 }
 

@@ -25,6 +25,9 @@ struct ProfileInfo {
   std::string derive_from;  // another profile, for operators that this one lacks; empty: none. "./NAME" is a
                             // folder inside this one's
   std::optional<PowerModel> power;  // where samples recorded clocks; else that of `derive_from`
+  // Of the machine that was sampled: its host's time for a plain launch (Cluster::host_launch). Another machine's host
+  // takes as much longer or shorter for what was sampled; absent: as long.
+  std::optional<Seconds> host_launch;
 
   bool operator==(const ProfileInfo&) const = default;
 };

@@ -61,11 +61,12 @@ bool before_hopper(const Gpu& gpu) { return gpu.rate(Dtype::kFp8).value == 0; }
 }  // namespace
 
 ProfileCost::ProfileCost(ModelFile models, const Cluster& cluster, std::shared_ptr<const ProfileCost> parent,
-                         std::optional<PowerModel> power)
+                         std::optional<PowerModel> power, std::optional<Seconds> host_launch)
     : models_(std::move(models)),
       gpu_(cluster.gpu),
       analytic_(cluster),
       at_parents_efficiency_(cluster),
+      host_scale_(host_launch ? cluster.host_launch / *host_launch : 1),
       parent_(std::move(parent)),
       power_(power) {
   if (!power_ && parent_ != nullptr && models_.models().empty()) power_ = parent_->power_;
@@ -379,7 +380,7 @@ OperatorCost ProfileCost::cost(const Operator& op) const {
   if (!found) found = backward_of_forward(op);
   if (found) {
     physics.gpu = found->gpu;
-    if (found->host > Seconds(0)) physics.host = found->host;
+    if (found->host > Seconds(0)) physics.host = found->host * host_scale_;
     // What is derived is at least as sure as physics, which stands beside it.
     physics.spread =
         found->origin == Origin::kDerived ? std::min(found->spread, physics.spread) : found->spread;

@@ -40,10 +40,11 @@ namespace foretrain {
 
 class ProfileCost final : public CostSource {
  public:
-  // `parent` prices operators that this profile lacks, on its own GPU; null: none. Without `power` the
+  // `host_launch`: of the machine that was sampled (ProfileInfo). `parent` prices operators that this profile lacks, on its own GPU; null: none. Without `power` the
   // parent's stands: that of the same chip.
   ProfileCost(ModelFile models, const Cluster& cluster, std::shared_ptr<const ProfileCost> parent = nullptr,
-              std::optional<PowerModel> power = std::nullopt);
+              std::optional<PowerModel> power = std::nullopt,
+              std::optional<Seconds> host_launch = std::nullopt);
 
   OperatorCost cost(const Operator& op) const override;
   const PowerModel* power() const override { return power_ ? &*power_ : nullptr; }
@@ -77,6 +78,7 @@ class ProfileCost final : public CostSource {
   Gpu gpu_;
   AnalyticCost analytic_;
   AnalyticCost at_parents_efficiency_;  // with which the parent's times are carried over
+  double host_scale_ = 1;               // the cluster's host over that of the machine that was sampled
   std::shared_ptr<const ProfileCost> parent_;
   std::optional<PowerModel> power_;
 };

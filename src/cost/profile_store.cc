@@ -126,7 +126,7 @@ Result<std::shared_ptr<const ProfileCost>> ProfileStore::open(LoadedProfile load
     TRY_ASSIGN(parent, open(std::move(of), elsewhere, depth + 1));
   }
   return std::make_shared<const ProfileCost>(std::move(loaded.models), cluster, std::move(parent),
-                                             loaded.info.power);
+                                             loaded.info.power, loaded.info.host_launch);
 }
 
 Result<ProfileStore::Choice> ProfileStore::costs_for(const Cluster& cluster, std::string_view profile) const {

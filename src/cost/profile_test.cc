@@ -356,6 +356,32 @@ TEST_CASE("with a power model operators draw watts, and a part derived from it d
   CHECK(derived.cost(op).watts < cost.watts);  // the same energy over twice the time
 }
 
+// The machine that was sampled needed 8 us a launch and 20 us for this operator; a host that needs 6 takes 15.
+TEST_CASE("a host's times are those of the machine that was sampled, scaled to the cluster's") {
+  ProfileInfo info{"p", "h200-141gb-sxm", "made up", ""};
+  info.host_launch = microseconds(8);
+  const auto read = parse_profile_info(parse_yaml(to_yaml(info), "profile.yaml").value());
+  REQUIRE_MESSAGE(read.has_value(), (read ? "" : read.error().text()));
+  CHECK(read->host_launch == microseconds(8));
+  CHECK_FALSE(parse_profile_info(parse_yaml("name: p\ngpu: g\nhost_launch_us: 0\n", "p.yaml").value()));
+  const Catalog catalog;
+  const ProfileStore store;
+  const LoadedProfile profile = store.load("h200-141gb-sxm").value();
+  REQUIRE(profile.info.host_launch);
+  const Operator op = pointwise(OperatorKind::kAdd, {.tokens = 8192, .width = 4096},
+                                {.impl = Impl::kAten, .dtype = Dtype::kBf16});
+  const auto host = [&](const char* name, double launch_us) {
+    Cluster cluster = catalog.cluster(name).value();
+    if (launch_us > 0) cluster.host_launch = microseconds(launch_us);
+    return store.costs_for(cluster, "").value().costs->cost(op).host.value;
+  };
+  // h200-1 is that machine; a server of 6 us takes as much less.
+  CHECK(catalog.cluster("h200-1").value().host_launch == *profile.info.host_launch);
+  CHECK(host("h200-1", 0) * 1e6 == doctest::Approx(10).epsilon(0.2));
+  CHECK(host("dgx-h200", 6) == doctest::Approx(host("h200-1", 0) * 6e-6 / profile.info.host_launch->value));
+  CHECK(host("dgx-h200", 12) == doctest::Approx(2 * host("dgx-h200", 6)));
+}
+
 TEST_CASE("what power does to the clock is read and written with a profile") {
   ProfileInfo info{"p", "h200-141gb-sxm", "made up", ""};
   info.power = PowerModel{100, 75e-12, 2.5e-12, 3.25, 1980};

@@ -75,6 +75,21 @@ Result<FittedProfile> fit_models(const std::vector<Sample>& samples, const Gpu& 
   return profile;
 }
 
+std::optional<Seconds> plain_launch(const std::vector<Sample>& samples) {
+  using enum OperatorKind;
+  constexpr std::array kOneKernel = {kAdd, kBias, kCopy, kGelu, kMaskedFill, kSoftmax};
+  std::vector<double> host;
+  for (const Sample& sample : samples)
+    if (sample.host_us && sample.op.impl == Impl::kAten && sample.op.pass == PassKind::kForward &&
+        std::find(kOneKernel.begin(), kOneKernel.end(), sample.op.kind) != kOneKernel.end())
+      host.push_back(*sample.host_us);
+  if (host.size() < kFewestSamples) return std::nullopt;
+  const auto middle = host.begin() + static_cast<std::ptrdiff_t>(host.size() / 2);
+  std::nth_element(host.begin(), middle, host.end());
+  if (*middle <= 0) return std::nullopt;
+  return microseconds(*middle);
+}
+
 // Clocks of products were not read but foretold, and a library's cast stands for those of others.
 void mark_carried(std::vector<FittedOperator>& models, bool all) {
   for (FittedOperator& model : models) {
@@ -91,6 +106,7 @@ void mark_carried(std::vector<FittedOperator>& models, bool all) {
 Result<FittedProfile> fit_profile(const std::vector<Sample>& samples, const Gpu& gpu,
                                   const FitOptions& options, const Progress& progress) {
   TRY_ASSIGN(FittedProfile profile, fit_models(samples, gpu, options, progress));
+  profile.host_launch = plain_launch(samples);
   if (options.carried || options.derived) {
     if (options.carried) profile.power = PowerFit{*options.carried, 0, 0};
     mark_carried(profile.models, options.derived);

@@ -30,8 +30,11 @@ using Progress = std::function<void(std::size_t done, std::size_t all)>;
 
 struct FittedProfile {
   std::vector<FittedOperator> models;
-  std::optional<PowerFit> power;     // where samples record clocks and limits
-  bool power_left_out = false;       // their clocks follow no power that a profile can state, as locked ones
+  std::optional<PowerFit> power;  // where samples record clocks and limits
+  bool power_left_out = false;    // their clocks follow no power that a profile can state, as locked ones
+  // The host's time for a plain launch: the median over forwards of PyTorch's own that are one kernel (add, bias, copy,
+  // gelu, masked_fill, softmax), where samples state the host's time.
+  std::optional<Seconds> host_launch;
   std::vector<std::string> too_few;  // groups with fewer than kFewestSamples shapes, left to physics
 };
 inline constexpr std::size_t kFewestSamples = 8;
