@@ -2,26 +2,13 @@
 
 #include <doctest/doctest.h>
 
-#include "job/run_check.h"
-#include "spec/catalog.h"
-#include "spec/plan_text.h"
+#include "job/testing.h"
 
 namespace foretrain {
 namespace {
 
-// On 64 GPUs, sequences of 65,536 tokens; empty: it is legal.
 std::string refused(const char* model, const char* stack, const char* plan, std::int64_t seq = 65536) {
-  const Catalog catalog;
-  Run run;
-  run.model = catalog.model(model).value();
-  run.cluster = catalog.cluster("dgx-h100").value();
-  run.stack = catalog.stack(stack).value();
-  run.plan = parse_plan(plan).value();
-  run.gpus = 64;
-  run.seq = seq;
-  run.global_batch = 64;
-  const auto checked = check_run(run);
-  return checked ? "" : checked.error().message;
+  return foretrain::refused(model, stack, plan, seq, "dgx-h100");
 }
 
 TEST_CASE("context ranks have equal shares, two pieces each where work is balanced") {

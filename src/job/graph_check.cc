@@ -53,6 +53,15 @@ std::optional<std::string> graph_refusal(const Run& run) {
   if (graphs.experts && (experts.syncs || experts.reads))
     return "cuda_graph: the host waits for how many rows each expert gets, which no graph can hold: expected "
            "expert_sync=0 or capacity_pad=1, or attn+moe_router+moe_preprocess";
+  // How many rows reach a rank changes from step to step, and a graph holds one number of them: NCCL's dispatchers have no
+  // buffer of the largest.
+  const bool nccl =
+      experts.dispatcher == Dispatcher::kAllToAll || experts.dispatcher == Dispatcher::kAllGather;
+  if (graphs.experts && nccl && run.plan.ep > 1 && !run.plan.capacity_pad)
+    return fmt::format(
+        "cuda_graph: with dispatcher {} the number of rows that a rank gets changes, which no graph can "
+        "hold: expected capacity_pad=1, deepep or hybridep",
+        kDispatcherNames[static_cast<std::size_t>(experts.dispatcher)]);
   const Part& moves = run.stack.parts.dispatch[static_cast<std::size_t>(experts.dispatcher)];
   if (graphs.preprocess && experts.reads && !experts.permute_fused && reads(moves, Condition::kPermuteEager))
     return "cuda_graph: moe_preprocess needs permute_fusion=1: else the host reads what moves rows";

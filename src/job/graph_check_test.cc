@@ -2,26 +2,13 @@
 
 #include <doctest/doctest.h>
 
-#include "job/run_check.h"
-#include "spec/catalog.h"
-#include "spec/plan_text.h"
+#include "job/testing.h"
 
 namespace foretrain {
 namespace {
 
-// On 64 GPUs; empty: it is legal.
 std::string refused(const char* model, const char* stack, const char* plan) {
-  const Catalog catalog;
-  Run run;
-  run.model = catalog.model(model).value();
-  run.cluster = catalog.cluster("dgx-h100").value();
-  run.stack = catalog.stack(stack).value();
-  run.plan = parse_plan(plan).value();
-  run.gpus = 64;
-  run.seq = 4096;
-  run.global_batch = 64;
-  const auto checked = check_run(run);
-  return checked ? "" : checked.error().message;
+  return foretrain::refused(model, stack, plan, 4096);
 }
 
 TEST_CASE("a stack says what it captures") {
@@ -48,7 +35,7 @@ TEST_CASE("nothing that the host waits for is captured") {
   for (const char* scope : {"moe", "layer", "full"}) {
     const std::string plan = std::string("ep=8,cuda_graph=") + scope;
     CHECK(refused("mixtral-8x7b", "megatron", plan.c_str()) == waits);
-    CHECK(refused("mixtral-8x7b", "megatron", (plan + ",expert_sync=0").c_str()) == "");
+    CHECK(refused("mixtral-8x7b", "megatron", (plan + ",expert_sync=0,dispatcher=hybridep").c_str()) == "");
     CHECK(refused("mixtral-8x7b", "megatron", (plan + ",capacity_factor=1,capacity_pad=1").c_str()) == "");
   }
   CHECK(refused("mixtral-8x7b", "megatron", "ep=8,cuda_graph=attn+moe_router+moe_preprocess") == "");
@@ -65,6 +52,20 @@ TEST_CASE("words of a scope") {
   CHECK(parse_plan("cuda_graph=attn+full").error().message ==
         "cuda_graph: layer and full stand alone: each captures what modules would");
   CHECK_FALSE(parse_plan("cuda_graph=atn"));
+}
+
+TEST_CASE("a graph holds one number of rows, and NCCL's dispatchers bring another in every step") {
+  CHECK(refused("mixtral-8x7b", "megatron", "ep=8,cuda_graph=full,expert_sync=0,dispatcher=alltoall") ==
+        "cuda_graph: with dispatcher alltoall the number of rows that a rank gets changes, which no graph "
+        "can hold: "
+        "expected capacity_pad=1, deepep or hybridep");
+  CHECK(refused("mixtral-8x7b", "megatron",
+                "ep=8,cuda_graph=full,dispatcher=alltoall,capacity_factor=1,capacity_pad=1") == "");
+}
+
+TEST_CASE("a module is captured once") {
+  CHECK(parse_plan("cuda_graph=attn+attn").error().message.find("duplicate word 'attn'") !=
+        std::string::npos);
 }
 
 }  // namespace

@@ -11,12 +11,12 @@
 namespace foretrain {
 namespace {
 
-// What the plan says of products in fewer bits.
+// What the plan asks for of products in fewer bits.
 std::optional<std::string_view> said_of_narrow(const Plan& plan) {
-  if (plan.fp8_params) return "fp8_params";
-  if (plan.bf16_layers) return "bf16_layers";
-  if (plan.fp8_attention) return "fp8_attention";
-  if (plan.fp8_head) return "fp8_head";
+  if (plan.fp8_params.value_or(false)) return "fp8_params";
+  if (plan.bf16_layers && plan.bf16_layers->any()) return "bf16_layers";
+  if (plan.fp8_attention.value_or(false)) return "fp8_attention";
+  if (plan.fp8_head.value_or(false)) return "fp8_head";
   return std::nullopt;
 }
 
@@ -103,6 +103,11 @@ Result<void> check_precision(const Run& run) {
   if (const auto key = said_of_narrow(plan); key && !formats.is_narrow())
     return fail(
         fmt::format("{} needs a recipe with products in fewer bits, and {} has none", *key, recipe->name));
+  if (plan.fp8_params.value_or(false) && !formats.params)
+    return fail(
+        fmt::format("fp8_params with zero=3: recipe {} gathers weights in {}, from which every pass casts "
+                    "them, expected fp8_params=0 or zero 0 to 2",
+                    recipe->name, name(formats.passes)));
   if (formats.bf16_layers.start + formats.bf16_layers.end > run.model.layers())
     return fail(fmt::format("bf16_layers {}-{} is more than the model's {} layers", formats.bf16_layers.start,
                             formats.bf16_layers.end, run.model.layers()));

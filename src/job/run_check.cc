@@ -9,11 +9,13 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "job/alignment_check.h"
 #include "job/context_check.h"
 #include "job/fine_tuning.h"
 #include "job/graph_check.h"
 #include "job/job.h"
 #include "job/length_check.h"
+#include "job/precision.h"
 
 namespace foretrain {
 
@@ -66,6 +68,12 @@ std::string_view lacks(const Model& model, RecomputeModule module) {
   return "";
 }
 
+// FlashAttention 3 is written for wgmma and TMA of compute capability 9.0 (Shah et al. 2024, arXiv 2407.08608). Parts
+// before it multiply no fp8, later ones mxfp8 too.
+bool runs_flash3(const Gpu& gpu) {
+  return gpu.rate(Dtype::kFp8) != FlopsPerSecond() && gpu.rate(Dtype::kMxfp8) == FlopsPerSecond();
+}
+
 // What the model does not time is said.
 Result<void> check_choices(Run& run) {
   const Plan& plan = run.plan;
@@ -80,6 +88,13 @@ Result<void> check_choices(Run& run) {
                                 kRecomputeModuleNames[i], lacking, quoted(run.model.name)));
   if (plan.attention_kernel && attention_of(run.stack, plan) != AttentionKind::kFlash)
     return fail("attention_kernel needs attention flash");
+  if (plan.attention_kernel == AttentionKernel::kFlash3 && !runs_flash3(run.cluster.gpu))
+    return fail(
+        fmt::format("attention_kernel flash3 needs a Hopper GPU, which {} is not, expected flash2 or cudnn",
+                    quoted(run.cluster.gpu.name)));
+  if (plan.attention_kernel == AttentionKernel::kFlash2 &&
+      low_precision_of(run.stack, plan).formats.attention)
+    return fail("fp8_attention: FlashAttention 2 has no fp8, expected attention_kernel cudnn or flash3");
   const std::string muon = "muon: the products of its iteration are not timed";
   const bool said = std::find(run.assumed.begin(), run.assumed.end(), muon) != run.assumed.end();
   if (plan.optimizer == OptimizerKind::kMuon && !said) run.assumed.push_back(muon);
@@ -388,6 +403,7 @@ Result<void> check_run(Run& run) {
   if (const auto reason = graph_refusal(run)) return fail(*reason);
   TRY(check_tensor_parallel(run));
   TRY(check_stages(run));
+  if (const auto reason = alignment_refusal(run)) return fail(*reason);
   TRY(check_stack(run));
   TRY(check_positions(run));
   TRY(check_sizes(run));

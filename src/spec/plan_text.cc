@@ -103,6 +103,7 @@ static Result<void> read_value(const Node& node, GraphModules& out, const GraphS
         word.scalar = kGraphModuleNames[static_cast<std::size_t>(GraphModule::kFull)];
       GraphModule module{};
       TRY(read_value(word, module, OneOf{kGraphModuleNames}));
+      if (modules.has(module)) return fail(fmt::format("duplicate word {}", quoted(word.scalar)), node.at);
       modules.add(module);
     }
   const bool whole = modules.has(GraphModule::kFull) || modules.has(GraphModule::kLayer);

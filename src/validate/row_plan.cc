@@ -188,6 +188,14 @@ void put_graphs(SpecMap& map, const MeasuredRow& row, const Stack& stack, std::v
     assumed.emplace_back("cuda_graph=none");
     return;
   }
+  // Rows that NCCL brings to a rank change in number: of layers with experts, what stands before them is captured.
+  const bool nccl = row.dispatcher == "alltoall" || row.dispatcher == "allgather";
+  if (word == "layer" && row.experts.value_or(0) > 0 && row.ep.value_or(1) > 1 && nccl &&
+      !map.has("capacity_factor")) {
+    map.put("cuda_graph", "attn+mlp+moe_router");
+    assumed.emplace_back("cuda_graph=attn+mlp+moe_router");
+    return;
+  }
   map.put("cuda_graph", word);
   const bool experts = word == "layer" || lists(word, "moe") || word == kFullIteration;
   if (row.experts.value_or(0) == 0 || !experts) return;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "spec/catalog.h"
+#include "spec/plan_text.h"
 #include "validate/example_table.h"
 
 using namespace foretrain;
@@ -155,6 +156,9 @@ TEST_CASE("captured modules are as the row says, and what no graph can wait for 
   CHECK_FALSE(plan({{"cuda_graph", "full_iteration"}}).expert_sync.has_value());  // dense
   CHECK(plan(experts({{"cuda_graph", "full_iteration"}})).expert_sync == false);
   CHECK_FALSE(plan(experts({{"cuda_graph", "attn+moe_router+moe_preprocess"}})).expert_sync.has_value());
+  // NCCL's dispatchers bring another number of rows in every step: what stands before the experts is captured.
+  const Plan before = plan(experts({{"cuda_graph", "layer"}, {"dispatcher", "alltoall"}, {"ep", "8"}}));
+  CHECK(to_text(before).find("cuda_graph=attn+mlp+moe_router") != std::string::npos);
   const Plan cut = plan(experts({{"cuda_graph", "layer"}, {"routing", "capacity"}}));
   CHECK(cut.capacity_pad);
   CHECK_FALSE(cut.expert_sync.has_value());
