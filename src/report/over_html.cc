@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/text.h"
 #include "report/html.h"
@@ -49,6 +50,38 @@ struct Places {
   double width() const { return (kWidth - kLeft - kRight) / static_cast<double>(count); }
 };
 
+// From 0; where steps differ by more than kMostTimes, by ratios.
+class StepScale {
+ public:
+  StepScale(double least, double most, double bottom)
+      : ratios_(most > kMostTimes * least),
+        low_(ratios_ ? least / 1.1 : 0),
+        high_(most * 1.05),
+        bottom_(bottom) {}
+
+  double operator()(double seconds) const {
+    const double part = ratios_ ? std::log(seconds / low_) / std::log(high_ / low_) : seconds / high_;
+    return kTop + (bottom_ - kTop) * (1 - part);
+  }
+  std::vector<double> ticks(double unit) const {
+    std::vector<double> out;
+    if (!ratios_) {
+      const double step = tick_step(high_ / unit, 6);
+      for (double v = 0; v * unit <= high_; v += step) out.push_back(v);
+      return out;
+    }
+    for (double power = std::pow(10, std::floor(std::log10(low_ / unit))); power * unit <= high_; power *= 10)
+      for (const double factor : {1.0, 3.0})
+        if (factor * power * unit >= low_ && factor * power * unit <= high_) out.push_back(factor * power);
+    return out;
+  }
+
+ private:
+  static constexpr double kMostTimes = 20;
+  bool ratios_;
+  double low_, high_, bottom_;
+};
+
 std::string details(const OverAnswer& a, std::size_t i) {
   const OverPoint& p = a.points[i];
   if (!p.runs()) return html_escaped(a.place(i) + " cannot run: " + p.refused);
@@ -79,14 +112,16 @@ std::string curve_svg(const OverAnswer& a) {
   constexpr double kHeight = 420;
   const double bottom = kHeight - kBottom;
   const Places places{a.points.size()};
-  double most = 0;
+  double most = 0, least = HUGE_VAL;
   for (const OverPoint& p : a.points)
-    if (p.runs()) most = std::max(most, p.figures.step.high());
-  const auto y = [&](double seconds) { return kTop + (bottom - kTop) * (1 - seconds / (1.05 * most)); };
+    if (p.runs()) {
+      most = std::max(most, p.figures.step.high());
+      least = std::min(least, p.figures.step.low());
+    }
+  const StepScale y(least, most, bottom);
   const TimeUnit unit = unit_of(most);
   std::string out;
-  const double dy = tick_step(most / unit.size, 6);
-  for (double v = 0; v * unit.size <= 1.05 * most; v += dy)
+  for (const double v : y.ticks(unit.size))
     out += fmt::format(
         "<path class=\"grid\" d=\"M{0} {1:.1f}H{2}\"/><text text-anchor=\"end\" x=\"{3}\" "
         "y=\"{4:.1f}\">{5:.4g}</text>",

@@ -45,7 +45,7 @@ std::string header(const OverAnswer& a) {
       std::find_if(a.points.begin(), a.points.end(), [](const OverPoint& p) { return p.runs(); });
   out += fmt::format("over        {}; plan and batch as at {}\n", join(axes, " and "),
                      a.place(static_cast<std::size_t>(first - a.points.begin())));
-  return out + "\n";
+  return out;
 }
 
 std::string interval(const OverFigures& f, const TimeUnit& unit) {
@@ -95,7 +95,7 @@ std::string list(const OverAnswer& a) {
     row.push_back(causes(f));
     table.add(row);
   }
-  return table.text("  ");
+  return "\n" + table.text("  ");
 }
 
 // What a point's figure is in words, with a mark where it does not surely fit.
@@ -119,7 +119,7 @@ std::string matrix(const OverAnswer& a, std::string_view title, Figure figure) {
     }
     table.add(row);
   }
-  return fmt::format("{}\n{}\n", title, table.text("  "));
+  return fmt::format("\n{}\n{}", title, table.text("  "));
 }
 
 // The same reason at many points is told once.
@@ -137,7 +137,7 @@ std::string refusals(const OverAnswer& a) {
   for (const auto& [reason, places] : reasons)
     out += fmt::format("  {}{}: {}\n", places.front(),
                        places.size() > 1 ? fmt::format(" and {} more", places.size() - 1) : "", reason);
-  return out.empty() ? out : "-  cannot run\n" + out;
+  return out.empty() ? out : "\n-  cannot run\n" + out;
 }
 
 std::string matrices(const OverAnswer& a) {
@@ -154,6 +154,7 @@ std::string matrices(const OverAnswer& a) {
       return p.runs() && verdict_name(p.figures.fit_probability) == word;
     });
   };
+  if (has("may_not_fit") || has("does_not_fit")) out += "\n";
   if (has("may_not_fit")) out += "?  may not fit\n";
   if (has("does_not_fit")) out += "!  does not fit: times are those of GPUs with memory enough\n";
   return out + refusals(a);
