@@ -18,8 +18,8 @@
 
 namespace foretrain {
 
-// How a scale is found: of a tensor in the steps before, its largest magnitudes being kept and reduced over ranks
-// once a step; of the tensor itself, by a pass over it before the cast; of rows or blocks, by the kernel that casts.
+// How a scale is found: of a tensor in the passes before, its largest magnitudes being kept and reduced over ranks at
+// each pass's end; of the tensor itself, by a pass over it before the cast; of rows or blocks, by the kernel that casts.
 enum class Scaling : unsigned char { kNone, kDelayed, kCurrent, kLocal };
 inline constexpr std::array<std::string_view, 4> kScalingNames = {"none", "delayed", "current", "local"};
 

@@ -63,6 +63,8 @@ struct BlockItem {
   bool narrow = false;        // a product with operands in fewer bits, whose backward runs in these:
   Dtype input_dtype = Dtype::kBf16;
   Dtype weight_dtype = Dtype::kBf16;
+  bool over_tensor =
+      false;  // of an `amax` of a shard: the largest of all tensor ranks is taken, a number each
 
   // A product with weights, whose backward to them is a pass of its own.
   bool has_weights() const {

@@ -125,7 +125,8 @@ class BlockWriter {
   NarrowProduct narrow_product(const PartOperator& entry, std::int64_t tokens) const;
   const BlockItem* made_by() const;
   void add_cast(const Operator& op, PassKind when, std::int64_t launches, std::int64_t times);
-  void quantise(const CastSizes& sizes, PassKind when, bool finds_scale, bool of_weights);
+  void quantise(const CastSizes& sizes, PassKind when, bool finds_scale, bool of_weights,
+                bool of_shard = false);
   void transpose(const CastSizes& sizes, PassKind when);
   void cast_before(const PartOperator& entry, const NarrowProduct& product);
   void cast_after(const NarrowProduct& product);

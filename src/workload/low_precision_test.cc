@@ -201,6 +201,30 @@ TEST_CASE("which layers of a chunk are left hangs on where it lies in the model"
   CHECK(chunk.plain == decltype(chunk.plain){});
 }
 
+// Of a block's four products two take a gathered input (qkv, up), two make what is scattered (projection, down).
+TEST_CASE("one scale over shards: the largest of tensor ranks is taken, twice forward and twice backward") {
+  const auto numbers = [](const char* plan, bool backward) {
+    const ChunkWork work = work_of("megatron", plan).chunk;
+    std::int64_t count = 0;
+    for (const Repeat& repeat : (backward ? work.backward : work.forward).repeats)
+      for (const Task& task : repeat.tasks)
+        if (task.kind == Task::Kind::kCollective && task.collective.kind == CollectiveKind::kAllReduce &&
+            repeat.is_layer) {
+          CHECK(task.collective.group == GroupKind::kTensor);
+          CHECK(task.collective.bytes == Bytes(4));
+          count += task.times;
+        }
+    return count;
+  };
+  for (const bool backward : {false, true}) {
+    CHECK(numbers("precision=fp8-current,tp=4,sp=1", backward) == 2);
+    CHECK(numbers("precision=nvfp4,tp=4,sp=1", backward) == 2);
+    CHECK(numbers("precision=mxfp8,tp=4,sp=1", backward) == 0);
+    CHECK(numbers("precision=fp8-blockwise,tp=4,sp=1", backward) == 0);
+    CHECK(numbers("precision=fp8-current", backward) == 0);
+  }
+}
+
 // Under ZeRO 3 weights travel in fewer bits where they lie so: of a layer's matrices a byte each, of its two norms two.
 TEST_CASE("units gather what products take, of a layer that is left what the passes take") {
   const Stack s = stack("megatron");

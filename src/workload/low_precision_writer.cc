@@ -54,16 +54,21 @@ void BlockWriter::add_cast(const Operator& op, PassKind when, std::int64_t launc
 }
 
 // Of rows of a width, into so many copies. In the backward the list runs from its end.
-void BlockWriter::quantise(const CastSizes& sizes, PassKind when, bool finds_scale, bool of_weights) {
+//
+// One scale for what tensor ranks hold shards of: under sp the input of a column-parallel product and the gradient of what a
+// row-parallel one made (Transformer Engine's Linear, _customize_quantizers_float8_current_scaling and _nvfp4:
+// with_amax_reduction over the tensor group of just these two).
+void BlockWriter::quantise(const CastSizes& sizes, PassKind when, bool finds_scale, bool of_weights,
+                           bool of_shard) {
   if (sizes.copies == 0) return;
   const RecipeFormats& f = shape_.low.formats;
   const Impl impl = stack_.low_precision.impl;
   const bool scans = finds_scale && f.scaling == Scaling::kCurrent;
   const auto scan = [&] {
-    if (scans)
-      add_cast(
-          amax({.tokens = sizes.tokens, .width = sizes.width}, {.impl = impl, .dtype = shape_.precision}),
-          when, sizes.launches, sizes.times);
+    if (!scans) return;
+    add_cast(amax({.tokens = sizes.tokens, .width = sizes.width}, {.impl = impl, .dtype = shape_.precision}),
+             when, sizes.launches, sizes.times);
+    items_.back().over_tensor = of_shard;
   };
   const int kernels = shape_.low.apart(of_weights) ? sizes.copies : 1;
   if (when == PassKind::kForward) scan();
@@ -125,7 +130,7 @@ void BlockWriter::cast_before(const PartOperator& entry, const NarrowProduct& p)
     const bool by_norm = does.norm_casts && f.scaling == Scaling::kDelayed && maker != nullptr &&
                          is_norm(maker->op.kind) && !frozen();
     if (!by_norm)
-      quantise(p.input, PassKind::kForward, true, false);
+      quantise(p.input, PassKind::kForward, true, false, p.gathers_input);
     else if (p.input.copies == 2)
       transpose(p.input, PassKind::kForward);
     cast_in_ = entry.in;
@@ -176,7 +181,7 @@ void BlockWriter::cast_after(const NarrowProduct& p) {
   }
   if (p.gathers_gradient && p.transposes && p.to_input && p.to_weights)
     transpose(whole(p.gradient, true), PassKind::kBackward);
-  quantise(p.gradient, PassKind::kBackward, true, false);
+  quantise(p.gradient, PassKind::kBackward, true, false, p.gathers_gradient);
   if (p.gathers_gradient) left_copies_ = p.transposes ? 1 : std::max(1, static_cast<int>(p.gradient.copies));
 }
 

@@ -57,6 +57,7 @@ void TaskWriter::forward(const std::vector<BlockItem>& items, std::size_t begin,
       const bool enters =
           overlaps_ && (item.has_weights() || item.is_cast()) && entered_through(items, i) != nullptr;
       if (left != nullptr || enters) tasks_.back().beside = true;
+      if (item.over_tensor) add_scale_exchange(forward_direction(recompute), recompute);
     } else if (item.exchange->forward) {
       if (overlaps_ && is_left(items, begin, i)) continue;
       std::size_t next = i + 1;
@@ -186,6 +187,11 @@ void TaskWriter::add_collective(CollectiveKind kind, const Exchange& exchange, D
   tasks_.push_back(task);
 }
 
+void TaskWriter::add_scale_exchange(Direction direction, bool recompute) {
+  const Exchange number{.group = GroupKind::kTensor, .bytes = Bytes(bytes_of(Dtype::kFp32))};
+  add_collective(CollectiveKind::kAllReduce, number, direction, recompute, Waits::kNow);
+}
+
 void TaskWriter::exchange_backward(const Exchange& exchange, bool beside_product) {
   if (exchange.backward)
     add_collective(*exchange.backward, exchange, Direction::kBackward, false,
@@ -202,6 +208,7 @@ void TaskWriter::operator_backward(const std::vector<BlockItem>& items, std::siz
   if (!item.has_weights()) {
     add_operator(item, PassKind::kBackward, 1, false);
     if (gathered) tasks_.back().beside = true;
+    if (item.over_tensor) add_scale_exchange(Direction::kBackward, false);
     return;
   }
   // The input's shard is gathered again for W, beside B.

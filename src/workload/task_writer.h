@@ -34,6 +34,8 @@ class TaskWriter {
                       Waits waits = Waits::kNow);
   void look_at(const BlockItem& item) { capture_ = item.captured ? Capture::kPart : Capture::kNone; }
   void item_backward(const std::vector<BlockItem>& items, std::size_t i);
+  // The largest magnitude of a tensor whose shards lie on tensor ranks: one number.
+  void add_scale_exchange(Direction direction, bool recompute);
   void exchange_backward(const Exchange& exchange, bool beside_product = false);
   void operator_backward(const std::vector<BlockItem>& items, std::size_t i);
   Bytes weight_gradient(const BlockItem& item) const;
