@@ -90,13 +90,17 @@ std::optional<Seconds> plain_launch(const std::vector<Sample>& samples) {
   return microseconds(*middle);
 }
 
-// Clocks of products were not read but foretold, and a library's cast stands for those of others.
+// Clocks of products were not read but foretold, and a library's cast stands for those of others. Products of scaled
+// operands rest on what a cast left of their time, and on kernels of inference for those of training (assumed).
+constexpr double kFreedSpread = 0.10;
 void mark_carried(std::vector<FittedOperator>& models, bool all) {
   for (FittedOperator& model : models) {
     if (!is_product(model.key.kind) && !is_of_formats(model.key.kind) && !all) continue;
     model.facts.origin = Origin::kDerived;
     const double clock = model.facts.clocked_share * kShortLoopClockSpread;
     model.facts.spread = std::hypot(model.facts.spread, clock);
+    if (is_product(model.key.kind) && is_scaled(model.key.dtype))
+      model.facts.spread = std::hypot(model.facts.spread, kFreedSpread);
     model.facts.spread_outside = std::max(model.facts.spread_outside, 2 * model.facts.spread);
   }
 }
