@@ -125,7 +125,12 @@ Result<std::optional<std::string>> RowRunner::place(const MeasuredRow& row, Run&
   }
   if (row.gpus_per_node) set_node_size(run.cluster, *row.gpus_per_node);
 
-  TRY_ASSIGN(const Stack* stack, this->stack(row.stack));
+  // Of a framework that compiles its blocks where it is told to, what it launches then is a stack of its own.
+  const bool compiled = row.notes.has("torch.compile");
+  TRY_ASSIGN(const Stack* stack, this->stack(row.stack + (compiled ? "-compile" : "")));
+  if (stack == nullptr && compiled) {
+    TRY_ASSIGN(stack, this->stack(row.stack));
+  }
   if (stack == nullptr) {
     TRY_ASSIGN(stack, this->stack(std::string(kFallbackStack)));
     if (stack == nullptr) return fail(fmt::format("no preset of stack '{}'", kFallbackStack));

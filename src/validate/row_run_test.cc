@@ -116,6 +116,12 @@ TEST_CASE("a stack we have no preset for is taken as generic, and that is said")
   CHECK(assumes(run, "stack somebodys as generic"));
 }
 
+TEST_CASE("a run whose blocks were compiled has the stack that is so") {
+  CHECK(run_of({{"stack", "torchtitan"}, {"notes", "FSDP2; torch.compile"}}).stack.name == "torchtitan-compile");
+  CHECK(run_of({{"stack", "torchtitan"}, {"notes", "FSDP2"}}).stack.name == "torchtitan");
+  CHECK(run_of({{"stack", "megatron"}, {"notes", "torch.compile"}}).stack.name == "megatron");
+}
+
 TEST_CASE("a stack that is built on another is taken as that one, and that is said") {
   const Run run = run_of({{"stack", "megatron-core"}});
   CHECK(run.stack.name == "megatron");
