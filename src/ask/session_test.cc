@@ -53,6 +53,21 @@ TEST_CASE("it keeps so many, and the last used stays") {
   }
 }
 
+TEST_CASE("clusters that differ in links or prices share what operators take, others do not") {
+  Session session(no_files());
+  const Cluster base = session.catalog().cluster("dgx-a100").value();
+  const auto costs = session.costs_for(base, "")->costs;
+  Cluster other = base;
+  other.inter.bandwidth = other.inter.bandwidth * 2;
+  other.price_per_gpu_hour = 3;
+  CHECK(session.costs_for(other, "")->costs == costs);
+  other.host_launch = other.host_launch * 2;
+  CHECK(session.costs_for(other, "")->costs != costs);
+  other = base;
+  other.gpu.hbm = other.gpu.hbm * 2;
+  CHECK(session.costs_for(other, "")->costs != costs);
+}
+
 TEST_CASE("profiles are bounded in bytes, but for the one in use") {
   Session session(no_files(), {}, {.profile_bytes = 1});
   for (const char* cluster : {"dgx-a100", "dgx-h100", "perlmutter"}) {
