@@ -10,9 +10,7 @@
 #include "report/text_parts.h"
 
 namespace foretrain {
-namespace {
-
-constexpr std::string_view kStyle = R"(
+const std::string_view kOverStyle = R"(
 p.run { max-width: none; } .grid { stroke: var(--line); } .band { fill: var(--dot); opacity: 0.18; }
 .curve { fill: none; stroke: var(--dot); stroke-width: 2; } .dot { fill: var(--dot); } .bad { fill: var(--paper); stroke: var(--mark); stroke-width: 2; }
 .none { stroke: var(--mark); stroke-width: 2; } .reason { white-space: normal; color: var(--mark); min-width: 22rem; }
@@ -31,6 +29,8 @@ p.run { max-width: none; } .grid { stroke: var(--line); } .band { fill: var(--do
 .h7 { background: color-mix(in srgb, var(--dot) 62%, var(--paper)); }
 .h8 { background: color-mix(in srgb, var(--dot) 70%, var(--paper)); }
 )";
+
+namespace {
 
 constexpr double kWidth = 1180, kLeft = 76, kRight = 24, kTop = 16, kBottom = 56;
 
@@ -141,7 +141,11 @@ std::string curve_svg(const OverAnswer& a) {
           "<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"><title>{}</title></circle>",
           f.fits ? "dot" : "bad", x, y(f.step.value), places.count > 60 ? 2.5 : 4, details(a, end));
     }
-    if (end > first)
+    if (end == first + 1) {  // no band: a line
+      const Estimate& step = a.points[first].figures.step;
+      out += fmt::format("<path class=\"curve\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>",
+                         places.x(static_cast<double>(first)), y(step.low()), y(step.high()));
+    } else if (end > first)
       out +=
           fmt::format("<path class=\"band\" d=\"{}{}Z\"/><path class=\"curve\" d=\"{}\"/>", high, low, line);
     for (; end < a.points.size() && !a.points[end].runs(); ++end)
@@ -262,6 +266,10 @@ std::string table(const OverAnswer& a) {
 
 }  // namespace
 
+std::string over_pictures(const OverAnswer& a) {
+  return curve_svg(a) + "<h2>Where the time goes</h2>\n" + causes_svg(a);
+}
+
 std::string over_html(const OverAnswer& a) {
   const auto first =
       std::find_if(a.points.begin(), a.points.end(), [](const OverPoint& p) { return p.runs(); });
@@ -281,7 +289,7 @@ std::string over_html(const OverAnswer& a) {
         "<h2>Step</h2>\n<p class=\"run\">The band is the 80 % interval; an open circle does not surely fit, "
         "a cross "
         "cannot run; hover for the rest.</p>\n" +
-        curve_svg(a) + "<h2>Where the time goes</h2>\n" + causes_svg(a);
+        over_pictures(a);
   }
   body += "<h2>Every point</h2>\n" + table(a);
   for (const std::string& note : a.notes) body += "<p>" + html_escaped(note) + "</p>\n";
@@ -289,7 +297,7 @@ std::string over_html(const OverAnswer& a) {
   for (const std::string& line : a.assumed) body += "<p>" + html_escaped(line) + "</p>\n";
   std::string keys = a.axes[0].key;
   if (a.axes.size() == 2) keys += " and " + a.axes[1].key;
-  return html_page(fmt::format("{} on {} over {}", a.base.model.name, a.base.cluster.name, keys), kStyle,
+  return html_page(fmt::format("{} on {} over {}", a.base.model.name, a.base.cluster.name, keys), kOverStyle,
                    body);
 }
 

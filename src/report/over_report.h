@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "predict/prediction.h"
@@ -70,11 +71,17 @@ struct OverAnswer {
 
 OverFigures figures_of(const Run& run, const Prediction& prediction, const std::optional<Training>& whole);
 
+// "backward 40 %; gradient_reduce 22 %": what takes most, and most beside the model's own forward and backward.
+std::string causes_text(const OverFigures& figures);
+
 std::string over_text(const OverAnswer& answer);
 // Of one key each step and its interval on one scale; of two keys throughput as shades.
 std::string over_chart(const OverAnswer& answer, const ChartStyle& style);
 std::string over_csv(const OverAnswer& answer);
 std::string over_json(const OverAnswer& answer);
 std::string over_html(const OverAnswer& answer);
+// Of one key the curve and where the time goes, for other pages; and the style of these.
+std::string over_pictures(const OverAnswer& answer);
+extern const std::string_view kOverStyle;
 
 }  // namespace foretrain

@@ -52,13 +52,6 @@ std::string interval(const OverFigures& f, const TimeUnit& unit) {
   return fmt::format("{} to {}", unit.tell(Seconds(f.step.low())), unit.tell(Seconds(f.step.high())));
 }
 
-std::string causes(const OverFigures& f) {
-  std::string out = fmt::format("{} {:.0f} %", name(f.most()), 100 * f.share(f.most()));
-  if (const auto beside = f.most_beside(); beside && *beside != f.most())
-    out += fmt::format("; {} {:.0f} %", name(*beside), 100 * f.share(*beside));
-  return out;
-}
-
 std::string list(const OverAnswer& a) {
   const TimeUnit unit = unit_of(longest_step(a));
   const bool trains = std::any_of(a.points.begin(), a.points.end(),
@@ -92,7 +85,7 @@ std::string list(const OverAnswer& a) {
                            human_count(f.tokens_per_s_per_gpu)});
     if (trains) row.push_back(fmt::format("{:.4g}", f.whole->days()));
     if (paid) row.push_back(f.whole->usd ? human_count(*f.whole->usd) : "-");
-    row.push_back(causes(f));
+    row.push_back(causes_text(f));
     table.add(row);
   }
   return "\n" + table.text("  ");
@@ -235,6 +228,13 @@ std::string shades(const OverAnswer& a, const ChartStyle& style) {
 }
 
 }  // namespace
+
+std::string causes_text(const OverFigures& f) {
+  std::string out = fmt::format("{} {:.0f} %", name(f.most()), 100 * f.share(f.most()));
+  if (const auto beside = f.most_beside(); beside && *beside != f.most())
+    out += fmt::format("; {} {:.0f} %", name(*beside), 100 * f.share(*beside));
+  return out;
+}
 
 std::string over_text(const OverAnswer& a) {
   std::string out = header(a) + (a.axes.size() == 2 ? matrices(a) : list(a));

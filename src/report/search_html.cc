@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "report/html.h"
 #include "report/megatron_flags.h"
+#include "report/search_curve.h"
 #include "report/search_report.h"
 #include "report/text_parts.h"
 #include "spec/plan_text.h"
@@ -280,6 +281,32 @@ std::string what_if_table(const SearchAnswer& a) {
   return out + "</table></div>\n";
 }
 
+// The fastest plan of each GPU count, and what more GPUs make of it.
+std::string curve_section(const OverAnswer& curve) {
+  std::string out =
+      "<h2>The fastest by GPUs</h2>\n<div class=\"wide\"><table><tr><th class=\"n\">GPUs</th><th "
+      "class=\"n\">step</th><th class=\"n\">80 % interval</th><th class=\"n\">tokens/s</th><th class=\"n\">a "
+      "GPU</th><th class=\"n\">memory</th><th>most of it</th><th>plan</th></tr>\n";
+  const double best = best_per_gpu(curve);
+  const OverAnswer running = only_running(curve);
+  for (const OverPoint& point : running.points) {
+    const OverFigures& f = point.figures;
+    out += fmt::format(
+        "<tr><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{} to {}</td><td "
+        "class=\"n\">{}</td><td class=\"n\">{:.0f} "
+        "%</td><td class=\"n\">{}</td><td>{}</td><td class=\"plan\">{}</td></tr>\n",
+        f.gpus, human_seconds(Seconds(f.step.value)), human_seconds(Seconds(f.step.low())),
+        human_seconds(Seconds(f.step.high())),
+        human_count(f.tokens_per_s_per_gpu * static_cast<double>(f.gpus)),
+        100 * f.tokens_per_s_per_gpu / best, human_bytes(f.needed), html_escaped(causes_text(f)),
+        html_escaped(f.plan));
+  }
+  out += "</table></div>\n";
+  if (const std::string others = others_text(curve); !others.empty())
+    out += "<p>" + html_escaped(others) + "</p>\n";
+  return out + over_pictures(running);
+}
+
 std::string nothing(const SearchAnswer& a) {
   if (a.result.interrupted) return "No plan was found before the search was interrupted.";
   if (a.result.counts.candidates == 0) return "There is no legal plan.";
@@ -311,6 +338,7 @@ std::string search_html(const SearchAnswer& a, std::span<const ScoredPlan> other
         "limit.</p>\n" +
         scatter(a, others);
     body += "<h2>The best plans</h2>\n" + (list == SearchList::kAll ? flat_table(a) : family_table(a));
+    if (const auto curve = search_curve(a)) body += curve_section(*curve);
     body += "<h2>The Pareto front</h2>\n" + front_table(a);
     const MegatronFlags flags = megatron_flags(a.best.front().run);
     body +=
@@ -323,7 +351,8 @@ std::string search_html(const SearchAnswer& a, std::span<const ScoredPlan> other
   if (!a.what_ifs.empty()) body += what_if_table(a);
   if (!a.assumed.empty()) body += "<h2>Assumed</h2>\n";
   for (const std::string& line : a.assumed) body += "<p>" + html_escaped(line) + "</p>\n";
-  return html_page(fmt::format("{} on {}: the best plans", p.model.name, p.cluster.name), kStyle, body);
+  return html_page(fmt::format("{} on {}: the best plans", p.model.name, p.cluster.name),
+                   std::string(kOverStyle) + std::string(kStyle), body);
 }
 
 }  // namespace foretrain

@@ -1,8 +1,10 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "job/fine_tuning.h"
 #include "report/megatron_flags.h"
+#include "report/search_curve.h"
 #include "report/search_report.h"
 #include "report/training.h"
 #include "search/list_family.h"
@@ -206,6 +208,37 @@ void put_families(JsonWriter& w, const SearchAnswer& a) {
   w.end_array();
 }
 
+// Of several GPU counts the fastest plan of each.
+void put_curve(JsonWriter& w, const OverAnswer& curve) {
+  const double best = best_per_gpu(curve);
+  w.key("curve").begin_array();
+  for (std::size_t i = 0; i < curve.points.size(); ++i) {
+    const OverPoint& point = curve.points[i];
+    w.begin_object();
+    w.key("gpus").value(*parse_integer(curve.axes.front().words[i]));
+    if (point.runs()) {
+      const OverFigures& f = point.figures;
+      w.key("plan").value(f.plan);
+      w.key("step_s").value(f.step.value);
+      w.key("step_low_s").value(f.step.low());
+      w.key("step_high_s").value(f.step.high());
+      w.key("tokens_per_s").value(f.tokens_per_s_per_gpu * static_cast<double>(f.gpus));
+      w.key("tokens_per_s_per_gpu").value(f.tokens_per_s_per_gpu);
+      w.key("efficiency").value(f.tokens_per_s_per_gpu / best);
+      w.key("limit").value(name(f.most()));
+      w.key("limit_share").value(f.share(f.most()));
+      const auto beside = f.most_beside();
+      w.key("beside_compute");
+      beside ? w.value(name(*beside)) : w.null();
+      w.key("beside_compute_share").value(beside ? f.share(*beside) : 0.0);
+    } else {
+      w.key("refused").value(point.refused);
+    }
+    w.end_object();
+  }
+  w.end_array();
+}
+
 void put_pareto(JsonWriter& w, const SearchAnswer& a) {
   w.key("pareto").begin_array();
   for (const RankedPlan& plan : a.pareto) {
@@ -254,6 +287,7 @@ std::string search_json(const SearchAnswer& a) {
   put_best(w, a);
   put_families(w, a);
   put_pareto(w, a);
+  if (const auto curve = search_curve(a)) put_curve(w, *curve);
   if (!a.best.empty()) put_words(w, "megatron_flags", megatron_flags(a.best.front().run).flags);
   if (a.smallest) put_smallest(w, a);
   if (!a.whys.empty()) put_whys(w, a);

@@ -41,7 +41,7 @@ TEST_CASE("text, JSON and page tell the same best plan") {
   for (const std::string& view : {text, json, page}) CHECK(contains(view, plan));
   CHECK(contains(text, "training"));
   CHECK(contains(text, "why not tp=8\n"));
-  CHECK(contains(text, "Pareto front: fewer GPUs cost time"));
+  CHECK(contains(text, "the fastest by GPUs"));
   CHECK(contains(json, "\"candidates\": "));
   CHECK(contains(json, "\"training_gpu_hours\": "));
   // A corner for each plan of the front that the picture has room for, and one circle for the best.

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "report/megatron_flags.h"
+#include "report/search_curve.h"
 #include "report/search_report.h"
 #include "report/table.h"
 #include "report/text_parts.h"
@@ -196,51 +197,22 @@ std::string limits(const SearchAnswer& a) {
          share_table(shares_of(p.breakdown, kStepCauseNames, p.step.value), p.step.value);
 }
 
-// A row a plan of the front.
-class FrontTable {
- public:
-  FrontTable(const SearchAnswer& answer, bool gpus)
-      : answer_(answer),
-        gpus_(gpus),
-        table_(gpus ? std::vector{Align::kRight, Align::kRight, Align::kRight, Align::kRight, Align::kLeft}
-                    : std::vector{Align::kRight, Align::kRight, Align::kRight, Align::kLeft}) {
-    add("GPUs", "step", "GiB", "GiB free", "plan");
-  }
-  void add(const RankedPlan& plan) {
-    add(fmt::format("{}", plan.scored.gpus), human_seconds(Seconds(plan.scored.step)), gibs(plan.scored.peak),
-        gibs(answer_.problem.cluster.gpu.usable.value - plan.scored.peak), to_text(plan.run.plan));
-  }
-  std::string text() const { return table_.text(); }
-
- private:
-  void add(std::string count, std::string step, std::string memory, std::string free, std::string plan) {
-    std::vector<std::string> out = {std::move(step), std::move(memory), std::move(free), std::move(plan)};
-    if (gpus_) out.insert(out.begin(), std::move(count));
-    table_.add(std::move(out));
-  }
-  const SearchAnswer& answer_;
-  bool gpus_;
-  Table table_;
-};
-
 // The fastest of each GPU count; then, for the best plan's count, what less memory costs.
 std::string front_tables(const SearchAnswer& a) {
   std::string out;
-  if (a.problem.gpus.size() > 1) {
-    FrontTable table(a, true);
-    std::int64_t gpus = 0;
-    for (const RankedPlan& plan : a.pareto)
-      if (std::exchange(gpus, plan.scored.gpus) != plan.scored.gpus) table.add(plan);
-    out += "\nPareto front: fewer GPUs cost time\n" + table.text();
-  }
+  if (const auto curve = search_curve(a)) out += "\nthe fastest by GPUs\n" + search_curve_text(*curve);
   std::vector<const RankedPlan*> front;
   for (const RankedPlan& plan : a.pareto)
     if (plan.scored.gpus == a.best.front().scored.gpus) front.push_back(&plan);
   const std::size_t all = front.size(), shown = std::min(all, kFrontShown);
   if (all < 2) return out;
-  FrontTable table(a, false);
-  for (std::size_t i = 0; i < shown; ++i)
-    table.add(*front[i * (all - 1) / (shown - 1)]);  // the ends among them
+  Table table({Align::kRight, Align::kRight, Align::kRight, Align::kLeft});
+  table.add({"step", "GiB", "GiB free", "plan"});
+  for (std::size_t i = 0; i < shown; ++i) {
+    const RankedPlan& plan = *front[i * (all - 1) / (shown - 1)];  // the ends among them
+    table.add({human_seconds(Seconds(plan.scored.step)), gibs(plan.scored.peak),
+               gibs(a.problem.cluster.gpu.usable.value - plan.scored.peak), to_text(plan.run.plan)});
+  }
   return out +
          fmt::format("\nPareto front: less memory costs time{} ({}{} plans)\n",
                      a.problem.gpus.size() > 1 ? fmt::format(", on {} GPUs", front.front()->scored.gpus) : "",
