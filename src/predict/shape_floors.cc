@@ -38,6 +38,7 @@ const ShapeFloor& ShapeFloors::of(const Job& job, const Network& network, ChunkM
   for (const WeightClass of : kWeightClasses)
     if (key.passes.units.shards[of] > 1) key.passes.units.shards[of] = 2;
   key.passes.units.replicated = {};
+  key.passes.units.beside = key.passes.units.scatters;  // whatever overlaps
   key.shard = key.replica = key.expert_shard = key.expert_replica = {};
   key.drained = key.ends_together = key.split = false;
   if (last_ != nullptr && last_->first == key) return last_->second;

@@ -27,7 +27,10 @@ TEST_CASE("a plan weighs what its prediction says, and takes at least its bounds
     LayerSplits splits(setting);
     for (const Chunk& chunk : splits.of(job))
       scope.most_layers = std::max(scope.most_layers, chunk.all_layers());
-    const PlanFloor floor = evaluator.floor(run.plan, run.global_batch, scope);
+    // Whatever overlaps.
+    Plan plan = run.plan;
+    plan.overlap_grad_reduce = *rc::gen::arbitrary<bool>();
+    const PlanFloor floor = evaluator.floor(plan, run.global_batch, scope);
     RC_ASSERT(floor.step <= score.step);
     RC_ASSERT(floor.peak <= score.needed);
     RC_ASSERT(floor.fits);

@@ -361,6 +361,11 @@ constexpr Dimension asked_for(Dimension dimension, decltype(Dimension::values) a
   return dimension;
 }
 
+constexpr Dimension inside(Dimension dimension) {
+  dimension.inner = true;
+  return dimension;
+}
+
 const std::array kDimensions = {
     Dimension{"gpus",
               {},
@@ -398,8 +403,8 @@ const std::array kDimensions = {
     number<&Plan::mlp_chunks>(mlp_chunks_values, Scope::kAllowed),
     number<&Plan::offload>(offload_values, Scope::kAllowed),
     number<&Plan::recompute>(recompute_values),
-    number<&Plan::recompute_layers>(recompute_layers_values),
-    open<&Plan::partition_activations>(partition_values),
+    inside(number<&Plan::recompute_layers>(recompute_layers_values)),
+    open<&Plan::partition_activations>(partition_values, Scope::kSearched, true),
     split_dimension(),
     open<&Plan::overlap_grad_reduce>(overlap_reduce_values, Scope::kSearched, true),
     open<&Plan::overlap_param_gather>(overlap_gather_values, Scope::kSearched, true),

@@ -4,12 +4,13 @@
 //
 //   gpus  tp  pp  cp  cp_type  cp_a2a  dp  ep  etp  micro_batch  schedule  vpp  sp  zero  shard  dispatcher  overlap_dispatch
 //   overlap_shared  precision  cuda_graph  attention  grad_dtype  reduce_dtype  optimizer  master_weights
-//   sp_gather_again  recompute  recompute_layers  partition_activations
-//                                                                  outer: they make a family
-//   layers_per_stage  overlap_grad_reduce  overlap_param_gather    inner: each family has their product
+//   sp_gather_again  ...  recompute                                outer: they make a family
+//   recompute_layers  partition_activations                        inner, of its parts
+//   layers_per_stage  overlap_grad_reduce  overlap_param_gather    inner, of a part's plans
 //
-// A family's plans share the shapes of their passes, or nearly; bounds drop families whole. dp follows from
-// the others and is there to be constrained.
+// Each family has the product of the inner ones. Its plans are put together of the same layers, those of a part with
+// the same bytes; bounds drop families whole, then parts, then plans. dp follows from the others and is there to be
+// constrained.
 #pragma once
 
 #include <cstdint>

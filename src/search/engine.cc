@@ -4,7 +4,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
+#include <optional>
+#include <span>
 #include <thread>
 
 #include "base/check.h"
@@ -16,19 +19,34 @@ namespace {
 
 constexpr std::uint64_t kChunkPlans = 2048;  // or one family
 constexpr std::size_t kFirstRound = 4;       // chunks; doubled from round to round
-constexpr std::size_t kLongestRound = 512;
-constexpr std::size_t kProbes = 4096;  // families
+constexpr std::size_t kLongestRound = 256;
+constexpr std::size_t kProbes = 4096;          // families
+constexpr std::uint64_t kPlansOfFamily = 256;  // taking one apart is as much work as these
 
-struct Chunk {
-  std::size_t begin = 0;  // of the families in their order
-  std::size_t end = 0;
+// What is still to be decided: a family, to be taken apart; or plans of it that are gone through one by one.
+struct Item {
+  double key = 0;  // the least that its plans can be in what items are ordered by
+  std::size_t family = 0;
+  std::uint64_t begin = 0, end = 0;  // of the family's plans
+  bool apart = false;                // not to be taken apart any more
+  PlanFloor floor;
+
+  std::uint64_t plans() const { return end - begin; }
+  bool after(const Item& other) const {
+    if (key != other.key) return key > other.key;
+    if (family != other.family) return family > other.family;
+    return begin > other.begin;
+  }
 };
+
+using Chunk = std::vector<Item>;
 
 // What a chunk came to.
 struct Found {
   SearchCounts counts;
   std::vector<ScoredPlan> kept;
   std::vector<ScoredPlan> evaluated;  // where somebody wants them
+  std::vector<Item> parts;            // of families that were taken apart
   bool stopped = false;
 };
 
@@ -50,14 +68,12 @@ class Searcher {
   SearchResult run() {
     const auto begin = std::chrono::steady_clock::now();
     find_floors();
-    const std::vector<Chunk> chunks = cut();
+    put_in_order();
     if (options_.bounds) probe();
     agree_to_stop();
-    std::size_t next = 0, round = kFirstRound;
-    while (next < chunks.size() && !stopped_) {
-      const std::size_t end = std::min(chunks.size(), next + round);
-      do_round(std::span(chunks).subspan(next, end - next));
-      next = end;
+    std::size_t round = kFirstRound;
+    while (!items_.empty() && !stopped_) {
+      do_round(next_chunks(round));
       round = std::min(2 * round, kLongestRound);
     }
     if (stopped_) keep_probed();
@@ -67,6 +83,7 @@ class Searcher {
     result.best = best_.sorted();
     result.pareto = front_.sorted();
     result.interrupted = stopped_;
+    if (stopped_ && !std::isinf(open_)) result.open = open_;
     result.threads = threads_;
     result.threads_wanted = static_cast<int>(evaluators_.size());
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -94,51 +111,107 @@ class Searcher {
   }
 
   bool asked_to_stop() const {
-    return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
+    return (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) ||
+           (options_.until && std::chrono::steady_clock::now() >= *options_.until);
   }
 
   void find_floors() {
     floors_.resize(space_.families());
     on_threads(floors_.size(), 64, [&](std::size_t family, Evaluator& evaluator) {
       if (asked_to_stop()) return;
-      const Candidate shared = space_.shared(family);
-      floors_[family] = evaluator.floor(shared.plan, space_.problem().global_batch,
-                                        {options_.limits.memory, space_.most_layers(family)});
+      floors_[family] = family_floor(family, evaluator);
     });
   }
 
-  // Families by their floors, in chunks of about equal size.
-  std::vector<Chunk> cut() {
-    order_.resize(space_.families());
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    if (options_.bounds) {
-      const bool memory = options_.objective == Objective::kMemory;
-      std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
-        return memory ? floors_[a].peak < floors_[b].peak : floors_[a].step < floors_[b].step;
-      });
+  PlanFloor part_floor(const Candidate& candidate, std::size_t family, Evaluator& evaluator) const {
+    return evaluator.floor(candidate.plan, space_.problem().global_batch,
+                           {options_.limits.memory, space_.most_layers(family)});
+  }
+
+  // Of all parts that may fit. The more layers are run again the longer and the smaller, so that the least of them
+  // is where it just fits; all of them (0) is a part of its own.
+  PlanFloor family_floor(std::size_t family, Evaluator& evaluator) const {
+    Candidate candidate = space_.shared(family);
+    const std::vector<std::vector<Value>> parts = space_.parts(candidate);
+    CHECK_THAT(parts.size() == 2);
+    const Dimension& layers = dimensions()[outer_count()];
+    const Dimension& partition = dimensions()[outer_count() + 1];
+    std::optional<PlanFloor> least;
+    PlanFloor smallest{Seconds(0), Bytes(std::numeric_limits<double>::infinity()), false};
+    const auto floor_at = [&](Value n) {
+      layers.put(space_.problem(), candidate, n);
+      const PlanFloor floor = part_floor(candidate, family, evaluator);
+      smallest.peak = std::min(smallest.peak, floor.peak);
+      return floor;
+    };
+    const auto take = [&](const PlanFloor& floor) {
+      if (may_fit(floor) && (!least || floor.step < least->step)) least = floor;
+    };
+    for (const Value divided : parts[1]) {
+      partition.put(space_.problem(), candidate, divided);
+      std::span<const Value> some = parts[0];
+      if (!some.empty() && some.front() == 0) {
+        take(floor_at(0));
+        some = some.subspan(1);
+      }
+      if (some.empty() || !may_fit(floor_at(some.back()))) continue;
+      const auto first =
+          std::partition_point(some.begin(), some.end(), [&](Value n) { return !may_fit(floor_at(n)); });
+      take(floor_at(*first));
     }
+    if (!least) return smallest;
+    return {least->step, smallest.peak, true};
+  }
+
+  double order_key(const PlanFloor& floor) const {
+    if (!options_.bounds) return 0;
+    return options_.objective == Objective::kMemory ? floor.peak.value : floor.step.value;
+  }
+
+  // Families by their floors: sorted, so a heap too.
+  void put_in_order() {
+    items_.reserve(space_.families());
+    for (std::size_t family = 0; family < space_.families(); ++family) {
+      const PlanFloor& floor = floors_[family];
+      items_.push_back({order_key(floor), family, 0, space_.count(family), !options_.bounds, floor});
+    }
+    std::sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) { return b.after(a); });
+  }
+
+  // The next items, the least first, in chunks of about equal size. What cannot come in any more is dropped.
+  std::vector<Chunk> next_chunks(std::size_t most) {
     std::vector<Chunk> chunks;
-    std::uint64_t plans = 0;
-    for (std::size_t i = 0; i < order_.size(); ++i) {
-      if (chunks.empty() || plans >= kChunkPlans) {
-        chunks.push_back({i, i});
+    std::uint64_t plans = kChunkPlans;
+    Found dropped;
+    while (!items_.empty() && (chunks.size() < most || plans < kChunkPlans)) {
+      std::pop_heap(items_.begin(), items_.end(), [](const Item& a, const Item& b) { return a.after(b); });
+      const Item item = items_.back();
+      items_.pop_back();
+      if (pruned_by_floor(item.floor, space_.gpus(item.family), item.plans(), best_, front_,
+                          dropped.counts)) {
+        report(item.plans(), item.floor);
+        continue;
+      }
+      if (plans >= kChunkPlans) {
+        chunks.emplace_back();
         plans = 0;
       }
-      chunks.back().end = i + 1;
-      plans += space_.count(order_[i]);
+      chunks.back().push_back(item);
+      plans += item.apart ? item.plans() : kPlansOfFamily;
     }
+    add(dropped.counts);
     return chunks;
   }
 
   // The plain plan of some families, from all over the space: a measure for bounds from the start, as the
   // families with the shortest floors often do not fit. Each is met again in its family, and counted there.
   void probe() {
-    const std::size_t stride = (order_.size() + kProbes - 1) / kProbes;
+    const std::size_t stride = (items_.size() + kProbes - 1) / kProbes;
     if (stride == 0) return;
-    std::vector<std::optional<ScoredPlan>> probed((order_.size() + stride - 1) / stride);
+    std::vector<std::optional<ScoredPlan>> probed((items_.size() + stride - 1) / stride);
     on_threads(probed.size(), 8, [&](std::size_t i, Evaluator& evaluator) {
       if (asked_to_stop()) return;
-      const std::size_t family = order_[i * stride];
+      const std::size_t family = items_[i * stride].family;
       if (!may_fit(floors_[family])) return;
       Space::Members members(space_, family);
       const Candidate& candidate = members.member(0);
@@ -182,7 +255,7 @@ class Searcher {
       for (const ScoredPlan& plan : plans) add(plan);
   }
 
-  void do_round(std::span<const Chunk> chunks) {
+  void do_round(const std::vector<Chunk>& chunks) {
     const std::size_t ranks = options_.team ? static_cast<std::size_t>(options_.team->size()) : 1;
     const std::size_t rank = options_.team ? static_cast<std::size_t>(options_.team->rank()) : 0;
     std::vector<Found> found(chunks.size());
@@ -194,13 +267,30 @@ class Searcher {
     if (options_.team) exchange(found, rank, ranks);
     for (const Found& f : found) take(f);
     if (best_.size() > 0) shortest_ = best_.sorted().front().step;
+    if (!stopped_) return;
+    for (const Chunk& chunk : chunks)
+      for (const Item& item : chunk) leave_open(item);
+    for (const Item& item : items_) leave_open(item);
+  }
+
+  // Interrupted: it may still hold what is better than all that was found.
+  void leave_open(const Item& item) {
+    if (may_fit(item.floor)) open_ = std::min(open_, key_floor(item.floor, space_.gpus(item.family)));
+  }
+
+  void add(const SearchCounts& counts) {
+    counts_.evaluated += counts.evaluated;
+    counts_.pruned_memory += counts.pruned_memory;
+    counts_.pruned_bound += counts.pruned_bound;
+    counts_.simulated += counts.simulated;
   }
 
   void take(const Found& found) {
-    counts_.evaluated += found.counts.evaluated;
-    counts_.pruned_memory += found.counts.pruned_memory;
-    counts_.pruned_bound += found.counts.pruned_bound;
-    counts_.simulated += found.counts.simulated;
+    add(found.counts);
+    for (const Item& part : found.parts) {
+      items_.push_back(part);
+      std::push_heap(items_.begin(), items_.end(), [](const Item& a, const Item& b) { return a.after(b); });
+    }
     for (const ScoredPlan& plan : found.kept) {
       best_.add(plan);
       front_.add(plan);
@@ -238,44 +328,61 @@ class Searcher {
 
   void do_chunk(const Chunk& chunk, Evaluator& evaluator, Found& out) {
     Chosen chosen{best_, front_, out};
-    for (std::size_t i = chunk.begin; i < chunk.end && !out.stopped; ++i)
-      do_family(order_[i], evaluator, chosen);
+    for (const Item& item : chunk) {
+      if (out.stopped) return;
+      Space::Members members(space_, item.family);
+      if (item.apart || members.part_size() == item.plans())
+        do_plans(item, members, evaluator, chosen);
+      else
+        take_apart(item, members, evaluator, chosen);
+    }
   }
 
-  void do_family(std::size_t family, Evaluator& evaluator, Chosen& chosen) {
-    const std::uint64_t count = space_.count(family), first = space_.first(family);
-    Space::Members members(space_, family);
-    if (!pruned_by_floor(family, members.shared().gpus, chosen)) {
-      for (std::uint64_t n = 0; n < count; ++n) {
-        if (asked_to_stop()) {
-          chosen.found.stopped = true;
-          return;
-        }
-        if (do_plan(members.member(n), first + n, evaluator, chosen)) continue;
-        // What overlaps changes no byte: nor do the plans with the same split fit.
-        const std::uint64_t others = members.same_split(n) - 1;
-        chosen.found.counts.pruned_memory += others;
-        n += others;
+  // Its parts, each with a floor of its own, are for a later round: others may come before them.
+  void take_apart(const Item& item, Space::Members& members, Evaluator& evaluator, Chosen& chosen) {
+    for (std::uint64_t n = item.begin; n < item.end; n += members.part_size()) {
+      const PlanFloor floor = part_floor(members.member(n), item.family, evaluator);
+      if (pruned_by_floor(floor, space_.gpus(item.family), members.part_size(), chosen.best, chosen.front,
+                          chosen.found.counts))
+        report(members.part_size(), floor);
+      else
+        chosen.found.parts.push_back(
+            {order_key(floor), item.family, n, n + members.part_size(), true, floor});
+    }
+  }
+
+  void do_plans(const Item& item, Space::Members& members, Evaluator& evaluator, Chosen& chosen) {
+    const std::uint64_t first = space_.first(item.family);
+    for (std::uint64_t n = item.begin; n < item.end; ++n) {
+      if (asked_to_stop()) {
+        chosen.found.stopped = true;
+        return;
       }
+      if (do_plan(members.member(n), first + n, evaluator, chosen)) continue;
+      // What overlaps changes no byte: nor do the plans with the same split fit.
+      const std::uint64_t others = members.same_split(n) - 1;
+      chosen.found.counts.pruned_memory += others;
+      n += others;
     }
-    report(count, floors_[family]);
+    report(item.plans(), item.floor);
   }
 
-  // Whether none of a family's plans can fit or come in.
-  bool pruned_by_floor(std::size_t family, std::int64_t gpus, Chosen& chosen) const {
+  // Whether none of so many plans can fit or come in.
+  bool pruned_by_floor(const PlanFloor& floor, std::int64_t gpus, std::uint64_t plans, const BestPlans& best,
+                       const ParetoFront& front, SearchCounts& counts) const {
     if (!options_.bounds) return false;
-    const PlanFloor& floor = floors_[family];
     if (!may_fit(floor)) {
-      chosen.found.counts.pruned_memory += space_.count(family);
+      counts.pruned_memory += plans;
       return true;
     }
-    if (floor.step > options_.limits.longest_step(gpus) ||
-        (!chosen.best.wants(key_floor(floor, gpus)) &&
-         !chosen.front.wants(gpus, floor.step.value, floor.peak.value))) {
-      chosen.found.counts.pruned_bound += space_.count(family);
-      return true;
-    }
-    return false;
+    const double key = key_floor(floor, gpus);
+    const double step = floor.step.value, peak = floor.peak.value;
+    if (floor.step <= options_.limits.longest_step(gpus) &&
+        ((best.wants(key) && probed_best_.wants(key)) ||
+         (front.wants(gpus, step, peak) && probed_front_.wants(gpus, step, peak))))
+      return false;
+    counts.pruned_bound += plans;
+    return true;
   }
 
   bool may_fit(const PlanFloor& floor) const { return floor.fits && floor.peak <= options_.limits.memory; }
@@ -353,11 +460,12 @@ class Searcher {
     };
     for (std::size_t c = rank; c < found.size(); c += ranks) {
       const Found& f = found[c];
-      const std::uint64_t lengths[] = {f.kept.size(), f.evaluated.size(), f.stopped};
+      const std::uint64_t lengths[] = {f.kept.size(), f.evaluated.size(), f.parts.size(), f.stopped};
       put(&f.counts, sizeof f.counts);
       put(lengths, sizeof lengths);
       put(f.kept.data(), f.kept.size() * sizeof(ScoredPlan));
       put(f.evaluated.data(), f.evaluated.size() * sizeof(ScoredPlan));
+      put(f.parts.data(), f.parts.size() * sizeof(Item));
     }
     const std::vector<std::string> all = options_.team->all_gather(mine);
     CHECK_THAT(all.size() == ranks);
@@ -371,14 +479,16 @@ class Searcher {
       };
       for (std::size_t c = r; c < found.size(); c += ranks) {
         Found& f = found[c];
-        std::uint64_t lengths[3] = {};
+        std::uint64_t lengths[4] = {};
         get(&f.counts, sizeof f.counts);
         get(lengths, sizeof lengths);
         f.kept.resize(lengths[0]);
         f.evaluated.resize(lengths[1]);
-        f.stopped = lengths[2] != 0;
+        f.parts.resize(lengths[2]);
+        f.stopped = lengths[3] != 0;
         get(f.kept.data(), f.kept.size() * sizeof(ScoredPlan));
         get(f.evaluated.data(), f.evaluated.size() * sizeof(ScoredPlan));
+        get(f.parts.data(), f.parts.size() * sizeof(Item));
       }
     }
   }
@@ -387,7 +497,8 @@ class Searcher {
   const SearchOptions& options_;
   std::vector<std::unique_ptr<Evaluator>> evaluators_;
   std::vector<PlanFloor> floors_;
-  std::vector<std::size_t> order_;
+  std::vector<Item> items_;  // a heap, the least on top
+  double open_ = std::numeric_limits<double>::infinity();
   BestPlans best_;
   ParetoFront front_;
   BestPlans probed_best_;
@@ -401,7 +512,8 @@ class Searcher {
   std::size_t told_family_ = 0;
 };
 
-static_assert(std::is_trivially_copyable_v<ScoredPlan> && std::is_trivially_copyable_v<SearchCounts>);
+static_assert(std::is_trivially_copyable_v<ScoredPlan> && std::is_trivially_copyable_v<SearchCounts> &&
+              std::is_trivially_copyable_v<Item>);
 
 }  // namespace
 

@@ -1,20 +1,23 @@
 // Looks at every plan of a space, and works out no more of it than it must.
 //
-// 1. A family's floor (Evaluator::floor) and least memory say in which order to go: shortest first. A family
-//    that cannot fit, or cannot give anything that is kept, is dropped whole.
-// 2. Of the others every plan is weighed; what does not fit is out. Its bound is held against what is kept:
-//    the best plans by the objective, and the Pareto front. What could not come in is out.
+// 1. A family's floor (Evaluator::floor) says what none of its plans is below, in seconds and bytes. Families wait in
+//    a heap, the least first. One whose turn it is and that cannot fit, or cannot give anything that is kept, is dropped
+//    whole; any other is taken apart by what is run again, and its parts wait with floors of their own.
+// 2. Of a part whose turn it is every plan is weighed; what does not fit is out. Its bound is held against what is
+//    kept: the best plans by the objective, and the Pareto front. What could not come in is out.
 // 3. The rest is timed, and what comes in is timed exactly.
 //
 // Nothing that is kept is lost by a bound: bounds are never longer than steps, and equal figures are looked
-// at. Families are dealt in chunks to threads, and chunks in rounds to machines. Inside a round each chunk
+// at. What is next is dealt in chunks to threads, and chunks in rounds to machines. Inside a round each chunk
 // knows what was kept when the round began and what it found itself, so plans, order and counts are the same
-// for any number of threads and machines.
+// for any number of threads and machines. A search that is stopped knows how good the best of what it left open can be.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,7 +51,8 @@ struct SearchOptions {
   bool bounds = true;       // off: every plan that fits is timed, as a test's brute force does
   int threads = 0;          // 0: as many as the machine has
   const std::atomic<bool>* stop = nullptr;
-  std::function<void(const SearchProgress&)> progress;  // from any thread
+  std::optional<std::chrono::steady_clock::time_point> until;  // stops by itself
+  std::function<void(const SearchProgress&)> progress;         // from any thread
   // Every plan that was timed, in the same order always.
   std::function<void(const ScoredPlan&, const Candidate&)> evaluated;
   Team* team = nullptr;
@@ -60,6 +64,8 @@ struct SearchResult {
   std::vector<ScoredPlan> pareto;  // by GPUs, then step
   double seconds = 0;
   bool interrupted = false;
+  std::optional<double>
+      open;         // interrupted: nothing that was left open is better than this, in the objective's figure
   int threads = 0;  // that took part throughout: fewer than were wanted where the system gave no more
   int threads_wanted = 0;
 };

@@ -69,6 +69,15 @@ std::vector<std::vector<Value>> Space::inner_values(const Candidate& shared) con
   return inner;
 }
 
+std::vector<std::vector<Value>> Space::parts(const Candidate& shared) const {
+  std::vector<std::vector<Value>> parts;
+  for (const Dimension& d : dimensions().subspan(outer_count())) {
+    if (is_split(d)) break;
+    fill(d, shared, parts.emplace_back());
+  }
+  return parts;
+}
+
 // The most layers that a chunk has, by any of these splits.
 std::int64_t Space::largest_chunk(const Candidate& candidate, const Pipeline& pipeline,
                                   const std::vector<Value>& splits) const {
@@ -181,7 +190,11 @@ Space::Members::Members(const Space& space, std::size_t family)
   for (std::size_t i = 0; i < inner_.size(); ++i) {
     dimensions()[outer_count() + i].put(space_.problem(), candidate_, inner_[i].front());
     now_[i] = inner_[i].front();
-    if (!is_split(dimensions()[outer_count() + i])) flags_ *= inner_[i].size();
+  }
+  for (std::size_t i = inner_.size(); i-- > 0;) {
+    part_size_ *= inner_[i].size();
+    if (is_split(dimensions()[outer_count() + i])) break;
+    flags_ *= inner_[i].size();
   }
 }
 

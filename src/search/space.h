@@ -33,6 +33,10 @@ class Space {
   std::size_t family_of(std::uint64_t index) const;
   std::int64_t most_layers(std::size_t family) const { return families_[family].most_layers; }  // of a chunk
 
+  // What its parts differ in: values of the inner dimensions before the split, by dimension.
+  std::vector<std::vector<Value>> parts(const Candidate& shared) const;
+  std::int64_t gpus(std::size_t family) const { return families_[family].value(0); }
+
   Candidate candidate(std::uint64_t index) const;
   Candidate shared(std::size_t family) const;  // of its plans, inner dimensions left at the default
   // The same in the family's own steps: what its plans share, then each in the order of its numbers.
@@ -41,6 +45,8 @@ class Space {
     Members(const Space& space, std::size_t family);
     const Candidate& shared() const { return candidate_; }  // at first, the plain inner values
     const Candidate& member(std::uint64_t n);
+    // A part's plans follow one another.
+    std::uint64_t part_size() const { return part_size_; }
     // How many plans from the n-th on differ from it in nothing but what overlaps.
     std::uint64_t same_split(std::uint64_t n) const { return flags_ - n % flags_; }
 
@@ -50,7 +56,8 @@ class Space {
     Candidate candidate_;
     std::vector<std::vector<Value>> inner_;
     std::vector<Value> now_;
-    std::uint64_t flags_ = 1;  // combinations of the dimensions after the split
+    std::uint64_t part_size_ = 1;  // combinations of the split and the dimensions after it
+    std::uint64_t flags_ = 1;      // of those after it alone
   };
 
  private:
