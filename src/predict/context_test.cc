@@ -101,9 +101,11 @@ TEST_CASE("the first forward and the last backward have nobody's work to send th
   const Seconds all = cause(step((plan + "overlap_dispatch=0").c_str(), 128), StepCause::kExpertParallel);
   CHECK((four * 2.0 - eight).value == doctest::Approx(all.value / 8).epsilon(0.3));
   CHECK((eight - four).value < 0.1 * all.value / 2);
-  // And what the partner keeps is held besides.
-  CHECK(step((plan + "overlap_dispatch=1").c_str(), 128).stages[0].activations >
-        step((plan + "overlap_dispatch=0").c_str(), 128).stages[0].activations * 1.5);
+  // A layer of the partner's 32 begins to hold before one of its own is released, and both work at a time.
+  const double alone = step((plan + "overlap_dispatch=0").c_str(), 128).stages[0].activations.value,
+               paired = step((plan + "overlap_dispatch=1").c_str(), 128).stages[0].activations.value;
+  CHECK(paired > alone * (1 + 0.9 / 32));
+  CHECK(paired < alone * 1.2);
 }
 
 }  // namespace

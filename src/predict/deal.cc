@@ -7,6 +7,17 @@
 
 namespace foretrain {
 
+// Where tokens travel beside another micro-batch's work, its forward runs beside a backward, layer by layer: as each layer
+// of the one begins to hold, one of the other is released (Megatron Core's TransformerModelChunkSchedulePlan.run: forward
+// layer i with backward layer n - 1 - i, whose state goes at once), so that of two micro-batches as much is held as of
+// one, and a layer; and both work at a time. The warm-up's one forward more takes the place of that of the first pair.
+// DualPipe's order holds both by itself.
+static Bytes beside_backward(const ChunkCost& cost) {
+  const double layers = static_cast<double>(std::max<std::int64_t>(1, cost.chunk.all_layers()));
+  return cost.bytes.held / layers + cost.bytes.forward_extra - cost.bytes.gathered -
+         cost.bytes.shared_buffers;
+}
+
 void deal_out(const Setting& setting, const Job& job, std::span<const Chunk> layers, const Network& network,
               ChunkMemo& memo, Dealt& e) {
   e.start(job);
@@ -15,6 +26,8 @@ void deal_out(const Setting& setting, const Job& job, std::span<const Chunk> lay
              ranks = static_cast<std::size_t>(pipeline.stages);
   memo.use_shape(shape_key(setting, job, network));
 
+  const bool pairs = job.choices.experts.hidden && !runs_both_ways(pipeline.schedule) &&
+                     pipeline.schedule != ScheduleKind::kDualpipev;
   e.chunks.assign(pieces, nullptr);
   e.loads.assign(pieces, ChunkLoad{});
   for (std::size_t n = 0; n < pieces; ++n) {
@@ -31,6 +44,7 @@ void deal_out(const Setting& setting, const Job& job, std::span<const Chunk> lay
     load.backward_extra = std::max(cost.bytes.backward_extra, cost.bytes.backward_growth);
     load.weight_extra = cost.bytes.weight_extra;
     load.backward_end = cost.bytes.backward_end;
+    if (pairs) load.backward_extra += beside_backward(cost);
   }
 
   e.stages.assign(ranks, StageParts{});
@@ -54,7 +68,6 @@ void deal_out(const Setting& setting, const Job& job, std::span<const Chunk> lay
   work.blocking_sends = setting.stack.pipeline.blocking;
   work.blocking_receives = setting.stack.pipeline.serial;
   work.reduce_beside = job.choices.overlap_grad_reduce;
-  work.pairs_passes = job.choices.experts.hidden;
 }
 
 // Its GPUs are taken to be of the stage that keeps the most there.

@@ -87,8 +87,8 @@ struct Timed : Dealt {
   // Of a rank's forwards, and of its backwards, those that run with no other micro-batch's pass beside them though
   // others do: the forwards before the first backward, and as many backwards after the last forward.
   double unpaired(std::size_t rank) const {
-    if (!work.pairs_passes) return 0;
-    return static_cast<double>(timeline.stages()[rank].in_flight - (work.begins_one_more() ? 1 : 0));
+    if (!job.choices.experts.hidden) return 0;
+    return static_cast<double>(timeline.stages()[rank].in_flight);
   }
   double stretch_of(std::size_t piece) const {
     return paces[static_cast<std::size_t>(job.pipeline.rank(static_cast<std::int64_t>(piece)))].stretch;

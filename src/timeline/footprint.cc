@@ -164,25 +164,10 @@ class Footprint::Walk {
   std::int64_t flying_ = 0;
 };
 
-// Of the chunk that holds most: the peak of a rank is that of its order, and this.
-void Footprint::hold_one_more(const PipelineWork& work, const Pipeline& pipeline, std::int64_t r) {
-  RankFootprint& rank = ranks_[static_cast<std::size_t>(r)];
-  const std::int64_t v = pipeline.chunks_per_stage;
-  if (rank.in_flight >= work.micro_batches_per_chunk() * v) return;
-  auto largest = static_cast<std::size_t>(pipeline.piece(r, 0));
-  for (std::int64_t c = 1; c < v; ++c) {
-    const auto n = static_cast<std::size_t>(pipeline.piece(r, c));
-    if (work.chunks[n].held > work.chunks[largest].held) largest = n;
-  }
-  rank.peak += work.chunks[largest].held;
-  ++rank.in_flight, ++most_[largest], ++at_peak_[largest];
-}
-
 void Footprint::measure_rank(const PipelineWork& work, const Orders& orders, const Pipeline& pipeline,
                              std::int64_t r) {
   if (work.schedule == ScheduleKind::kInterleaved && equal_chunks(work, pipeline, r)) {
     hold_equal_chunks(work, pipeline, r);
-    if (work.begins_one_more()) hold_one_more(work, pipeline, r);
     return;
   }
   Walk walk(*this, work, pipeline, r);
@@ -196,7 +181,6 @@ void Footprint::measure_rank(const PipelineWork& work, const Orders& orders, con
     }
   }
   ranks_[static_cast<std::size_t>(r)].peak = walk.peak();
-  if (work.begins_one_more()) hold_one_more(work, pipeline, r);
 }
 
 }  // namespace foretrain

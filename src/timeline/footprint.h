@@ -36,7 +36,6 @@ class Footprint {
   void measure_rank(const PipelineWork& work, const Orders& orders, const Pipeline& pipeline,
                     std::int64_t rank);
 
-  void hold_one_more(const PipelineWork& work, const Pipeline& pipeline, std::int64_t rank);
   void hold_equal_chunks(const PipelineWork& work, const Pipeline& pipeline, std::int64_t rank);
 
   std::vector<RankFootprint> ranks_;

@@ -33,8 +33,7 @@ void Timeline::begin(const PipelineWork& work, std::vector<Event>* events) {
 
 bool Timeline::Known::same_shape(const PipelineWork& work) const {
   return schedule == work.schedule && chunks_per_rank == work.chunks_per_rank &&
-         micro_batches == work.micro_batches && chunks.size() == work.chunks.size() &&
-         pairs_passes == work.pairs_passes;
+         micro_batches == work.micro_batches && chunks.size() == work.chunks.size();
 }
 
 bool Timeline::Known::same_bytes(const PipelineWork& work) const {
@@ -63,7 +62,6 @@ void Timeline::Known::take(const PipelineWork& work) {
   micro_batches = work.micro_batches;
   blocking_sends = work.blocking_sends;
   blocking_receives = work.blocking_receives;
-  pairs_passes = work.pairs_passes;
 }
 
 // Whether the schedule needs orders written out; then they are.
@@ -163,9 +161,6 @@ void Timeline::weigh_slots(const PipelineWork& work, std::int64_t stage) {
     times.moment = {PassKind::kBackward, stage, true};
     --at_peak;
   }
-  if (!work.begins_one_more() || times.in_flight >= work.micro_batches) return;
-  times.peak += load.held;
-  ++times.in_flight, ++at_peak;
 }
 
 void Timeline::take_footprint() {

@@ -114,7 +114,6 @@ class Timeline {
     std::int64_t micro_batches = 0;
     bool blocking_sends = false;
     bool blocking_receives = false;
-    bool pairs_passes = false;
 
     bool same_shape(const PipelineWork& work) const;
     bool same_bytes(const PipelineWork& work) const;

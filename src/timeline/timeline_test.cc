@@ -241,30 +241,5 @@ TEST_CASE("a timeline forgets the run before") {
   CHECK(events.size() == 8 + 4);  // passes, and one send a micro-batch and direction
 }
 
-TEST_CASE("where forwards run beside backwards of other micro-batches, one more is held") {
-  ChunkLoad load = passes(1, 2);
-  load.held = Bytes(100);
-  load.backward_extra = Bytes(7);
-  const auto held = [&](std::int64_t ranks, std::int64_t chunks, std::int64_t m, ScheduleKind schedule,
-                        bool pairs) {
-    const std::vector<ChunkLoad> loads(static_cast<std::size_t>(ranks * chunks), load);
-    Timeline timeline;
-    timeline.simulate({.chunks = loads,
-                       .chunks_per_rank = chunks,
-                       .micro_batches = m,
-                       .schedule = schedule,
-                       .pairs_passes = pairs});
-    return std::pair(timeline.stages().back().in_flight, timeline.stages().back().peak.value);
-  };
-  CHECK(held(1, 1, 4, ScheduleKind::k1f1b, false) == std::pair(std::int64_t{1}, 107.0));
-  CHECK(held(1, 1, 4, ScheduleKind::k1f1b, true) == std::pair(std::int64_t{2}, 207.0));
-  CHECK(held(1, 1, 1, ScheduleKind::k1f1b, true) == std::pair(std::int64_t{1}, 107.0));  // there is no other
-  // The last of four ranks with two chunks holds (v - 1) p + 1 = 5, and then 6.
-  CHECK(held(4, 2, 8, ScheduleKind::kInterleaved, false) == std::pair(std::int64_t{5}, 507.0));
-  CHECK(held(4, 2, 8, ScheduleKind::kInterleaved, true) == std::pair(std::int64_t{6}, 607.0));
-  // DualPipe's pairs are of two directions: its order holds them anyway.
-  CHECK(held(4, 2, 16, ScheduleKind::kDualpipe, true) == held(4, 2, 16, ScheduleKind::kDualpipe, false));
-}
-
 }  // namespace
 }  // namespace foretrain

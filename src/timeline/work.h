@@ -56,17 +56,11 @@ struct PipelineWork {
   bool blocking_sends = true;      // a rank is busy until its message has gone over
   bool blocking_receives = false;  // and with them: likewise the rank that takes it, once it is ready to
   bool reduce_beside = true;       // buckets may start while passes run; otherwise when a rank's last is over
-  // Forwards run beside backwards of other micro-batches: where a schedule has a micro-batch's backward right after
-  // its forward, one more is begun before (Megatron-LM's overlap of expert exchanges warms up by one more).
-  bool pairs_passes = false;
-  Seconds embedding_exchange;  // between first and last rank; zero: none, nor with one rank
-  Seconds meet;                // the global reduction; all ranks wait for each other even if it takes no time
+  Seconds embedding_exchange;      // between first and last rank; zero: none, nor with one rank
+  Seconds meet;  // the global reduction; all ranks wait for each other even if it takes no time
 
   Pipeline pipeline() const { return {schedule, ranks(), chunks_per_rank}; }
   std::int64_t ranks() const { return static_cast<std::int64_t>(chunks.size()) / chunks_per_rank; }
-  bool begins_one_more() const {
-    return pairs_passes && schedule != ScheduleKind::kDualpipe && schedule != ScheduleKind::kDualpipev;
-  }
   std::int64_t micro_batches_per_chunk() const { return pipeline().through_each(micro_batches); }
 };
 
