@@ -93,6 +93,8 @@ class Search final : public Command {
     options.repeated("--what-if", "K=V", r.what_if,
                      "The best with one thing changed: gpus=512, inter_gbps=800");
     options.option("--threads", "N", r.threads, "Threads; without it, as many as the machine has");
+    options.option("--time", "T", r.time,
+                   "Tell the best so far after this time, and how far it may be off: 5s");
     options.option("--csv", "F.csv", csv_, "Also every plan that was evaluated");
     options.option("--html", "F.html", html_, "Also a page with a scatter and the Pareto front");
     options.flag("--json", json_, "Answer in JSON");
@@ -153,7 +155,8 @@ class Search final : public Command {
         if (!html_.empty()) dots.add(plan);
       };
     TRY_ASSIGN(SearchAnswer answer, watched(*request, first));
-    const int interrupted = answer.result.interrupted ? kInterruptedStatus : 0;
+    // To stop at a time that was given is an answer.
+    const int interrupted = answer.result.interrupted && stop_asked ? kInterruptedStatus : 0;
     if (!first) return interrupted;
     spell(answer, words());
     const SearchList list = all_ ? SearchList::kAll : SearchList::kFamilies;

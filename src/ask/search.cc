@@ -209,6 +209,9 @@ Result<void> read_rest(const SearchRequest& r, AnswerRequest& out) {
   if (top > 0) out.top = static_cast<std::size_t>(top);
   TRY_ASSIGN(const std::int64_t threads, bounded_count_word("threads", r.threads, kMostThreads));
   out.options.threads = static_cast<int>(threads);
+  if (!r.time.empty()) {
+    TRY_ASSIGN(out.time_s, duration_word("time", r.time));
+  }
   out.whys = r.why;
   out.what_ifs = r.what_if;
   return check_questions(out);

@@ -15,7 +15,7 @@ namespace foretrain {
 struct SearchRequest {
   std::string model, cluster, gpus, global_batch, seq, documents, stack, profile, task;
   std::vector<std::string> set, range, forbid, why, what_if;
-  std::string top, objective, tokens, deadline, budget, headroom, threads;
+  std::string top, objective, tokens, deadline, budget, headroom, threads, time;
 };
 
 // Everything that can be wrong with a request comes before the work, so that who wants to can open its own

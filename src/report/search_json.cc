@@ -139,6 +139,9 @@ void put_search(JsonWriter& w, const SearchAnswer& a) {
   w.key("pruned_bound").value(c.pruned_bound);
   w.key("seconds").value(a.result.seconds);
   w.key("interrupted").value(a.result.interrupted);
+  w.key("gap");
+  const auto gap = a.gap();
+  gap ? w.value(*gap) : w.null();
   w.key("objective").value(kObjectiveNames[static_cast<std::size_t>(a.options.objective)]);
 }
 

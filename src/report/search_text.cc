@@ -83,6 +83,9 @@ std::string header(const SearchAnswer& a) {
                ? fmt::format("interrupted: {} plans were not looked at; {}\n", count_of(left),
                              a.best.empty() ? "no plan was found before" : "the best of the others")
                : std::string("interrupted after the search: the questions beside it are not all answered\n");
+  if (const auto gap = a.gap(); gap && left > 0)
+    out += *gap > 0 ? fmt::format("no plan is better than the first by more than {:.1f} %\n", 100 * *gap)
+                    : std::string("none of those is better than the first\n");
   return out;
 }
 

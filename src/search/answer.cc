@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "base/check.h"
@@ -217,11 +218,16 @@ std::vector<std::string> whys_of(const AnswerRequest& request, const SearchAnswe
   const auto& constraints = request.constraints.all();
   const bool asked = std::any_of(constraints.begin(), constraints.end(),
                                  [](const Constraint& c) { return c.key.rfind("cp", 0) == 0; });
-  if (!asked) whys.insert(whys.begin(), "cp=1");
+  if (!asked && !request.time_s) whys.insert(whys.begin(), "cp=1");
   return whys;
 }
 
 }  // namespace
+
+std::optional<double> SearchAnswer::gap() const {
+  if (!result.open || result.best.empty() || *result.open <= 0) return std::nullopt;
+  return std::max(0.0, 1 - *result.open / key_of(options.objective, result.best.front()));
+}
 
 Result<void> check_questions(const AnswerRequest& request) {
   for (const std::string& text : request.what_ifs) TRY(of_field("what_if", what_if(request.problem, text)));
@@ -231,6 +237,7 @@ Result<void> check_questions(const AnswerRequest& request) {
 
 Result<SearchAnswer> answer_search(const AnswerRequest& request) {
   SearchAnswer answer;
+  const auto begin = std::chrono::steady_clock::now();
   answer.problem = request.problem;
   answer.options = options_for(request, request.problem);
   answer.profile = request.profile;
@@ -242,7 +249,11 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
   TRY_ASSIGN(const Space space, Space::make(request.problem, request.constraints));
 
   answer.left_out = space.left_out();
-  answer.result = search(space, costs, answer.options);
+  SearchOptions timed = answer.options;  // the questions after it have no limit
+  if (request.time_s)
+    timed.until = begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                              std::chrono::duration<double>(*request.time_s));
+  answer.result = search(space, costs, timed);
   const auto& best = answer.result.best;
   const auto evaluator = evaluator_of(request.problem, costs);
   for (std::size_t i = 0; i < std::min(request.top, best.size()); ++i) {

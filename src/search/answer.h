@@ -87,6 +87,10 @@ struct SearchAnswer {
   std::optional<RankedPlan> smallest;  // likewise: the plan with the least memory
   std::vector<Why> whys;
   std::vector<WhatIfAnswer> what_ifs;
+
+  // Of a search that was stopped: how much better than the best that it tells another plan can be, as a share of it.
+  // Nothing: it was not stopped, found no plan, or has no bound (of energy).
+  std::optional<double> gap() const;
 };
 
 struct AnswerRequest {
@@ -98,6 +102,8 @@ struct AnswerRequest {
   double headroom_share = 0;  // of usable memory, to be left free
   Bytes headroom;             // likewise, in bytes
   std::optional<double> tokens, deadline_s, budget_usd;
+  std::optional<double>
+      time_s;  // that the search may take: then it tells the best so far, and how far that may be off
   std::size_t top = 10;
   std::vector<std::string> whys;
   std::vector<std::string> what_ifs;

@@ -76,7 +76,10 @@ class Searcher {
       do_round(next_chunks(round));
       round = std::min(2 * round, kLongestRound);
     }
-    if (stopped_) keep_probed();
+    if (stopped_) {
+      for (const Item& item : items_) leave_open(item);
+      keep_probed();
+    }
     SearchResult result;
     result.counts = counts_;
     result.counts.candidates = space_.size();
@@ -270,7 +273,6 @@ class Searcher {
     if (!stopped_) return;
     for (const Chunk& chunk : chunks)
       for (const Item& item : chunk) leave_open(item);
-    for (const Item& item : items_) leave_open(item);
   }
 
   // Interrupted: it may still hold what is better than all that was found.

@@ -53,7 +53,7 @@ SmallProblem any_small_problem(std::mt19937& random) {
     CHECK(s.constraints.add_range("cp=1..4", s.problem));
   s.options = options_for(s.problem);
   s.options.objective = static_cast<Objective>(random() % 4);
-  s.options.keep = pick(1, 5, 50);
+  s.options.keep = pick(1, 5, 50, 1000);
   // Small models fit everywhere: a GPU of which a part is usable.
   s.options.limits.memory = s.options.limits.memory * pick(0.05, 0.1, 0.2, 1.0);
   if (random() % 4 == 0) {
@@ -63,16 +63,17 @@ SmallProblem any_small_problem(std::mt19937& random) {
   return s;
 }
 
-TEST_CASE("bounds lose nothing: brute force finds the same plans, on 200 random small problems") {
+TEST_CASE("bounds lose nothing: brute force finds the same plans, on 300 random small problems") {
   std::mt19937 random(8);
   std::uint64_t plans = 0, evaluated = 0, brute_evaluated = 0;
   int empty = 0;
-  const int problems = trials(200);
+  const int problems = trials(300);
   for (int i = 0; i < problems; ++i) {
     SmallProblem s = any_small_problem(random);
     const auto space = Space::make(s.problem, s.constraints);
     REQUIRE(space);
     CAPTURE(i);
+    s.options.threads = 1 + i % 3;
     const SearchResult bounded = search(*space, nullptr, s.options);
     s.options.bounds = false;
     const SearchResult brute = search(*space, nullptr, s.options);
@@ -173,6 +174,28 @@ TEST_CASE("asked to stop, it gives what it has") {
   CHECK(result.interrupted);
   CHECK(!result.best.empty());
   CHECK(result.counts.evaluated + result.counts.pruned_memory + result.counts.pruned_bound < space.size());
+}
+
+TEST_CASE("stopped at a time that was given, it knows how good the best of the rest can be") {
+  const Problem problem = problem_of("gpt2", "dgx-h100", "megatron", {8}, 8);
+  const Space space = space_of(problem, {"zero=0,1"});
+  SearchOptions options = options_for(problem);
+  const double best = search(space, nullptr, options).best.front().step;
+  for (const int milliseconds : {0, 20, 60}) {
+    options.until = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
+    const SearchResult result = search(space, nullptr, options);
+    CAPTURE(milliseconds);
+    if (!result.interrupted) {
+      CHECK_FALSE(result.open);
+      CHECK(result.best.front().step == best);
+      continue;
+    }
+    // Either it was found, or it is among what was left open.
+    if (result.best.empty() || result.best.front().step > best) {
+      REQUIRE(result.open);
+      CHECK(*result.open <= best);
+    }
+  }
 }
 
 // Two machines as two threads that wait for each other.
