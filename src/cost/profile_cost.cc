@@ -7,6 +7,7 @@
 #include "cost/padded_heads.h"
 #include "operators/attention.h"
 #include "operators/description.h"
+#include "operators/padded_product.h"
 #include "operators/product.h"
 #include "operators/quantise.h"
 
@@ -366,6 +367,14 @@ OperatorCost ProfileCost::cost(const Operator& op) const {
     same.impl = kernel;
     // cuDNN's kernels are what samples of sdpa ran; FlashAttention 3 has none of its own.
     return op.impl == Impl::kFlash3 ? derived(cost(same), 1, kTransferSpread) : cost(same);
+  }
+  if (const Operator padded = with_padded_sides(op); padded != op) {
+    OperatorCost whole = cost(padded);
+    for (const Operator& copy : padding_of(op, padded)) {
+      whole.gpu += cost(copy).gpu;
+      whole.host += cost(copy).host;
+    }
+    return whole.origin == Origin::kAnalytic ? whole : extrapolated(whole, 1);
   }
   OperatorCost physics = analytic_.cost(op);
   std::optional<OperatorCost> found = fitted(op);

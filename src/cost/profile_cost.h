@@ -10,6 +10,8 @@
 //   - products whose rows are no multiple of 16 bytes, where no sample has such, from the same with rows padded to
 //     it, by the ratio of their analytic times; attention with such heads from FlashAttention 2 with padded ones
 //     and the copies that pad them. Both are called extrapolated
+//   - products in fewer bits with sides that libraries do not multiply from the same with sides padded, and the copies that
+//     pad and cut them; called extrapolated
 //   - an implementation without samples from its nearest relative (RMSNorm by library kernels from RMSNorm
 //     with an fp32 scale, fused RMSNorm from LayerNorm, ...) by the ratio of their analytic times
 //   - a scaled format without samples from its nearest relative (cost/formats.h) by the ratio of their analytic times; a

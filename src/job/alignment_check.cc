@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <utility>
 
 #include "job/mesh.h"
 #include "job/precision.h"
+#include "operators/padded_product.h"
 
 namespace foretrain {
 namespace {
@@ -33,11 +35,6 @@ std::array<Size, 10> sides(const Model& model, const Block& block, const Mesh& m
 }
 
 }  // namespace
-
-std::int64_t row_unit(Dtype product) {
-  if (!is_scaled(product)) return 1;
-  return product == Dtype::kMxfp8 ? 32 : 16;
-}
 
 std::optional<std::string> alignment_refusal(const Run& run) {
   const LowPrecision low = low_precision_of(run.stack, run.plan);

@@ -9,16 +9,12 @@
 // Rows of experts are padded by the framework (RecipeFormats::expert_rows).
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
-#include "spec/dtype.h"
 #include "spec/run.h"
 
 namespace foretrain {
-
-std::int64_t row_unit(Dtype product);  // 1: any
 
 // What is no multiple of it, and of what; nothing where all are, or where products are in the format of the passes.
 std::optional<std::string> alignment_refusal(const Run& run);
