@@ -171,7 +171,11 @@ Cluster alone(Gpu gpu) {
 Result<CostReport> costed(Session& session, CostRequest& request) {
   TRY(check_words(request));
   TRY_ASSIGN(Gpu gpu, gpu_of(request, session));
-  const Cluster cluster = alone(std::move(gpu));
+  Cluster cluster = alone(std::move(gpu));
+  // Nobody names a machine: it is the one that was sampled, where the profile states its host.
+  const std::string profile = request.profile.empty() ? cluster.gpu.name : request.profile;
+  if (const auto loaded = session.profiles().load(profile); loaded && loaded->info.host_launch)
+    cluster.host_launch = *loaded->info.host_launch;
   TRY_ASSIGN(const ProfileStore::Choice choice,
              of_field("profile", session.costs_for(cluster, request.profile)));
   CostReport report{cluster.gpu, choice.profile, {}};

@@ -26,6 +26,19 @@ Error error_of(Request request) {
   return answer.error();
 }
 
+// Sampled operators that are one kernel took 10.4 us of the host in the median, and a gelu is such.
+TEST_CASE("cost: a GPU alone has the host of the machine that was sampled") {
+  Session session(no_files());
+  CostRequest request;
+  request.words = {"gelu", "tokens=8192", "width=4096"};
+  request.gpu = "h200-141gb-sxm";
+  request.impl = "aten";
+  request.pass = "fwd";
+  const auto report = ask(session, request);
+  REQUIRE(report);
+  CHECK(report->rows.front().cost.host.value * 1e6 == doctest::Approx(10.4).epsilon(0.15));
+}
+
 TEST_CASE("cost: an operator or a table, and each word's field") {
   Session session(no_files());
   CostRequest request;
