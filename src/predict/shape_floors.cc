@@ -7,7 +7,7 @@ namespace foretrain {
 namespace {
 
 // Of some KiB each.
-constexpr std::size_t kMostShapes = 16'384;
+constexpr std::size_t kMostShapes = 4096;
 
 // What a chunk does once, whatever its layers, is no layer's.
 void leave_layers(Pass& pass) {

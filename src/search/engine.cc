@@ -179,6 +179,7 @@ class Searcher {
       items_.push_back({order_key(floor), family, 0, space_.count(family), !options_.bounds, floor});
     }
     std::sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) { return b.after(a); });
+    std::vector<PlanFloor>().swap(floors_);  // items have them
   }
 
   // The next items, the least first, in chunks of about equal size. What cannot come in any more is dropped.
@@ -215,7 +216,7 @@ class Searcher {
     on_threads(probed.size(), 8, [&](std::size_t i, Evaluator& evaluator) {
       if (asked_to_stop()) return;
       const std::size_t family = items_[i * stride].family;
-      if (!may_fit(floors_[family])) return;
+      if (!may_fit(items_[i * stride].floor)) return;
       Space::Members members(space_, family);
       const Candidate& candidate = members.member(0);
       ScoredPlan plan;

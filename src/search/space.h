@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@
 
 namespace foretrain {
 
-inline constexpr std::size_t kMostDimensions = 48;
+inline constexpr std::size_t kMostDimensions = 32;  // that make families
 
 class Space {
  public:
@@ -91,7 +92,7 @@ class Space {
   std::optional<Pipeline> split_of_;  // while families are made
   std::vector<Value> split_values_;
   std::int64_t most_layers_ = 0;  // of a chunk in any of these splits
-  std::vector<Family> families_;
+  std::deque<Family> families_;   // grows without a second copy
   std::uint64_t size_ = 0;
 };
 
