@@ -97,23 +97,28 @@ double rounded(double value) {
 }
 
 // From one end to the other, both included.
-std::vector<double> steps(double low, double high, std::int64_t points, bool ratios) {
+std::vector<double> steps(double low, double high, std::int64_t points, bool ratios, Kind kind) {
   std::vector<double> out;
   for (std::int64_t i = 0; i < points; ++i) {
     const double part = static_cast<double>(i) / static_cast<double>(std::max<std::int64_t>(points - 1, 1));
     const double between = ratios ? low * std::pow(high / low, part) : low + (high - low) * part;
-    out.push_back(i == 0 ? low : i + 1 == points ? high : rounded(between));
+    // Four digits where they keep points apart; a count is whole.
+    const double round = std::abs(rounded(between) - between) * static_cast<double>(points) < (high - low) / 4
+                             ? rounded(between)
+                         : kind == Kind::kWhole ? std::round(between)
+                                                : between;
+    out.push_back(i == 0 ? low : i + 1 == points ? high : std::clamp(round, low, high));
   }
   return out;
 }
 
 std::vector<double> values_of(double low, double high, std::optional<std::int64_t> points, Kind kind) {
   const bool doubles = low > 0 && high >= 2 * low;
-  if (points) return steps(low, high, *points, doubles);
+  if (points) return steps(low, high, *points, doubles, kind);
   if (high == low) return {low};
   if (!doubles && kind == Kind::kWhole && high - low <= kFewSteps)
-    return steps(low, high, std::llround(high - low) + 1, false);
-  if (!doubles) return steps(low, high, kSteps + 1, false);
+    return steps(low, high, std::llround(high - low) + 1, false, kind);
+  if (!doubles) return steps(low, high, kSteps + 1, false, kind);
   std::vector<double> out;
   for (double v = low; v < high; v *= 2) out.push_back(v);
   out.push_back(high);
@@ -185,6 +190,9 @@ Result<void> add_part(OverAxis& axis, std::string_view part, Kind kind) {
     TRY_ASSIGN(words, range_words(axis.key, part, kind));
   }
   for (std::string& word : words) {
+    if (axis.words.size() >= kMostOverPoints)
+      return fail_field(kField, fmt::format("{}: found more than {} values, expected at most so many",
+                                            axis.key, kMostOverPoints));
     TRY(check_word(axis.key, word));
     axis.numbers = axis.numbers && number_of(word).has_value();
     word = plain_word(word, kind);

@@ -22,6 +22,9 @@ TEST_CASE("a range doubles from its start, and its end is always there") {
   CHECK(axes("inter_gbps=100..3200") == "inter_gbps=100+200+400+800+1600+3200");
   CHECK(axes("inter_gbps=100..1000") == "inter_gbps=100+200+400+800+1000");
   CHECK(axes("seq=4k..16k") == "seq=4096+8192+16384");
+  // Whole numbers stay between the ends and in order, whatever their size.
+  CHECK(axes("seq=131064..131072") == "seq=131064+131065+131066+131067+131068+131069+131070+131071+131072");
+  CHECK(axes("seq=100049..100099/5") == "seq=100049+100062+100074+100087+100099");
   CHECK(axes("tp=1..1") == "tp=1");
   CHECK(axes("inter_gbps=0.5..2") == "inter_gbps=0.5+1+2");
 }

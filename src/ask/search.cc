@@ -123,12 +123,22 @@ Result<void> read_problem(const SearchRequest& r, const Catalog& catalog, Answer
   return check_problem(p);
 }
 
-// What every plan has must go with model and stack, or none would be legal.
-Result<void> check_given(const Problem& p) {
+// What every plan has must go with model and stack, and with one of the recipes that are set, or none would be legal.
+Result<void> check_given(const Problem& p, const Constraints& constraints) {
   Run run = run_without_plan(p);
   run.gpus = p.gpus.front();
   run.plan = p.given;
-  TRY(check_precision(run));
+  const Constraint* precision = constraints.find("precision");
+  const std::vector<std::string> recipes = precision != nullptr && !precision->set_words.empty()
+                                               ? precision->set_words
+                                               : std::vector{run.plan.precision};
+  Result<void> checked;
+  for (const std::string& recipe : recipes) {
+    run.plan.precision = recipe;
+    checked = check_precision(run);
+    if (checked) break;
+  }
+  TRY(checked);
   TRY(check_fine_tuning(run));
   return check_expert_choices(run, true);
 }
@@ -149,7 +159,7 @@ Result<void> read_constraints(const SearchRequest& r, AnswerRequest& out) {
   for (const std::string& text : r.forbid)
     TRY(of_field("forbid", out.constraints.add_forbid(text, out.problem)));
   TRY(read_task(r, out));
-  TRY(of_field("set", check_given(out.problem)));
+  TRY(of_field("set", check_given(out.problem, out.constraints)));
   const std::int64_t layers = out.problem.model.layers();
   for (const auto& stages : out.problem.given_splits)
     if (const auto sum = std::accumulate(stages.begin(), stages.end(), std::int64_t{0}); sum != layers)

@@ -103,7 +103,10 @@ Split split_of(std::int64_t elements, std::int64_t sms) {
 }
 Split split_of(const Operator& op, const Gpu& gpu) {
   const auto sizes = op.as<TokenSizes>();
-  return split_of(sizes.tokens * sizes.width, std::max<std::int64_t>(gpu.sms, 1));
+  const double elements = static_cast<double>(sizes.tokens) * static_cast<double>(sizes.width);
+  constexpr double kMostElements = 1e17;  // no GPU holds them; a whole number does
+  return split_of(static_cast<std::int64_t>(std::min(elements, kMostElements)),
+                  std::max<std::int64_t>(gpu.sms, 1));
 }
 bool is_split(const Operator& op) { return op.kind == OperatorKind::kAmax && op.impl == Impl::kFused; }
 double unfilled(const Split& split, const Gpu& gpu) {

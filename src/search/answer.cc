@@ -151,6 +151,8 @@ bool only_price_changed(const AnswerRequest& request, const Problem& changed) {
   return same == request.problem && (!request.budget_usd || (by_step && changed.gpus.size() == 1));
 }
 
+constexpr double kLongestTime = 1e9;  // seconds: what a clock of nanoseconds can add
+
 // The step that the best plans found would take in the changed problem, where one of them is still legal and fits: no
 // plan that is longer need be looked at.
 std::optional<double> known_step(const SearchAnswer& answer, const Space& space, const Problem& changed,
@@ -199,10 +201,14 @@ Result<WhatIfAnswer> answer_what_if(const AnswerRequest& request, const SearchAn
   const bool gpus = problem.gpus != request.problem.gpus;
   auto space = Space::make(problem, gpus ? request.constraints.without("gpus") : request.constraints);
   if (!space) return tl::unexpected(std::move(space).error());
+  SearchOptions limited = options;
   if (!gpus && options.objective == Objective::kTime)
     if (const auto step = known_step(answer, asked, problem, options, costs))
-      limit_step(options.limits, *step);
-  const SearchResult result = search(*space, costs, options);
+      limit_step(limited.limits, *step);
+  SearchResult result = search(*space, costs, limited);
+  // The step may be that of a plan which is not in the changed space, or fills the host's memory.
+  if (result.best.empty() && limited.limits.deadline_s != options.limits.deadline_s)
+    result = search(*space, costs, options);
   out.counts = result.counts;
   if (result.best.empty())
     out.refused = space->size() == 0 ? "there is no legal plan" : kNoneFits;
@@ -252,7 +258,7 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
   SearchOptions timed = answer.options;  // the questions after it have no limit
   if (request.time_s)
     timed.until = begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                              std::chrono::duration<double>(*request.time_s));
+                              std::chrono::duration<double>(std::min(*request.time_s, kLongestTime)));
   answer.result = search(space, costs, timed);
   const auto& best = answer.result.best;
   const auto evaluator = evaluator_of(request.problem, costs);

@@ -93,6 +93,21 @@ TEST_CASE("with one thing changed the best is that of the changed problem") {
   CHECK(answer->what_ifs[2].best->run.plan.dp == 1);  // seven sequences over 8 GPUs
 }
 
+// Of 32,768 tokens a sequence the best plans divide it in four, which nobody does of 8,192.
+TEST_CASE("a plan that the changed space does not have sets no limit to it") {
+  Problem problem = problem_of("llama-3-8b", "dgx-h100", "megatron", {8}, 2);
+  problem.seq = 32768;
+  AnswerRequest request =
+      request_of(std::move(problem), {"schedule=1f1b", "layers_per_stage=even", "zero=1", "tp=1"});
+  request.what_ifs = {"seq=8192"};
+  const auto answer = answer_search(request);
+  REQUIRE(answer);
+  REQUIRE(!answer->best.empty());
+  CHECK(answer->best.front().run.plan.cp > 1);
+  REQUIRE(answer->what_ifs[0].best);
+  CHECK(answer->what_ifs[0].best->run.plan.cp == 1);
+}
+
 TEST_CASE("where nothing fits, the smallest plan is shown, and what would help") {
   AnswerRequest request = request_of(problem_of("gpt3-175b", "dgx-h100", "megatron", {8}, 16),
                                      {"schedule=1f1b", "layers_per_stage=even"});
