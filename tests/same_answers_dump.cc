@@ -81,7 +81,6 @@ void put_uncertainty(const Lines& lines, const Uncertainty& uncertain) {
   lines.put("sends", uncertain.sends);
   lines.put("reductions", uncertain.reductions);
   lines.put("routing", uncertain.routing);
-  lines.put("experts", uncertain.experts);
   lines.put("derived", uncertain.derived);
   lines.put("analytic", uncertain.analytic);
 }
