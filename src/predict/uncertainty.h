@@ -33,11 +33,11 @@ namespace foretrain {
 struct Simulated;
 
 inline constexpr double kPassComposition = 0.03;  // of a step on one GPU: passes in a row
-inline constexpr double kComposition = 0.06;      // of several, which wait for each other
+inline constexpr double kComposition = 0.08;      // of several, which wait for each other
 inline constexpr double kLaunchSpread = 0.25;     // of what the host takes, whose speed differs by machine
 inline constexpr double kDerivedSpread = 0.04;
-inline constexpr double kAnalyticSpread = 0.18;
-inline constexpr std::array<double, 3> kDescribedSpread = {0, 0.06, 0.15};  // by Described
+inline constexpr double kAnalyticSpread = 0.12;
+inline constexpr std::array<double, 3> kDescribedSpread = {0, 0.04, 0.15};  // by Described
 inline constexpr double kLean = 0.5;
 inline constexpr double kPartsScale = 0.5;
 // Of experts' products and exchanges, where routing is a guess: it may as well be even.
