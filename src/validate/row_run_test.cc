@@ -117,7 +117,8 @@ TEST_CASE("a stack we have no preset for is taken as generic, and that is said")
 }
 
 TEST_CASE("a run whose blocks were compiled has the stack that is so") {
-  CHECK(run_of({{"stack", "torchtitan"}, {"notes", "FSDP2; torch.compile"}}).stack.name == "torchtitan-compile");
+  CHECK(run_of({{"stack", "torchtitan"}, {"notes", "FSDP2; torch.compile"}}).stack.name ==
+        "torchtitan-compile");
   CHECK(run_of({{"stack", "torchtitan"}, {"notes", "FSDP2"}}).stack.name == "torchtitan");
   CHECK(run_of({{"stack", "megatron"}, {"notes", "torch.compile"}}).stack.name == "megatron");
 }
