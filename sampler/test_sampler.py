@@ -288,22 +288,21 @@ class Compiled(unittest.TestCase):
         self.assertEqual(summed.shape, (8,))
         self.assertTrue(torch.allclose(summed, torch.autograd.grad(y, bias, dy)[0], atol=1e-3))
 
-    def test_the_gradient_of_a_bias_is_summed_over_tokens_and_kernels_are_made_at_one_shape(self):
+    def test_the_gradient_of_a_bias_is_summed_over_tokens_and_kernels_are_made_for_each_shape(self):
         fresh, made = self.fresh(), []
 
         def as_written(what):
             made.append(tuple(what[1][0].shape))
             return what[0]
-        with mock.patch.object(fresh, "COMPILED_AT", {"tokens": 32, "width": 16}), \
-                mock.patch.object(fresh, "compile_once", as_written):
+        with mock.patch.object(fresh, "compile_for", as_written):
             self.check_bias_gelu(fresh)
-        self.assertEqual(made, [(32, 16)])
+            build = next(f for f in fresh.FAMILIES if f.name == "bias_gelu fused").build
+            build(Given(), {"tokens": 24, "width": 8})  # another set of operands of a shape is not compiled again
+        self.assertEqual(made, [(16, 8), (24, 8)])
 
     @unittest.skipUnless(hasattr(torch, "compile"), "this PyTorch has no compile")
     def test_a_compiled_kernel_computes_the_same(self):
-        fresh = self.fresh()
-        with mock.patch.object(fresh, "COMPILED_AT", {"tokens": 32, "width": 16}):
-            self.check_bias_gelu(fresh)
+        self.check_bias_gelu(self.fresh())
 
 
 class Choice(unittest.TestCase):
