@@ -184,10 +184,6 @@ void put_graphs(SpecMap& map, const MeasuredRow& row, const Stack& stack, std::v
     if (!stack.cuda_graphs.scope.empty()) map.put("cuda_graph", kNoGraph);
     return;
   }
-  if (stack.cuda_graphs.offers.empty()) {
-    assumed.emplace_back("cuda_graph=none");
-    return;
-  }
   // Rows that NCCL brings to a rank change in number: of layers with experts, what stands before them is captured.
   const bool nccl = row.dispatcher == "alltoall" || row.dispatcher == "allgather";
   if (word == "layer" && row.experts.value_or(0) > 0 && row.ep.value_or(1) > 1 && nccl &&

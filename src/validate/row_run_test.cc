@@ -152,6 +152,9 @@ TEST_CASE("a node of half the GPUs has half the NICs, and at least one") {
 TEST_CASE("what is not modelled is left out under its name") {
   CHECK(skip_of({{"offload", "activations:moe_act"}}) == "offload activations:moe_act");
   CHECK(skip_of({{"offload", "none"}}) == "");
+  // A stack that captures nothing.
+  CHECK(skip_of({{"stack", "hf-eager"}, {"cuda_graph", "none"}}) == "");
+  CHECK(skip_of({{"stack", "hf-eager"}, {"cuda_graph", "layer"}}).find("cuda_graph") != std::string::npos);
   CHECK(skip_of({{"offload", "activations"}}) == "");
 }
 
