@@ -20,7 +20,18 @@ TEST_CASE("more than all is all") {
   CHECK(progress_line("fitting", "samples", 12, 10, Seconds(1)).find("100 %") != std::string::npos);
 }
 
-TEST_CASE("a stream that is no terminal stays empty") {
+TEST_CASE("what the work has come to stands before the counts, and a narrow line loses its bar first") {
+  const auto line = [](std::size_t width) {
+    return progress_line("searching", "plans", 50, 100, Seconds(0), "best 2 s", width);
+  };
+  const std::string all = "searching  [############............]   50 %  best 2 s; 50 of 100 plans";
+  CHECK(line(std::string::npos) == all);
+  CHECK(line(all.size()) == all);
+  CHECK(line(all.size() - 4) == "searching  [##########..........]   50 %  best 2 s; 50 of 100 plans");
+  CHECK(line(40) == "searching  [##..]   50 %  best 2 s; 50 o");
+}
+
+TEST_CASE("a stream that is no terminal stays empty for ten seconds") {
   std::FILE* file = std::tmpfile();
   REQUIRE(file != nullptr);
   {
