@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
+#include "ask/number_range.h"
 #include "base/did_you_mean.h"
 #include "base/field_mark.h"
 #include "base/text.h"
@@ -17,8 +17,6 @@ namespace foretrain {
 namespace {
 
 constexpr std::string_view kField = "over";
-constexpr std::int64_t kFewSteps = 16;
-constexpr std::int64_t kSteps = 8;
 
 struct RunKey {
   std::string_view key;
@@ -76,55 +74,6 @@ Result<Kind> kind_of(std::string_view key) {
   return fail_field(kField, fmt::format("unknown key {}{}", foretrain::quoted(key), suggestion(key, known)));
 }
 
-// None above what a double counts one by one.
-std::optional<double> number_of(std::string_view word) {
-  constexpr double kMost = 1e15;
-  std::optional<double> number = parse_number(word);
-  if (!number)
-    if (const auto whole = parse_count(word)) number = static_cast<double>(*whole);
-  return number && std::abs(*number) <= kMost ? number : std::nullopt;
-}
-
-std::string number_text(double value, Kind kind) {
-  if (kind == Kind::kWhole) return fmt::format("{}", std::llround(value));
-  return fmt::format("{}", value);
-}
-
-// What lies between the ends of a range is read more easily in four digits.
-double rounded(double value) {
-  const double unit = std::pow(10, std::floor(std::log10(std::max(std::abs(value), 1e-9))) - 3);
-  return unit >= 1 ? std::round(value / unit) * unit : std::round(value / unit) / std::round(1 / unit);
-}
-
-// From one end to the other, both included.
-std::vector<double> steps(double low, double high, std::int64_t points, bool ratios, Kind kind) {
-  std::vector<double> out;
-  for (std::int64_t i = 0; i < points; ++i) {
-    const double part = static_cast<double>(i) / static_cast<double>(std::max<std::int64_t>(points - 1, 1));
-    const double between = ratios ? low * std::pow(high / low, part) : low + (high - low) * part;
-    // Four digits where they keep points apart; a count is whole.
-    const double round = std::abs(rounded(between) - between) * static_cast<double>(points) < (high - low) / 4
-                             ? rounded(between)
-                         : kind == Kind::kWhole ? std::round(between)
-                                                : between;
-    out.push_back(i == 0 ? low : i + 1 == points ? high : std::clamp(round, low, high));
-  }
-  return out;
-}
-
-std::vector<double> values_of(double low, double high, std::optional<std::int64_t> points, Kind kind) {
-  const bool doubles = low > 0 && high >= 2 * low;
-  if (points) return steps(low, high, *points, doubles, kind);
-  if (high == low) return {low};
-  if (!doubles && kind == Kind::kWhole && high - low <= kFewSteps)
-    return steps(low, high, std::llround(high - low) + 1, false, kind);
-  if (!doubles) return steps(low, high, kSteps + 1, false, kind);
-  std::vector<double> out;
-  for (double v = low; v < high; v *= 2) out.push_back(v);
-  out.push_back(high);
-  return out;
-}
-
 // Whether the key could have the word in some run.
 Result<void> check_word(std::string_view key, const std::string& word) {
   const auto wrong = [&](std::string_view expected) {
@@ -146,33 +95,14 @@ Result<void> check_word(std::string_view key, const std::string& word) {
   return {};
 }
 
-Result<std::vector<std::string>> range_words(std::string_view key, std::string_view text, Kind kind) {
-  const auto wrong = [&](std::string_view expected) {
-    return fail_field(kField,
-                      fmt::format("{}: found {}, expected {}", key, foretrain::quoted(text), expected));
-  };
-  if (kind == Kind::kWords) return wrong("words, with commas between them");
-  const std::size_t dots = text.find(".."), slash = text.find('/');
-  std::optional<std::int64_t> points;
-  if (slash != std::string_view::npos) {
-    points = parse_integer(trim(text.substr(slash + 1)));
-    if (!points || *points < 2 || *points > static_cast<std::int64_t>(kMostOverPoints))
-      return wrong(fmt::format("from 2 to {} points behind the '/'", kMostOverPoints));
-  }
-  const auto low = number_of(trim(text.substr(0, dots)));
-  const auto high =
-      number_of(trim(text.substr(dots + 2, slash == std::string_view::npos ? slash : slash - dots - 2)));
-  const bool whole =
-      kind != Kind::kWhole || (low && high && *low == std::floor(*low) && *high == std::floor(*high));
-  if (!low || !high || !whole) return wrong("a range of numbers such as 1..8 or 100..3200/20");
-  if (*low > *high) return wrong("the smaller number first");
-  TRY(check_word(key, number_text(*low, kind)));
-  TRY(check_word(key, number_text(*high, kind)));
-  std::vector<std::string> words;
-  for (const double value : values_of(*low, *high, points, kind)) {
-    std::string word = number_text(value, kind);
-    if (words.empty() || words.back() != word) words.push_back(std::move(word));
-  }
+Result<std::vector<std::string>> words_of_range(std::string_view key, std::string_view text, Kind kind) {
+  if (kind == Kind::kWords)
+    return fail_field(kField, fmt::format("{}: found {}, expected words, with commas between them", key,
+                                          foretrain::quoted(text)));
+  auto words = range_words(text, kind == Kind::kWhole, key == "global_batch" ? "tok" : "");
+  if (!words) return fail_field(kField, fmt::format("{}: {}", key, words.error().message));
+  TRY(check_word(key, words->front()));
+  TRY(check_word(key, words->back()));
   return words;
 }
 
@@ -180,14 +110,14 @@ Result<std::vector<std::string>> range_words(std::string_view key, std::string_v
 std::string plain_word(const std::string& word, Kind kind) {
   if (kind == Kind::kWords) return word;
   const auto number = number_of(word);
-  return number ? number_text(*number, kind) : word;
+  return number ? number_text(*number, kind == Kind::kWhole) : word;
 }
 
 Result<void> add_part(OverAxis& axis, std::string_view part, Kind kind) {
   if (part.empty()) return fail_field(kField, fmt::format("{}: found nothing, expected a value", axis.key));
   std::vector<std::string> words = {std::string(part)};
-  if (part.find("..") != std::string_view::npos) {
-    TRY_ASSIGN(words, range_words(axis.key, part, kind));
+  if (is_range(part)) {
+    TRY_ASSIGN(words, words_of_range(axis.key, part, kind));
   }
   for (std::string& word : words) {
     if (axis.words.size() >= kMostOverPoints)

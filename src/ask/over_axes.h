@@ -1,22 +1,21 @@
 // The words of --over: one or two keys, each with what it is set to.
-//   inter_gbps=100..3200        a range: doubling, up to its end
-//   seq=4k..128k/12             so many points of it, in equal ratios (equal steps where the end is not twice the start)
+//   inter_gbps=100..3200        a range (number_range.h)
 //   tp=1,2,4,8,zero=0..3        lists; a word without a key belongs to the key before it
-// Without a number of points, a range from 0 or one that does not double is taken in steps of one where there are few,
-// else in eight. Keys are those of a run (gpus, seq, global_batch, model, cluster, stack, documents, task), of a plan, and
-// of a cluster and its GPU (spec/cluster_figures.h).
+// Keys are those of a run (gpus, seq, global_batch, model, cluster, stack, documents, task), of a plan, and of a cluster
+// and its GPU (spec/cluster_figures.h).
 #pragma once
 
 #include <string_view>
 #include <vector>
 
+#include "ask/number_range.h"
 #include "base/result.h"
 #include "job/parse_run.h"
 #include "report/over_report.h"
 
 namespace foretrain {
 
-inline constexpr std::size_t kMostOverPoints = 2000;
+inline constexpr std::size_t kMostOverPoints = kMostRangePoints;
 
 // Unknown keys and words that a key cannot have are refused; what does not go together is a point's matter.
 Result<std::vector<OverAxis>> parse_axes(std::string_view text);

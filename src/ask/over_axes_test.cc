@@ -26,6 +26,7 @@ TEST_CASE("a range doubles from its start, and its end is always there") {
   CHECK(axes("seq=131064..131072") == "seq=131064+131065+131066+131067+131068+131069+131070+131071+131072");
   CHECK(axes("seq=100049..100099/5") == "seq=100049+100062+100074+100087+100099");
   CHECK(axes("tp=1..1") == "tp=1");
+  CHECK(axes("global_batch=1Mtok..4Mtok") == "global_batch=1000000tok+2000000tok+4000000tok (words)");
   CHECK(axes("inter_gbps=0.5..2") == "inter_gbps=0.5+1+2");
 }
 
