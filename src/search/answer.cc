@@ -9,9 +9,10 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "job/run_check.h"
-#include "predict/evaluator.h"
 #include "predict/uncertainty.h"
 #include "search/list_family.h"
+#include "search/one_plan.h"
+#include "search/what_if_answer.h"
 #include "search/why.h"
 
 namespace foretrain {
@@ -19,83 +20,14 @@ namespace {
 
 constexpr std::int64_t kMostGpus = 10'000'000;
 constexpr int kDoublings = 6;
-constexpr const char* kNoneFits = "no plan fits and keeps to the limits";
-
-// Of one search among several: silent, alone, one plan.
-SearchOptions one_plan(SearchOptions options) {
-  options.keep = 1;
-  options.progress = nullptr;
-  options.evaluated = nullptr;
-  options.team = nullptr;
-  return options;
-}
-
-}  // namespace
-
-SearchOptions options_for(const AnswerRequest& request, const Problem& problem) {
-  SearchOptions options = request.options;
-  const Bytes usable = problem.cluster.gpu.usable;
-  options.limits.memory = most_that_fits(usable * (1 - request.headroom_share) - request.headroom);
-  if (request.tokens)
-    options.limits.training_steps = std::ceil(
-        *request.tokens / (static_cast<double>(problem.global_batch) * static_cast<double>(problem.seq)));
-  options.limits.deadline_s = request.deadline_s;
-  options.limits.budget_usd = request.budget_usd;
-  if (problem.cluster.price_per_gpu_hour)
-    options.limits.usd_per_gpu_second = *problem.cluster.price_per_gpu_hour / 3600;
-  return options;
-}
-
-namespace {
-
-std::unique_ptr<Evaluator> evaluator_of(const Problem& p, const std::shared_ptr<const CostSource>& costs) {
-  return std::make_unique<Evaluator>(p.model, p.cluster, p.stack, p.seq, costs, p.documents);
-}
-
-}  // namespace
-
-RankedPlan ranked(const Space& space, const ScoredPlan& scored, Evaluator& evaluator) {
-  const Candidate candidate = space.candidate(scored.index);
-  RankedPlan out;
-  out.scored = scored;
-  out.run = run_without_plan(space.problem());
-  out.run.plan = candidate.plan;
-  out.run.gpus = candidate.gpus;
-  CHECK_THAT(check_run(out.run).has_value());
-  out.prediction = predict(out.run, evaluator);
-  return out;
-}
-
-RankedPlan ranked(const Space& space, const ScoredPlan& scored,
-                  const std::shared_ptr<const CostSource>& costs) {
-  return ranked(space, scored, *evaluator_of(space.problem(), costs));
-}
-
-std::optional<RankedPlan> best_of(const Space& space, const SearchOptions& options,
-                                  const std::shared_ptr<const CostSource>& costs) {
-  const SearchResult result = search(space, costs, one_plan(options));
-  if (result.best.empty()) return std::nullopt;
-  return ranked(space, result.best.front(), costs);
-}
-
-std::optional<RankedPlan> smallest_of(const Space& space, SearchOptions options,
-                                      const std::shared_ptr<const CostSource>& costs) {
-  options.objective = Objective::kMemory;
-  options.limits = {};
-  options.limits.memory = Bytes(std::numeric_limits<double>::infinity());
-  return best_of(space, options, costs);
-}
-
-namespace {
 
 // What would have to change for a plan to come in: a constraint, the headroom, the deadline, more GPUs.
-Result<std::vector<NearPlan>> would_fit(const AnswerRequest& request,
-                                        const std::shared_ptr<const CostSource>& costs) {
+Result<std::vector<NearPlan>> would_fit(const AnswerRequest& request, Evaluators& evaluators) {
   std::vector<NearPlan> found;
   const auto attempt = [&](std::string change, const Problem& problem, const Constraints& constraints,
                            const SearchOptions& options) -> Result<bool> {
     TRY_ASSIGN(const Space space, Space::make(problem, constraints));
-    auto best = best_of(space, options, costs);
+    auto best = best_of(space, options, evaluators);
     if (!best) return false;
     found.push_back({std::move(change), *std::move(best)});
     return true;
@@ -140,82 +72,7 @@ Result<std::vector<NearPlan>> would_fit(const AnswerRequest& request,
   return found;
 }
 
-// Whether the answer that is there holds with another price: plans do not change their order, and those that are kept
-// still keep to the limits. Of one GPU count the shortest step is the cheapest too, so that a budget is kept by it or
-// by none.
-bool only_price_changed(const AnswerRequest& request, const Problem& changed) {
-  Problem same = changed;
-  same.cluster.price_per_gpu_hour = request.problem.cluster.price_per_gpu_hour;
-  const Objective objective = request.options.objective;
-  const bool by_step = objective == Objective::kTime || objective == Objective::kMoney;
-  return same == request.problem && (!request.budget_usd || (by_step && changed.gpus.size() == 1));
-}
-
 constexpr double kLongestTime = 1e9;  // seconds: what a clock of nanoseconds can add
-
-// The step that the best plans found would take in the changed problem, where one of them is still legal and fits: no
-// plan that is longer need be looked at.
-std::optional<double> known_step(const SearchAnswer& answer, const Space& space, const Problem& changed,
-                                 const SearchOptions& options,
-                                 const std::shared_ptr<const CostSource>& costs) {
-  constexpr std::size_t kTried = 32;
-  const auto evaluator = evaluator_of(changed, costs);
-  std::optional<double> shortest;
-  for (std::size_t i = 0; i < std::min(kTried, answer.result.best.size()); ++i) {
-    const Candidate candidate = space.candidate(answer.result.best[i].index);
-    Run run = run_without_plan(changed);
-    run.plan = candidate.plan;
-    run.gpus = candidate.gpus;
-    if (!check_run(run)) continue;
-    const Score score = evaluator->score(run.plan, run.global_batch);
-    if (score.needed > options.limits.memory || score.step > options.limits.longest_step(run.gpus)) continue;
-    if (!shortest || score.step.value < *shortest) shortest = score.step.value;
-  }
-  return shortest;
-}
-
-// As a limit of the search; a thousandth more than it, for what a bound may be off.
-void limit_step(Limits& limits, double step) {
-  if (!limits.training_steps) limits.training_steps = 1;
-  const double longest = step * 1.001 * *limits.training_steps;
-  limits.deadline_s = std::min(limits.deadline_s.value_or(longest), longest);
-}
-
-Result<WhatIfAnswer> answer_what_if(const AnswerRequest& request, const SearchAnswer& answer,
-                                    const Space& asked, const std::string& text) {
-  TRY_ASSIGN(const WhatIf changed, what_if(request.problem, text));
-  const Problem& problem = changed.problem;
-  WhatIfAnswer out;
-  out.text = changed.text;
-  SearchOptions options = one_plan(options_for(request, problem));
-  if (only_price_changed(request, problem) && !answer.best.empty()) {
-    out.counts = answer.result.counts;
-    out.best = answer.best.front();
-    out.best->run.cluster = problem.cluster;
-    if (Seconds(out.best->scored.step) <= options.limits.longest_step(out.best->scored.gpus)) return out;
-    out.best.reset();
-    out.refused = kNoneFits;
-    return out;
-  }
-  TRY_ASSIGN(const auto costs, request.costs_for(problem.cluster));
-  const bool gpus = problem.gpus != request.problem.gpus;
-  auto space = Space::make(problem, gpus ? request.constraints.without("gpus") : request.constraints);
-  if (!space) return tl::unexpected(std::move(space).error());
-  SearchOptions limited = options;
-  if (!gpus && options.objective == Objective::kTime)
-    if (const auto step = known_step(answer, asked, problem, options, costs))
-      limit_step(limited.limits, *step);
-  SearchResult result = search(*space, costs, limited);
-  // The step may be that of a plan which is not in the changed space, or fills the host's memory.
-  if (result.best.empty() && limited.limits.deadline_s != options.limits.deadline_s)
-    result = search(*space, costs, options);
-  out.counts = result.counts;
-  if (result.best.empty())
-    out.refused = space->size() == 0 ? "there is no legal plan" : kNoneFits;
-  else
-    out.best = ranked(*space, result.best.front(), costs);
-  return out;
-}
 
 // A best plan that divides sequences, where nobody asked for it, says what that gains.
 std::vector<std::string> whys_of(const AnswerRequest& request, const SearchAnswer& answer) {
@@ -251,7 +108,8 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
   for (const Constraint& constraint : request.constraints.all())
     answer.constraints.push_back(constraint.text());
   TRY(check_questions(request));
-  TRY_ASSIGN(const auto costs, request.costs_for(request.problem.cluster));
+  TRY_ASSIGN(auto costs, request.costs_for(request.problem.cluster));
+  Evaluators evaluators(request.problem, std::move(costs));
   TRY_ASSIGN(const Space space, Space::make(request.problem, request.constraints));
 
   answer.left_out = space.left_out();
@@ -259,22 +117,22 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
   if (request.time_s)
     timed.until = begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                               std::chrono::duration<double>(std::min(*request.time_s, kLongestTime)));
-  answer.result = search(space, costs, timed);
+  timed.evaluators = &evaluators;
+  answer.result = search(space, nullptr, timed);
   const auto& best = answer.result.best;
-  const auto evaluator = evaluator_of(request.problem, costs);
+  Evaluator& evaluator = evaluators.first();
   for (std::size_t i = 0; i < std::min(request.top, best.size()); ++i) {
-    answer.best.push_back(ranked(space, best[i], *evaluator));
+    answer.best.push_back(ranked(space, best[i], evaluator));
     if (i == 0) continue;
     const Tie tie = compare(answer.best.front().prediction, answer.best[i].prediction);
     if (tie.tied) answer.ties.push_back({i, tie});
   }
-  answer.families = list_families(space, answer.result, request.top, *evaluator);
+  answer.families = list_families(space, answer.result, request.top, evaluator);
   if (answer.families.size() < best.size())
     answer.list_note = fmt::format(
         "each the best of its tp, pp, dp, ep, cp and zero among the {} plans kept; {} lists every plan",
         with_commas(static_cast<std::int64_t>(best.size())), marked("all"));
-  for (const ScoredPlan& plan : answer.result.pareto)
-    answer.pareto.push_back(ranked(space, plan, *evaluator));
+  for (const ScoredPlan& plan : answer.result.pareto) answer.pareto.push_back(ranked(space, plan, evaluator));
   answer.assumed = request.assumed;
   if (!answer.best.empty())
     for (const std::string& line : answer.best.front().run.assumed) answer.assumed.push_back(line);
@@ -285,19 +143,20 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
     return answer.result.interrupted = stop != nullptr && stop->load(std::memory_order_relaxed);
   };
   if (best.empty() && space.size() > 0) {
-    auto smallest = smallest_of(space, answer.options, costs);
-    TRY_ASSIGN(auto near, would_fit(request, costs));
+    auto smallest = smallest_of(space, answer.options, evaluators);
+    TRY_ASSIGN(auto near, would_fit(request, evaluators));
     if (stopped()) return answer;
     answer.smallest = std::move(smallest);
     answer.would_fit = std::move(near);
   }
   for (const std::string& text : whys_of(request, answer)) {
-    TRY_ASSIGN(Why why, explain_why(request, answer, space, costs, text));
+    TRY_ASSIGN(Why why, explain_why(request, answer, space, evaluators, text));
     if (stopped()) return answer;
     answer.whys.push_back(std::move(why));
   }
   for (const std::string& text : request.what_ifs) {
-    TRY_ASSIGN(WhatIfAnswer what, of_field("what_if", answer_what_if(request, answer, space, text)));
+    TRY_ASSIGN(WhatIfAnswer what,
+               of_field("what_if", answer_what_if(request, answer, space, evaluators, text)));
     if (stopped()) return answer;
     answer.what_ifs.push_back(std::move(what));
   }

@@ -64,9 +64,10 @@ struct Why {
 
 struct WhatIfAnswer {
   std::string text;
-  SearchCounts counts;
-  std::optional<RankedPlan> best;
-  std::string refused;  // why there is none
+  SearchCounts counts{};
+  std::optional<RankedPlan> best{};
+  std::string refused{};  // why there is none
+  bool changes = true;    // something that is told of the best plan, or the plan itself
 };
 
 struct SearchAnswer {
@@ -93,8 +94,24 @@ struct SearchAnswer {
   std::optional<double> gap() const;
 };
 
+// A batch of a length, where several are searched.
+struct BatchPoint {
+  std::int64_t seq = 0;
+  std::int64_t global_batch = 0;
+  std::string refused{};  // why no run can have it
+};
+
+// Several lengths and batches: a point each, batches of the first length first.
+struct BatchPoints {
+  std::vector<std::string> seqs, batches;  // in words: "4096", "512" or "4096ktok"
+  std::vector<BatchPoint> points;
+
+  bool several() const { return points.size() > 1; }
+};
+
 struct AnswerRequest {
   Problem problem;
+  BatchPoints over;  // where there are several, the problem is the first that can be
   Constraints constraints;
   SearchOptions options;  // its limits are worked out from what follows
   std::function<Result<std::shared_ptr<const CostSource>>(const Cluster&)> costs_for;
@@ -117,11 +134,5 @@ Result<void> check_questions(const AnswerRequest& request);
 // requests hold marks (base/field_mark.h): spell() puts the asker's own words in their place.
 Result<SearchAnswer> answer_search(const AnswerRequest& request);
 void spell(SearchAnswer& answer, const FieldWords& words);
-
-// The plan of a scored one, with its prediction.
-RankedPlan ranked(const Space& space, const ScoredPlan& scored,
-                  const std::shared_ptr<const CostSource>& costs);
-// Of many, by an evaluator of the space's problem.
-RankedPlan ranked(const Space& space, const ScoredPlan& scored, Evaluator& evaluator);
 
 }  // namespace foretrain

@@ -21,6 +21,7 @@ constexpr std::uint64_t kChunkPlans = 2048;  // or one family
 constexpr std::size_t kFirstRound = 4;       // chunks; doubled from round to round
 constexpr std::size_t kLongestRound = 256;
 constexpr std::size_t kProbes = 4096;          // families
+constexpr std::size_t kFirstProbes = 256;      // of these, whatever the time
 constexpr std::uint64_t kPlansOfFamily = 256;  // taking one apart is as much work as these
 
 // What is still to be decided: a family, to be taken apart; or plans of it that are gone through one by one.
@@ -55,18 +56,22 @@ class Searcher {
   Searcher(const Space& space, const std::shared_ptr<const CostSource>& costs, const SearchOptions& options)
       : space_(space),
         options_(options),
+        own_evaluators_(space.problem(), costs),
+        evaluators_(options.evaluators != nullptr ? *options.evaluators : own_evaluators_),
         best_(options.objective, options.keep),
-        probed_best_(options.objective, options.keep) {
-    const Problem& p = space.problem();
-    threads_ = options.threads;
-    if (threads_ <= 0) threads_ = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    for (int i = 0; i < threads_; ++i)
-      evaluators_.push_back(
-          std::make_unique<Evaluator>(p.model, p.cluster, p.stack, p.seq, costs, p.documents));
+        front_(options.front),
+        probed_best_(options.objective, options.keep),
+        probed_front_(options.front) {
+    threads_wanted_ = options.threads;
+    if (threads_wanted_ <= 0)
+      threads_wanted_ = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    threads_ = threads_wanted_;
+    evaluators_.make_room(static_cast<std::size_t>(threads_wanted_));
   }
 
   SearchResult run() {
     const auto begin = std::chrono::steady_clock::now();
+    if (options_.bounds && space_.families() > kProbes) probe_first();
     find_floors();
     put_in_order();
     if (options_.bounds) probe();
@@ -88,7 +93,7 @@ class Searcher {
     result.interrupted = stopped_;
     if (stopped_ && !std::isinf(open_)) result.open = open_;
     result.threads = threads_;
-    result.threads_wanted = static_cast<int>(evaluators_.size());
+    result.threads_wanted = threads_wanted_;
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return result;
   }
@@ -100,8 +105,8 @@ class Searcher {
   void on_threads(std::size_t count, std::size_t at_once, const Work& work) {
     std::atomic<std::size_t> next = 0;
     const auto loop = [&](int thread) {
-      Evaluator& evaluator = *evaluators_[static_cast<std::size_t>(thread)];
       try {
+        Evaluator& evaluator = evaluators_.of(static_cast<std::size_t>(thread));
         for (std::size_t i = next.fetch_add(at_once); i < count; i = next.fetch_add(at_once))
           for (std::size_t k = i; k < std::min(count, i + at_once); ++k) work(k, evaluator);
       } catch (...) {
@@ -109,8 +114,7 @@ class Searcher {
         throw;
       }
     };
-    const int wanted = static_cast<int>(evaluators_.size());
-    threads_ = std::min(threads_, run_on_threads(wanted, loop));
+    threads_ = std::min(threads_, run_on_threads(threads_wanted_, loop));
   }
 
   bool asked_to_stop() const {
@@ -123,6 +127,7 @@ class Searcher {
     on_threads(floors_.size(), 64, [&](std::size_t family, Evaluator& evaluator) {
       if (asked_to_stop()) return;
       floors_[family] = family_floor(family, evaluator);
+      if (family % 1024 == 0) report(0);
     });
   }
 
@@ -193,10 +198,11 @@ class Searcher {
       items_.pop_back();
       if (pruned_by_floor(item.floor, space_.gpus(item.family), item.plans(), best_, front_,
                           dropped.counts)) {
-        report(item.plans(), item.floor);
+        report(item.plans());
         continue;
       }
       if (plans >= kChunkPlans) {
+        if (chunks.empty() && options_.bounds) least_ = item.key;
         chunks.emplace_back();
         plans = 0;
       }
@@ -207,32 +213,57 @@ class Searcher {
     return chunks;
   }
 
-  // The plain plan of some families, from all over the space: a measure for bounds from the start, as the
-  // families with the shortest floors often do not fit. Each is met again in its family, and counted there.
-  void probe() {
-    const std::size_t stride = (items_.size() + kProbes - 1) / kProbes;
-    if (stride == 0) return;
-    std::vector<std::optional<ScoredPlan>> probed((items_.size() + stride - 1) / stride);
-    on_threads(probed.size(), 8, [&](std::size_t i, Evaluator& evaluator) {
-      if (asked_to_stop()) return;
-      const std::size_t family = items_[i * stride].family;
-      if (!may_fit(items_[i * stride].floor)) return;
-      Space::Members members(space_, family);
-      const Candidate& candidate = members.member(0);
-      ScoredPlan plan;
-      plan.index = space_.first(family);
-      plan.gpus = candidate.gpus;
-      Weighed weighed = evaluator.weigh(candidate.plan, space_.problem().global_batch);
-      plan.peak = weighed.needed().value;
-      if (!fits(weighed)) return;
-      time(weighed.timed(true), plan);
-      if (plan.step <= options_.limits.longest_step(plan.gpus).value) probed[i] = plan;
+  // The plain plan of a family, where it fits.
+  std::optional<ScoredPlan> plain_plan(std::size_t family, Evaluator& evaluator) const {
+    Space::Members members(space_, family);
+    const Candidate& candidate = members.member(0);
+    ScoredPlan plan;
+    plan.index = space_.first(family);
+    plan.gpus = candidate.gpus;
+    Weighed weighed = evaluator.weigh(candidate.plan, space_.problem().global_batch);
+    plan.peak = weighed.needed().value;
+    if (!fits(weighed)) return std::nullopt;
+    time(weighed.timed(true), plan);
+    if (plan.step > options_.limits.longest_step(plan.gpus).value) return std::nullopt;
+    return plan;
+  }
+
+  // Of `count` families, from all over them from the start. The first few are tried however little time there is, so
+  // that something is told.
+  template <class FamilyOf>
+  void probe(std::size_t count, const FamilyOf& family_of) {
+    std::size_t apart =
+        std::max<std::size_t>(1, static_cast<std::size_t>(0.618 * static_cast<double>(count)));
+    while (std::gcd(apart, count) != 1) ++apart;
+    std::vector<std::optional<ScoredPlan>> probed(count);
+    on_threads(count, 8, [&](std::size_t i, Evaluator& evaluator) {
+      if (i >= kFirstProbes && asked_to_stop()) return;
+      if (const auto family = family_of(i * apart % count)) probed[i] = plain_plan(*family, evaluator);
     });
     for (const auto& plan : probed) {
       if (!plan) continue;
       probed_best_.add(*plan);
       probed_front_.add(*plan);
     }
+    note_best();
+  }
+
+  // Something to tell before any floor is known.
+  void probe_first() {
+    const std::size_t families = space_.families();
+    probe(kFirstProbes, [&](std::size_t i) { return std::optional(i * families / kFirstProbes); });
+  }
+
+  // A measure for bounds from the start, as the families with the shortest floors often do not fit. Each is met again
+  // in its family, and counted there.
+  void probe() {
+    if (items_.empty()) return;
+    const std::size_t stride = (items_.size() + kProbes - 1) / kProbes;
+    probe((items_.size() + stride - 1) / stride, [&](std::size_t i) -> std::optional<std::size_t> {
+      const Item& item = items_[i * stride];
+      if (!may_fit(item.floor)) return std::nullopt;
+      return item.family;
+    });
   }
 
   // Before the first round: a rank that was asked already must not leave the others waiting in it. Later each
@@ -270,10 +301,16 @@ class Searcher {
     });
     if (options_.team) exchange(found, rank, ranks);
     for (const Found& f : found) take(f);
-    if (best_.size() > 0) shortest_ = best_.sorted().front().step;
+    note_best();
     if (!stopped_) return;
     for (const Chunk& chunk : chunks)
       for (const Item& item : chunk) leave_open(item);
+  }
+
+  void note_best() {
+    for (const auto* plans : {&best_, &probed_best_})
+      if (const ScoredPlan* first = plans->first())
+        if (!told_best_ || better(options_.objective, *first, *told_best_)) told_best_ = *first;
   }
 
   // Interrupted: it may still hold what is better than all that was found.
@@ -347,7 +384,7 @@ class Searcher {
       const PlanFloor floor = part_floor(members.member(n), item.family, evaluator);
       if (pruned_by_floor(floor, space_.gpus(item.family), members.part_size(), chosen.best, chosen.front,
                           chosen.found.counts))
-        report(members.part_size(), floor);
+        report(members.part_size());
       else
         chosen.found.parts.push_back(
             {order_key(floor), item.family, n, n + members.part_size(), true, floor});
@@ -367,7 +404,7 @@ class Searcher {
       chosen.found.counts.pruned_memory += others;
       n += others;
     }
-    report(item.plans(), item.floor);
+    report(item.plans());
   }
 
   // Whether none of so many plans can fit or come in.
@@ -445,14 +482,25 @@ class Searcher {
             probed_front_.wants(plan.gpus, plan.step, plan.peak));
   }
 
-  void report(std::uint64_t plans, const PlanFloor& floor) {
+  void report(std::uint64_t plans) {
     if (!options_.progress) return;
     SearchProgress now;
     now.done = done_.fetch_add(plans) + plans;
     now.all = space_.size();
-    now.best = shortest_;
-    now.floor = options_.objective == Objective::kMemory ? 0 : floor.step.value;
+    if (told_best_) {
+      now.best = told_best_->step;
+      now.gap = gap();
+    }
     options_.progress(now);
+  }
+
+  // Of energy there are no floors, and the floors of steps on several GPU counts say nothing of money.
+  std::optional<double> gap() const {
+    const Objective objective = options_.objective;
+    if (!least_ || objective == Objective::kEnergy) return std::nullopt;
+    if (objective == Objective::kMoney && space_.problem().gpus.size() > 1) return std::nullopt;
+    const double best = objective == Objective::kMemory ? told_best_->peak : told_best_->step;
+    return std::max(0.0, 1 - *least_ / best);
   }
 
   // Every rank learns of every chunk.
@@ -498,9 +546,11 @@ class Searcher {
 
   const Space& space_;
   const SearchOptions& options_;
-  std::vector<std::unique_ptr<Evaluator>> evaluators_;
+  Evaluators own_evaluators_;
+  Evaluators& evaluators_;
   std::vector<PlanFloor> floors_;
-  std::vector<Item> items_;  // a heap, the least on top
+  std::vector<Item> items_;      // a heap, the least on top
+  std::optional<double> least_;  // key of what was first in the round: nothing that was open then is below it
   double open_ = std::numeric_limits<double>::infinity();
   BestPlans best_;
   ParetoFront front_;
@@ -509,8 +559,9 @@ class Searcher {
   SearchCounts counts_;
   std::atomic<std::uint64_t> done_ = 0;
   bool stopped_ = false;
-  int threads_ = 0;      // the fewest that worked at once
-  double shortest_ = 0;  // of the best plan, as of the last round
+  int threads_wanted_ = 1;
+  int threads_ = 0;                      // the fewest that worked at once
+  std::optional<ScoredPlan> told_best_;  // as of the last round
   std::optional<Space::Members> told_;
   std::size_t told_family_ = 0;
 };

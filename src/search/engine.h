@@ -11,6 +11,7 @@
 // at. What is next is dealt in chunks to threads, and chunks in rounds to machines. Inside a round each chunk
 // knows what was kept when the round began and what it found itself, so plans, order and counts are the same
 // for any number of threads and machines. A search that is stopped knows how good the best of what it left open can be.
+// However early it is stopped, some plain plans from all over the space have been tried, and the best of them is told.
 #pragma once
 
 #include <atomic>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "cost/cost.h"
+#include "search/evaluators.h"
 #include "search/front.h"
 #include "search/space.h"
 #include "search/team.h"
@@ -39,23 +41,27 @@ struct SearchCounts {
 };
 
 struct SearchProgress {
-  std::uint64_t done = 0, all = 0;  // plans
+  std::uint64_t done = 0, all = 0;  // plans that are decided, and all of them
   double best = 0;                  // step of the best so far; 0: none yet
-  double floor = 0;                 // no plan that is still to come is shorter
+  std::optional<double> gap;  // how much better than it another plan can be, as a share of it, where known
+  std::size_t point = 0, points = 1;  // of several searches, which one
 };
 
 struct SearchOptions {
   Objective objective = Objective::kTime;
   Limits limits;
   std::size_t keep = 1000;  // best plans, all timed exactly
-  bool bounds = true;       // off: every plan that fits is timed, as a test's brute force does
-  int threads = 0;          // 0: as many as the machine has
+  FrontKind front = FrontKind::kAll;
+  bool bounds = true;  // off: every plan that fits is timed, as a test's brute force does
+  int threads = 0;     // 0: as many as the machine has
   const std::atomic<bool>* stop = nullptr;
   std::optional<std::chrono::steady_clock::time_point> until;  // stops by itself
   std::function<void(const SearchProgress&)> progress;         // from any thread
   // Every plan that was timed, in the same order always.
   std::function<void(const ScoredPlan&, const Candidate&)> evaluated;
   Team* team = nullptr;
+  Evaluators* evaluators =
+      nullptr;  // that serve the space's problem, to be used and left warm; null: own ones
 };
 
 struct SearchResult {

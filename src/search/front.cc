@@ -17,6 +17,13 @@ void BestPlans::add(const ScoredPlan& plan) {
   worst_key_ = key_of(objective_, plans_.front());
 }
 
+const ScoredPlan* BestPlans::first() const {
+  const auto best = std::min_element(plans_.begin(), plans_.end(), [this](const auto& a, const auto& b) {
+    return better(objective_, a, b);
+  });
+  return best == plans_.end() ? nullptr : &*best;
+}
+
 std::vector<ScoredPlan> BestPlans::sorted() const {
   std::vector<ScoredPlan> out = plans_;
   std::sort(out.begin(), out.end(),
@@ -28,25 +35,28 @@ namespace {
 
 bool shorter(const ScoredPlan& plan, double step) { return plan.step < step; }
 
-// At least as good in all, and not the same figures with a higher number.
-bool dominates(const ScoredPlan& a, const ScoredPlan& b) {
-  if (a.gpus > b.gpus || a.step > b.step || a.peak > b.peak) return false;
-  return a.gpus < b.gpus || a.step < b.step || a.peak < b.peak || a.index < b.index;
-}
-
 }  // namespace
 
+// At least as good in all, and not the same figures with a higher number.
+bool ParetoFront::dominates(const ScoredPlan& a, const ScoredPlan& b) const {
+  const double a_peak = peak_of(a), b_peak = peak_of(b);
+  if (a.gpus > b.gpus || a.step > b.step || a_peak > b_peak) return false;
+  return a.gpus < b.gpus || a.step < b.step || a_peak < b_peak || a.index < b.index;
+}
+
 bool ParetoFront::wants(std::int64_t gpus, double step, double peak) const {
+  if (kind_ == FrontKind::kNone) return false;
   for (const auto& [count, front] : by_gpus_) {
     if (count > gpus) break;
     // Of those that are shorter, the last has the least memory.
     const auto end = std::lower_bound(front.begin(), front.end(), step, shorter);
-    if (end != front.begin() && std::prev(end)->peak <= peak) return false;
+    if (end != front.begin() && peak_of(*std::prev(end)) <= peak) return false;
   }
   return true;
 }
 
 void ParetoFront::add(const ScoredPlan& plan) {
+  if (kind_ == FrontKind::kNone) return;
   for (const auto& [count, front] : by_gpus_) {
     if (count > plan.gpus) break;
     auto at = std::lower_bound(front.begin(), front.end(), plan.step, shorter);

@@ -53,6 +53,31 @@ TEST_CASE("the front holds what nothing beats, whatever the order") {
   }));
 }
 
+TEST_CASE("without memory the front has of each GPU count the fastest, where it is faster than fewer GPUs") {
+  CHECK(rc::check([] {
+    const std::vector<ScoredPlan> plans = any_plans();
+    std::vector<ScoredPlan> expected;
+    for (const std::int64_t gpus : {8, 16, 32}) {
+      const ScoredPlan* fastest = nullptr;
+      for (const ScoredPlan& p : plans)
+        if (p.gpus == gpus && (fastest == nullptr || p.step < fastest->step)) fastest = &p;
+      if (fastest != nullptr && (expected.empty() || fastest->step < expected.back().step))
+        expected.push_back(*fastest);
+    }
+    ParetoFront front(FrontKind::kSteps), none(FrontKind::kNone);
+    for (const ScoredPlan& p : plans) {
+      const bool wanted = front.wants(p.gpus, p.step, p.peak);
+      const auto before = front.sorted();
+      front.add(p);
+      if (!wanted) RC_ASSERT(front.sorted() == before);
+      none.add(p);
+      RC_ASSERT(!none.wants(p.gpus, p.step, p.peak));
+    }
+    RC_ASSERT(front.sorted() == expected);
+    RC_ASSERT(none.sorted().empty());
+  }));
+}
+
 TEST_CASE("the best plans are the first of all of them sorted, by each objective") {
   CHECK(rc::check([] {
     std::vector<ScoredPlan> plans = any_plans();

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "search/one_plan.h"
 
 namespace foretrain {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "job/run_check.h"
+#include "search/one_plan.h"
 #include "spec/plan_text.h"
 
 namespace foretrain {
@@ -49,7 +50,7 @@ std::string rule_of(const AskedPlan& asked, const Problem& problem) {
 // that was lost. Not for dimensions of which a search that is asked looks at more.
 std::optional<RankedPlan> kept_as_asked(const Words& words, const Problem& problem,
                                         const Constraints& constraints, const SearchAnswer& answer,
-                                        const Space& space, const std::shared_ptr<const CostSource>& costs) {
+                                        const Space& space, Evaluators& evaluators) {
   for (const auto& [key, word] : words) {
     const Dimension* d = find_dimension(key);
     if (d->asked != nullptr || d->most != nullptr) return std::nullopt;
@@ -59,7 +60,7 @@ std::optional<RankedPlan> kept_as_asked(const Words& words, const Problem& probl
     if (std::all_of(words.begin(), words.end(), [&](const auto& pair) {
           return constraints.allows(pair.first, find_dimension(pair.first)->get(problem, candidate));
         }))
-      return ranked(space, plan, costs);
+      return ranked(space, plan, evaluators.first());
   }
   return std::nullopt;
 }
@@ -93,7 +94,7 @@ Result<AskedPlan> parse_why(const std::string& text, const Problem& problem) {
 }
 
 Result<Why> explain_why(const AnswerRequest& request, const SearchAnswer& answer, const Space& space,
-                        const std::shared_ptr<const CostSource>& costs, const std::string& text) {
+                        Evaluators& evaluators, const std::string& text) {
   TRY_ASSIGN(const AskedPlan asked, parse_why(text, request.problem));
   const SearchOptions options = options_for(request, request.problem);
   Why why;
@@ -101,14 +102,15 @@ Result<Why> explain_why(const AnswerRequest& request, const SearchAnswer& answer
   TRY_ASSIGN(why.rejected, broken(asked.words, request));
   Problem problem = request.problem;
   TRY_ASSIGN(const Constraints constraints, constraints_of(asked.words, request.constraints, problem));
-  if (why.rejected.empty()) why.plan = kept_as_asked(asked.words, problem, constraints, answer, space, costs);
+  if (why.rejected.empty())
+    why.plan = kept_as_asked(asked.words, problem, constraints, answer, space, evaluators);
   std::optional<Space> own;
   if (!why.plan) {
     TRY_ASSIGN(own, Space::make(problem, constraints));
-    why.plan = best_of(*own, options, costs);
+    why.plan = best_of(*own, options, evaluators);
   }
   if (!why.plan) {
-    why.plan = smallest_of(*own, options, costs);
+    why.plan = smallest_of(*own, options, evaluators);
     const std::string reason = why.plan ? limit_of(*why.plan, options) : rule_of(asked, request.problem);
     if (why.rejected.empty()) why.rejected = reason;
   }
@@ -129,7 +131,7 @@ Result<Why> explain_why(const AnswerRequest& request, const SearchAnswer& answer
     Problem freed = request.problem;
     TRY_ASSIGN(const Constraints less, constraints_of(rest, request.constraints, freed));
     TRY_ASSIGN(const Space wider, Space::make(freed, less));
-    auto near = best_of(wider, options, costs);
+    auto near = best_of(wider, options, evaluators);
     if (!near) continue;
     const auto& [key, word] = asked.words[i];
     const Dimension* dimension = find_dimension(key);

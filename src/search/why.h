@@ -16,13 +16,6 @@ Result<AskedPlan> parse_why(const std::string& text, const Problem& problem);
 
 // `space` is the one that the answer's plans are numbers of.
 Result<Why> explain_why(const AnswerRequest& request, const SearchAnswer& answer, const Space& space,
-                        const std::shared_ptr<const CostSource>& costs, const std::string& text);
-
-// Shared with answer.cc: the limits that a request sets for a problem; a search for one plan.
-SearchOptions options_for(const AnswerRequest& request, const Problem& problem);
-std::optional<RankedPlan> best_of(const Space& space, const SearchOptions& options,
-                                  const std::shared_ptr<const CostSource>& costs);
-std::optional<RankedPlan> smallest_of(const Space& space, SearchOptions options,
-                                      const std::shared_ptr<const CostSource>& costs);
+                        Evaluators& evaluators, const std::string& text);
 
 }  // namespace foretrain
