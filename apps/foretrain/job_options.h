@@ -19,8 +19,17 @@ void declare_job(Options& options, Request& request, const char* gpus_help) {
   options.option("--gpus", "N", request.gpus, gpus_help);
   if constexpr (requires { request.plan; })
     options.option("--plan", "PLAN", request.plan, "tp=4,pp=2,micro_batch=1,recompute=full,zero=1,...");
-  options.option("--global-batch", "B", request.global_batch, "Sequences a step, or their tokens (4096ktok)");
-  options.option("--seq", "S", request.seq, "Tokens a sequence: 4096, 128k, 1M");
+  if constexpr (requires { request.plan; }) {
+    options.option("--global-batch", "B", request.global_batch,
+                   "Sequences a step, or their tokens (4096ktok)");
+    options.option("--seq", "S", request.seq, "Tokens a sequence: 4096, 128k, 1M");
+  } else {
+    options.option("--global-batch", "B", request.global_batch,
+                   "Sequences a step, or their tokens (4096ktok); a list 512,1024 or a range 512..4096: the "
+                   "best of each");
+    options.option("--seq", "S", request.seq,
+                   "Tokens a sequence: 4096, 128k, 1M; a list or a range likewise");
+  }
   options.option(
       "--documents", "D", request.documents,
       "Of packed sequences: the mean length of documents (512), or the lengths that fill one (1024x8)");

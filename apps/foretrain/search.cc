@@ -18,6 +18,7 @@
 #include "job_options.h"
 #include "output.h"
 #include "report/search_report.h"
+#include "report/sweep_report.h"
 
 namespace foretrain {
 namespace {
@@ -70,6 +71,17 @@ std::string progress_note(const SearchProgress& now) {
   return fmt::format("{}, another at most {:.1f} % better", best, 100 * *now.gap);
 }
 
+// Shows how far it is while it works.
+template <class Answer>
+Answer watched(AnswerRequest& request, bool shows, Answer (*answer)(const AnswerRequest&)) {
+  ProgressBar bar("searching", "plans");
+  if (shows)
+    request.options.progress = [&bar](const SearchProgress& now) {
+      bar.update(now.done, now.all, progress_note(now));
+    };
+  return answer(request);
+}
+
 class Search final : public Command {
  public:
   const char* name() const override { return "search"; }
@@ -99,7 +111,8 @@ class Search final : public Command {
     options.option("--threads", "N", r.threads, "Threads; without it, as many as the machine has");
     options.option("--time", "T", r.time,
                    "Tell the best so far after this time, and how far it may be off: 5s");
-    options.option("--csv", "F.csv", csv_, "Also every plan that was evaluated");
+    options.option("--csv", "F.csv", csv_,
+                   "Also every plan that was evaluated; of several batches or lengths the best of each");
     options.option("--html", "F.html", html_, "Also a page with a scatter and the Pareto front");
     options.flag("--json", json_, "Answer in JSON");
   }
@@ -133,7 +146,9 @@ class Search final : public Command {
     TRY_ASSIGN(AnswerRequest request, prepare(session, request_));
     if (!writes) return request;
     TRY(check_outputs());
-    if (csv_.empty()) return request;
+    if (all_ && request.over.several())
+      return fail_field("all", "is of one search, but several batches or lengths are asked for");
+    if (csv_.empty() || request.over.several()) return request;
     TRY_ASSIGN(StreamedFile file, StreamedFile::open(csv_));
     csv.emplace(std::move(file));
     csv->write(search_csv_header());
@@ -149,16 +164,31 @@ class Search final : public Command {
       for (const std::string& wrong : team->all_gather(request ? "" : message_of(request.error(), words())))
         if (request && !wrong.empty()) request = fail(wrong);
     TRY(request);
+    request->options.team = team;
+    request->options.stop = &stop_asked;
+    return request->over.several() ? tell_sweep(*request, first) : tell_search(*request, first, csv);
+  }
+
+  // Of several batches or lengths.
+  Result<int> tell_sweep(AnswerRequest& request, bool first) const {
+    TRY_ASSIGN(SweepAnswer answer, watched<Result<SweepAnswer>>(request, first, ask_sweep));
+    const int interrupted = answer.interrupted && stop_asked ? kInterruptedStatus : 0;
+    if (!first) return interrupted;
+    spell(answer, words());
+    if (!csv_.empty()) TRY(write_file(csv_, sweep_csv(answer)));
+    if (!html_.empty()) TRY(write_file(html_, sweep_html(answer)));
+    const int status = tell(json_ ? sweep_json(answer) : sweep_text(answer));
+    return status == 0 ? interrupted : status;
+  }
+
+  Result<int> tell_search(AnswerRequest& request, bool first, std::optional<StreamedFile>& csv) const {
     SomePlans dots;
-    SearchOptions& options = request->options;
-    options.team = team;
-    options.stop = &stop_asked;
     if (!csv_.empty() || !html_.empty())
-      options.evaluated = [&](const ScoredPlan& plan, const Candidate& candidate) {
-        if (csv) csv->write(search_csv_row(request->problem, plan, candidate));
+      request.options.evaluated = [&](const ScoredPlan& plan, const Candidate& candidate) {
+        if (csv) csv->write(search_csv_row(request.problem, plan, candidate));
         if (!html_.empty()) dots.add(plan);
       };
-    TRY_ASSIGN(SearchAnswer answer, watched(*request, first));
+    TRY_ASSIGN(SearchAnswer answer, watched<Result<SearchAnswer>>(request, first, ask));
     // To stop at a time that was given is an answer.
     const int interrupted = answer.result.interrupted && stop_asked ? kInterruptedStatus : 0;
     if (!first) return interrupted;
@@ -176,15 +206,6 @@ class Search final : public Command {
                    human_seconds(Seconds(answer.result.seconds)).c_str());
     const int status = tell(json_ ? search_json(answer) : search_text(answer, list));
     return status == 0 ? interrupted : status;
-  }
-
-  static Result<SearchAnswer> watched(AnswerRequest& request, bool shows) {
-    ProgressBar bar("searching", "plans");
-    if (shows)
-      request.options.progress = [&bar](const SearchProgress& now) {
-        bar.update(now.done, now.all, progress_note(now));
-      };
-    return ask(request);
   }
 
   SearchRequest request_;

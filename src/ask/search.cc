@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "ask/guard.h"
+#include "ask/number_range.h"
 #include "ask/words.h"
 #include "base/did_you_mean.h"
 #include "base/field_mark.h"
@@ -26,6 +27,7 @@ constexpr std::int64_t kMostSeq = 100'000'000;
 constexpr std::int64_t kMostBatch = 1'000'000'000;
 constexpr std::int64_t kMostTokens = 1'000'000'000'000;  // a step
 constexpr std::size_t kMostCounts = 10'000;
+constexpr std::size_t kMostPoints = 256;
 constexpr std::int64_t kMostTop = 1000;
 constexpr std::int64_t kMostThreads = 1024;
 
@@ -94,6 +96,82 @@ Result<void> check_problem(const Problem& p) {
   return {};
 }
 
+// "4096", "512,1024", "4k..32k": its words, each once.
+Result<std::vector<std::string>> listed(std::string_view field, std::string_view text,
+                                        std::string_view unit) {
+  std::vector<std::string> words;
+  for (const std::string_view part : split(text, ',')) {
+    std::vector<std::string> some = {std::string(trim(part))};
+    if (is_range(part)) {
+      TRY_ASSIGN(some, of_field(field, range_words(trim(part), true, unit)));
+    }
+    for (std::string& word : some)
+      if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(std::move(word));
+  }
+  return words;
+}
+
+// Lengths as numbers, each once.
+Result<void> in_digits(std::vector<std::string>& seqs) {
+  std::vector<std::string> out;
+  for (const std::string& word : seqs) {
+    TRY_ASSIGN(const std::int64_t seq, tokens_word("seq", word));
+    if (seq == 0) return fail_field("seq", "found nothing, expected a length");
+    if (seq > kMostSeq) return fail_field("seq", fmt::format("found {}, expected at most {}", seq, kMostSeq));
+    std::string digits = fmt::format("{}", seq);
+    if (std::find(out.begin(), out.end(), digits) == out.end()) out.push_back(std::move(digits));
+  }
+  seqs = std::move(out);
+  return {};
+}
+
+Result<std::int64_t> batch_of(const std::string& word, std::int64_t seq) {
+  if (const auto tokens = batch_tokens(word)) return of_field("global_batch", sequences_of(*tokens, seq));
+  TRY_ASSIGN(const std::int64_t batch, bounded_count_word("global_batch", word, kMostBatch));
+  if (batch == 0) return fail_field("global_batch", "found nothing, expected a count");
+  return batch;
+}
+
+// Each length with each batch. What does not go together is that point's matter, unless it is all of them.
+Result<void> read_points(const SearchRequest& r, AnswerRequest& out) {
+  Problem& p = out.problem;
+  BatchPoints& over = out.over;
+  if (r.global_batch.empty()) return not_given("global_batch");
+  if (r.seq.empty()) {
+    if (p.model.default_seq == 0) return not_given("seq");
+    out.assumed.push_back(fmt::format("seq: {} (the model's own)", p.model.default_seq));
+    over.seqs = {fmt::format("{}", p.model.default_seq)};
+  } else {
+    TRY_ASSIGN(over.seqs, listed("seq", r.seq, ""));
+  }
+  TRY(in_digits(over.seqs));
+  TRY_ASSIGN(over.batches, listed("global_batch", r.global_batch, "tok"));
+  if (over.seqs.size() * over.batches.size() > kMostPoints)
+    return fail_field(over.seqs.size() > over.batches.size() ? "seq" : "global_batch",
+                      fmt::format("found {} lengths and batches to search, expected at most {}",
+                                  over.seqs.size() * over.batches.size(), kMostPoints));
+  std::optional<Error> first_refusal;
+  bool found = false;
+  for (const std::string& seq_word : over.seqs) {
+    const std::int64_t seq = *parse_integer(seq_word);
+    for (const std::string& batch_word : over.batches) {
+      Problem at = p;
+      at.seq = seq;
+      auto batch = batch_of(batch_word, seq);
+      if (!batch && !batch_tokens(batch_word)) return tl::unexpected(std::move(batch).error());
+      at.global_batch = batch.value_or(0);
+      const Result<void> checked = batch ? check_problem(at) : tl::unexpected(batch.error());
+      over.points.push_back({seq, at.global_batch, checked ? "" : checked.error().message});
+      if (!checked && !first_refusal) first_refusal = checked.error();
+      if (!checked || found) continue;
+      found = true;
+      p = std::move(at);
+    }
+  }
+  if (!found) return tl::unexpected(*std::move(first_refusal));
+  return {};
+}
+
 Result<void> read_problem(const SearchRequest& r, const Catalog& catalog, AnswerRequest& out) {
   Problem& p = out.problem;
   if (r.model.empty()) return not_given("model");
@@ -103,24 +181,21 @@ Result<void> read_problem(const SearchRequest& r, const Catalog& catalog, Answer
   if (r.stack.empty()) out.assumed.emplace_back("stack: generic (none stated)");
   TRY_ASSIGN(p.stack, of_field("stack", catalog.stack(r.stack.empty() ? "generic" : r.stack)));
   TRY_ASSIGN(p.gpus, gpu_counts(r.gpus, p.cluster));
-  if (r.global_batch.empty()) return not_given("global_batch");
-  TRY_ASSIGN(p.seq, tokens_word("seq", r.seq));
-  if (p.seq > kMostSeq)
-    return fail_field("seq", fmt::format("found {}, expected at most {}", p.seq, kMostSeq));
-  if (p.seq == 0) {
-    if (p.model.default_seq == 0) return not_given("seq");
-    p.seq = p.model.default_seq;
-    out.assumed.push_back(fmt::format("seq: {} (the model's own)", p.seq));
-  }
-  if (const auto tokens = batch_tokens(r.global_batch)) {
-    TRY_ASSIGN(p.global_batch, of_field("global_batch", sequences_of(*tokens, p.seq)));
-  } else {
-    TRY_ASSIGN(p.global_batch, bounded_count_word("global_batch", r.global_batch, kMostBatch));
-  }
   if (!r.documents.empty()) {
     TRY_ASSIGN(p.documents, of_field("documents", parse_documents(r.documents)));
   }
-  return check_problem(p);
+  return read_points(r, out);
+}
+
+// Of several searches only what each has of its own is told.
+Result<void> check_several(const SearchRequest& r, const BatchPoints& over) {
+  if (!over.several()) return {};
+  for (const auto& [field, given] :
+       {std::pair{"why", !r.why.empty()}, {"what_if", !r.what_if.empty()}, {"top", !r.top.empty()}})
+    if (given)
+      return fail_field(field, fmt::format("is of one search, but {} and {} ask for {}: each has its best",
+                                           marked("global_batch"), marked("seq"), over.points.size()));
+  return {};
 }
 
 // What every plan has must go with model and stack, and with one of the recipes that are set, or none would be legal.
@@ -230,6 +305,7 @@ Result<void> read_rest(const SearchRequest& r, AnswerRequest& out) {
 Result<AnswerRequest> prepared(Session& session, const SearchRequest& request) {
   AnswerRequest out;
   TRY(read_problem(request, session.catalog(), out));
+  TRY(check_several(request, out.over));
   TRY(read_constraints(request, out));
   TRY(read_limits(request, out));
   TRY(read_rest(request, out));
@@ -254,8 +330,15 @@ Result<SearchAnswer> ask(const AnswerRequest& request) {
   return guarded([&] { return answer_search(request); });
 }
 
+Result<SweepAnswer> ask_sweep(const AnswerRequest& request) {
+  return guarded([&] { return answer_sweep(request); });
+}
+
 Result<SearchAnswer> ask(Session& session, const SearchRequest& request) {
   TRY_ASSIGN(const AnswerRequest ready, prepare(session, request));
+  if (ready.over.several())
+    return fail_field("global_batch",
+                      fmt::format("found {} searches, expected one", ready.over.points.size()));
   return ask(ready);
 }
 

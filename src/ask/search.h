@@ -8,10 +8,11 @@
 
 #include "ask/session.h"
 #include "search/answer.h"
+#include "search/sweep.h"
 
 namespace foretrain {
 
-// Words as they were given; empty: not given.
+// Words as they were given; empty: not given. global_batch and seq may be lists and ranges (number_range.h).
 struct SearchRequest {
   std::string model, cluster, gpus, global_batch, seq, documents, stack, profile, task;
   std::vector<std::string> set, range, forbid, why, what_if;
@@ -23,8 +24,10 @@ struct SearchRequest {
 // refers to the session.
 Result<AnswerRequest> prepare(Session& session, const SearchRequest& request);
 Result<SearchAnswer> ask(const AnswerRequest& prepared);
+// Of several batches or lengths (prepared.over.several()), which are searches of their own.
+Result<SweepAnswer> ask_sweep(const AnswerRequest& prepared);
 
-// Both in one.
+// Both in one, of one batch and length.
 Result<SearchAnswer> ask(Session& session, const SearchRequest& request);
 
 }  // namespace foretrain

@@ -36,6 +36,33 @@ TEST_CASE("a search answers, and its constraints are spelled in the asker's word
   CHECK(answer->constraints == std::vector<std::string>{"only-set tp=1", "only-set pp=1", "only-set zero=1"});
 }
 
+TEST_CASE("batches and lengths may be lists and ranges, and what does not go together is a point's matter") {
+  Session session(no_files());
+  SearchRequest request = small();
+  request.model = "llama-2-7b";
+  request.global_batch = "64ktok,16..32";
+  request.seq = "1k..3k,4096,4k";
+  const auto prepared = prepare(session, request);
+  REQUIRE(prepared);
+  const BatchPoints& over = prepared->over;
+  CHECK(over.seqs == std::vector<std::string>{"1024", "2048", "3072", "4096"});
+  CHECK(over.batches == std::vector<std::string>{"64ktok", "16", "32"});
+  REQUIRE(over.points.size() == 12);
+  CHECK(over.points[0].global_batch == 64);  // 65,536 tokens
+  CHECK(over.points[1].global_batch == 16);
+  CHECK(over.points[3].global_batch == 32);
+  CHECK(over.points[6].refused.starts_with("found 65536 tokens, expected a multiple of seq 3072"));
+  CHECK(over.points[7].refused.empty());
+  CHECK(prepared->problem.seq == 1024);
+  // A point's own refusal is not the request's, unless it is everyone's.
+  request.seq = "3072";
+  request.global_batch = "64ktok";
+  CHECK(field_at_fault(request) == "global_batch");
+  request.global_batch = "16,32";
+  request.what_if = {"gpus=16"};
+  CHECK(field_at_fault(request) == "what_if");
+}
+
 TEST_CASE("errors name the field that is at fault") {
   const auto with = [](auto member, const auto& word) {
     SearchRequest request = small();
@@ -51,6 +78,11 @@ TEST_CASE("errors name the field that is at fault") {
   CHECK(with(&SearchRequest::gpus, "16..8") == "gpus");
   CHECK(with(&SearchRequest::global_batch, "") == "global_batch");
   CHECK(with(&SearchRequest::seq, "x") == "seq");
+  CHECK(with(&SearchRequest::seq, "1k..512") == "seq");
+  CHECK(with(&SearchRequest::seq, "512,") == "seq");
+  CHECK(with(&SearchRequest::global_batch, "8,") == "global_batch");
+  CHECK(with(&SearchRequest::global_batch, "8..16x") == "global_batch");
+  CHECK(with(&SearchRequest::global_batch, "1..1000/500") == "global_batch");
   CHECK(with(&SearchRequest::stack, "megatrn") == "stack");
   CHECK(with(&SearchRequest::profile, "a100-80gb-sxm") == "profile");
   CHECK(with(&SearchRequest::set, Words{"tpp=2"}) == "set");

@@ -39,6 +39,13 @@ std::string html_escaped(std::string_view text) {
   return out;
 }
 
+std::string html_lines(std::string_view text) {
+  std::string out;
+  for (const std::string_view line : split(text, '\n'))
+    if (!line.empty()) out += "<p class=\"run\">" + html_escaped(line) + "</p>\n";
+  return out;
+}
+
 std::string html_page(std::string_view title, std::string_view style, std::string_view body) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"

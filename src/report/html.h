@@ -8,6 +8,9 @@ namespace foretrain {
 
 std::string html_escaped(std::string_view text);  // and one line, whatever the bytes
 
+// A paragraph a line.
+std::string html_lines(std::string_view text);
+
 // A page with this title as its heading; `style` goes after what all pages share.
 std::string html_page(std::string_view title, std::string_view style, std::string_view body);
 

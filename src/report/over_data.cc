@@ -31,6 +31,8 @@ void put_word(JsonWriter& w, const OverAxis& axis, const std::string& word) {
     w.value(word);
 }
 
+}  // namespace
+
 void put_figures(JsonWriter& w, const OverFigures& f) {
   w.key("step_s").value(f.step.value);
   w.key("step_low_s").value(f.step.low());
@@ -67,35 +69,36 @@ void put_figures(JsonWriter& w, const OverFigures& f) {
   w.key("plan").value(f.plan);
 }
 
-}  // namespace
+std::string figures_csv_head() {
+  return "step_s,step_low_s,step_high_s,typical_s,tokens_per_s_per_gpu,mfu,needed_bytes,peak_bytes,verdict,"
+         "fit_probability,limit,limit_share,beside_compute,beside_compute_share,days,gpu_hours,usd,plan,"
+         "refused";
+}
+
+std::string figures_csv(const OverPoint& p) {
+  if (!p.runs()) return std::string(18, ',') + csv_cell(p.refused);
+  const OverFigures& f = p.figures;
+  const auto beside = f.most_beside();
+  std::string out =
+      fmt::format("{},{},{},{},{},{},{:.0f},{:.0f},{},{},{},{},{},{},", f.step.value, f.step.low(),
+                  f.step.high(), f.typical.value, f.tokens_per_s_per_gpu, f.mfu, f.needed.value, f.peak.value,
+                  verdict_name(f.fit_probability), f.fit_probability, name(f.most()), f.share(f.most()),
+                  beside ? name(*beside) : "", beside ? f.share(*beside) : 0.0);
+  out += f.whole ? fmt::format("{},{},{},", f.whole->days(), f.whole->gpu_hours,
+                               f.whole->usd ? fmt::format("{}", *f.whole->usd) : "")
+                 : ",,,";
+  return out + csv_cell(f.plan) + ",";
+}
 
 std::string over_csv(const OverAnswer& a) {
   std::string out;
   for (const OverAxis& axis : a.axes) out += axis.key + ",";
-  out +=
-      "step_s,step_low_s,step_high_s,typical_s,tokens_per_s_per_gpu,mfu,needed_bytes,peak_bytes,verdict,"
-      "fit_probability,limit,limit_share,beside_compute,beside_compute_share,days,gpu_hours,usd,plan,"
-      "refused\n";
+  out += figures_csv_head() + "\n";
   for (std::size_t i = 0; i < a.points.size(); ++i) {
     const OverPoint& p = a.points[i];
     out += csv_cell(a.axes[0].words[i / a.columns()]) + ",";
     if (a.axes.size() == 2) out += csv_cell(a.axes[1].words[i % a.columns()]) + ",";
-    if (!p.runs()) {
-      out += std::string(18, ',') + csv_cell(p.refused) + "\n";
-      continue;
-    }
-    const OverFigures& f = p.figures;
-    const auto beside = f.most_beside();
-    out += fmt::format("{},{},{},{},{},{},{:.0f},{:.0f},{},{},{},{},{},{},", f.step.value, f.step.low(),
-                       f.step.high(), f.typical.value, f.tokens_per_s_per_gpu, f.mfu, f.needed.value,
-                       f.peak.value, verdict_name(f.fit_probability), f.fit_probability, name(f.most()),
-                       f.share(f.most()), beside ? name(*beside) : "", beside ? f.share(*beside) : 0.0);
-    if (f.whole)
-      out += fmt::format("{},{},{},", f.whole->days(), f.whole->gpu_hours,
-                         f.whole->usd ? fmt::format("{}", *f.whole->usd) : "");
-    else
-      out += ",,,";
-    out += csv_cell(f.plan) + ",\n";
+    out += figures_csv(p) + "\n";
   }
   return out;
 }

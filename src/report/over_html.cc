@@ -108,18 +108,31 @@ std::string labels(const OverAnswer& a, const Places& places, double y) {
                            (kLeft + kWidth - kRight) / 2, y + 40, html_escaped(a.axes[0].key));
 }
 
-std::string curve_svg(const OverAnswer& a) {
+// What is drawn of each point: a figure with its 80 % interval.
+struct Drawn {
+  double value, low, high;
+};
+
+Drawn drawn_step(const OverFigures& f) { return {f.step.value, f.step.low(), f.step.high()}; }
+
+Drawn drawn_rate(const OverFigures& f) {
+  const double tokens = f.tokens_per_s_per_gpu * f.step.value;
+  return {f.tokens_per_s_per_gpu, tokens / f.step.high(), tokens / f.step.low()};
+}
+
+std::string curve_svg(const OverAnswer& a, CurveOf what) {
   constexpr double kHeight = 420;
   const double bottom = kHeight - kBottom;
   const Places places{a.points.size()};
+  const auto drawn = what == CurveOf::kStep ? drawn_step : drawn_rate;
   double most = 0, least = HUGE_VAL;
   for (const OverPoint& p : a.points)
     if (p.runs()) {
-      most = std::max(most, p.figures.step.high());
-      least = std::min(least, p.figures.step.low());
+      most = std::max(most, drawn(p.figures).high);
+      least = std::min(least, drawn(p.figures).low);
     }
   const StepScale y(least, most, bottom);
-  const TimeUnit unit = unit_of(most);
+  const TimeUnit unit = what == CurveOf::kStep ? unit_of(most) : TimeUnit{"tokens/s/GPU", 1};
   std::string out;
   for (const double v : y.ticks(unit.size))
     out += fmt::format(
@@ -133,18 +146,19 @@ std::string curve_svg(const OverAnswer& a) {
     std::string high, low, line;
     for (; end < a.points.size() && a.points[end].runs(); ++end) {
       const OverFigures& f = a.points[end].figures;
+      const Drawn d = drawn(f);
       const double x = places.x(static_cast<double>(end));
-      high += fmt::format("{}{:.1f} {:.1f}", high.empty() ? "M" : "L", x, y(f.step.high()));
-      low = fmt::format("L{:.1f} {:.1f}", x, y(f.step.low())) + low;
-      line += fmt::format("{}{:.1f} {:.1f}", line.empty() ? "M" : "L", x, y(f.step.value));
-      marks += fmt::format(
-          "<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"><title>{}</title></circle>",
-          f.fits ? "dot" : "bad", x, y(f.step.value), places.count > 60 ? 2.5 : 4, details(a, end));
+      high += fmt::format("{}{:.1f} {:.1f}", high.empty() ? "M" : "L", x, y(d.high));
+      low = fmt::format("L{:.1f} {:.1f}", x, y(d.low)) + low;
+      line += fmt::format("{}{:.1f} {:.1f}", line.empty() ? "M" : "L", x, y(d.value));
+      marks +=
+          fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"><title>{}</title></circle>",
+                      f.fits ? "dot" : "bad", x, y(d.value), places.count > 60 ? 2.5 : 4, details(a, end));
     }
     if (end == first + 1) {  // no band: a line
-      const Estimate& step = a.points[first].figures.step;
+      const Drawn d = drawn(a.points[first].figures);
       out += fmt::format("<path class=\"curve\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>",
-                         places.x(static_cast<double>(first)), y(step.low()), y(step.high()));
+                         places.x(static_cast<double>(first)), y(d.low), y(d.high));
     } else if (end > first)
       out +=
           fmt::format("<path class=\"band\" d=\"{}{}Z\"/><path class=\"curve\" d=\"{}\"/>", high, low, line);
@@ -155,13 +169,13 @@ std::string curve_svg(const OverAnswer& a) {
     first = end;
   }
   out += marks + labels(a, places, bottom);
-  out += fmt::format(
-      "<text text-anchor=\"middle\" transform=\"translate(16 {:.1f}) rotate(-90)\">step ({})</text>",
-      (kTop + bottom) / 2, unit.name);
+  out += fmt::format("<text text-anchor=\"middle\" transform=\"translate(16 {:.1f}) rotate(-90)\">{}</text>",
+                     (kTop + bottom) / 2,
+                     what == CurveOf::kStep ? fmt::format("step ({})", unit.name) : std::string(unit.name));
   return fmt::format(
-      "<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\"><title>step over {2}, with its "
+      "<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\"><title>{4} over {2}, with its "
       "80 % interval</title>{3}</svg>\n",
-      kWidth, kHeight, html_escaped(a.axes[0].key), out);
+      kWidth, kHeight, html_escaped(a.axes[0].key), out, what == CurveOf::kStep ? "step" : unit.name);
 }
 
 // What a step consists of at each point, as shares of it.
@@ -205,34 +219,6 @@ std::string causes_svg(const OverAnswer& a) {
          keys + "</p>\n";
 }
 
-// The more colour, the nearer to the best.
-std::string heat(const OverAnswer& a) {
-  double best = 0;
-  for (const OverPoint& p : a.points)
-    if (p.runs()) best = std::max(best, p.figures.tokens_per_s_per_gpu);
-  std::string out = fmt::format("<div class=\"wide\"><table class=\"heat\"><tr><th>{} \\ {}</th>",
-                                html_escaped(a.axes[0].key), html_escaped(a.axes[1].key));
-  for (const std::string& word : a.axes[1].words) out += "<th>" + html_escaped(word) + "</th>";
-  out += "</tr>\n";
-  for (std::size_t r = 0; r < a.axes[0].words.size(); ++r) {
-    out += "<tr><th>" + html_escaped(a.axes[0].words[r]) + "</th>";
-    for (std::size_t c = 0; c < a.columns(); ++c) {
-      const OverPoint& p = a.at(r, c);
-      const std::string title = details(a, r * a.columns() + c);
-      if (!p.runs()) {
-        out += fmt::format("<td class=\"off\" title=\"{}\">-</td>", title);
-        continue;
-      }
-      const OverFigures& f = p.figures;
-      out += fmt::format("<td class=\"h{:.0f}{}\" title=\"{}\">{}<span>{} /s/GPU</span></td>",
-                         8 * f.tokens_per_s_per_gpu / best, f.fits ? "" : " over", title,
-                         human_seconds(Seconds(f.step.value)), human_count(f.tokens_per_s_per_gpu));
-    }
-    out += "</tr>\n";
-  }
-  return out + "</table></div>\n";
-}
-
 std::string table(const OverAnswer& a) {
   std::string out = "<div class=\"wide\"><table><tr>";
   for (const OverAxis& axis : a.axes) out += "<th class=\"n\">" + html_escaped(axis.key) + "</th>";
@@ -266,8 +252,36 @@ std::string table(const OverAnswer& a) {
 
 }  // namespace
 
-std::string over_pictures(const OverAnswer& a) {
-  return curve_svg(a) + "<h2>Where the time goes</h2>\n" + causes_svg(a);
+// The more colour, the nearer to the best.
+std::string over_heat(const OverAnswer& a) {
+  double best = 0;
+  for (const OverPoint& p : a.points)
+    if (p.runs()) best = std::max(best, p.figures.tokens_per_s_per_gpu);
+  std::string out = fmt::format("<div class=\"wide\"><table class=\"heat\"><tr><th>{} \\ {}</th>",
+                                html_escaped(a.axes[0].key), html_escaped(a.axes[1].key));
+  for (const std::string& word : a.axes[1].words) out += "<th>" + html_escaped(word) + "</th>";
+  out += "</tr>\n";
+  for (std::size_t r = 0; r < a.axes[0].words.size(); ++r) {
+    out += "<tr><th>" + html_escaped(a.axes[0].words[r]) + "</th>";
+    for (std::size_t c = 0; c < a.columns(); ++c) {
+      const OverPoint& p = a.at(r, c);
+      const std::string title = details(a, r * a.columns() + c);
+      if (!p.runs()) {
+        out += fmt::format("<td class=\"off\" title=\"{}\">-</td>", title);
+        continue;
+      }
+      const OverFigures& f = p.figures;
+      out += fmt::format("<td class=\"h{:.0f}{}\" title=\"{}\">{}<span>{} /s/GPU</span></td>",
+                         8 * f.tokens_per_s_per_gpu / best, f.fits ? "" : " over", title,
+                         human_seconds(Seconds(f.step.value)), human_count(f.tokens_per_s_per_gpu));
+    }
+    out += "</tr>\n";
+  }
+  return out + "</table></div>\n";
+}
+
+std::string over_pictures(const OverAnswer& a, CurveOf what) {
+  return curve_svg(a, what) + "<h2>Where the time goes</h2>\n" + causes_svg(a);
 }
 
 std::string over_html(const OverAnswer& a) {
@@ -283,7 +297,7 @@ std::string over_html(const OverAnswer& a) {
         "<h2>Step and tokens a second and GPU</h2>\n<p class=\"run\">The more colour, the more tokens a "
         "second; framed: "
         "does not surely fit; hover for the rest.</p>\n" +
-        heat(a);
+        over_heat(a);
   } else {
     body +=
         "<h2>Step</h2>\n<p class=\"run\">The band is the 80 % interval; an open circle does not surely fit, "

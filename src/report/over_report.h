@@ -23,6 +23,8 @@
 
 namespace foretrain {
 
+class JsonWriter;
+
 struct OverAxis {
   std::string key;
   std::vector<std::string> words;  // what the key is set to, in order
@@ -78,10 +80,16 @@ std::string over_text(const OverAnswer& answer);
 // Of one key each step and its interval on one scale; of two keys throughput as shades.
 std::string over_chart(const OverAnswer& answer, const ChartStyle& style);
 std::string over_csv(const OverAnswer& answer);
+// Of a point, for other tables: cells after those that say where it is, and keys of an object.
+std::string figures_csv_head();
+std::string figures_csv(const OverPoint& point);
+void put_figures(JsonWriter& writer, const OverFigures& figures);
 std::string over_json(const OverAnswer& answer);
 std::string over_html(const OverAnswer& answer);
-// Of one key the curve and where the time goes, for other pages; and the style of these.
-std::string over_pictures(const OverAnswer& answer);
+// For other pages: of one key a curve and where the time goes, of two the throughput as shades; and the style of these.
+enum class CurveOf : unsigned char { kStep, kRate };
+std::string over_pictures(const OverAnswer& answer, CurveOf what = CurveOf::kStep);
+std::string over_heat(const OverAnswer& answer);
 extern const std::string_view kOverStyle;
 
 }  // namespace foretrain

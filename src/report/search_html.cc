@@ -19,7 +19,7 @@ p.run { max-width: none; } .grid { stroke: var(--line); } .dots { stroke: var(--
 .kept { stroke: var(--dot); stroke-width: 4; stroke-linecap: round; fill: none; opacity: 0.6; }
 .front { stroke: var(--mark); stroke-width: 1.5; fill: none; } .corner { fill: var(--mark); } .best { fill: none; stroke: var(--mark); stroke-width: 2; }
 .limit { stroke: var(--mark); stroke-dasharray: 5 4; } .plan { font-family: ui-monospace, monospace; font-size: 0.8rem; white-space: normal; overflow-wrap: anywhere; min-width: 22rem; }
-details summary { cursor: pointer; color: var(--soft); font-family: system-ui, sans-serif; } details td { border: 0; padding: 0 0.75rem 0 0; } td { vertical-align: top; }
+details summary { cursor: pointer; color: var(--soft); font-family: system-ui, sans-serif; } td details td { border: 0; padding: 0 0.75rem 0 0; } td { vertical-align: top; }
 pre { font-size: 0.8rem; overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; padding: 0.75rem 1rem; }
 )";
 
@@ -195,10 +195,35 @@ std::string family_table(const SearchAnswer& a) {
   return out;
 }
 
+// A long one is to be opened.
 std::string front_table(const SearchAnswer& a) {
+  constexpr std::size_t kFew = 12;
   std::string out = head(false);
   for (const RankedPlan& plan : a.pareto) out += row(plan, "");
-  return out + "</table></div>\n";
+  out += "</table></div>\n";
+  if (a.pareto.size() <= kFew) return out;
+  return fmt::format(
+             "<details><summary>{} plans, each with less memory or fewer GPUs than all that are as "
+             "fast</summary>\n",
+             a.pareto.size()) +
+         out + "</details>\n";
+}
+
+// What takes the best plan's time.
+std::string limits(const Prediction& p) {
+  const TimeUnit unit = unit_of(p.step.value);
+  std::string out = fmt::format(
+      "<h2>What limits the best{}</h2>\n<table><tr><th></th><th class=\"n\">{}</th><th class=\"n\">of the "
+      "step</th></tr>\n",
+      p.stages.size() > 1
+          ? fmt::format(" (its busiest stage, {} of {})", p.busiest_stage + 1, p.stages.size())
+          : "",
+      unit.name);
+  for (const Share& share : shares_of(p.breakdown, kStepCauseNames, p.step.value))
+    out += fmt::format("<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{:.1f} %</td></tr>\n",
+                       html_escaped(share.name), unit.tell(share.seconds),
+                       percent(share.seconds.value, p.step.value));
+  return out + "</table>\n";
 }
 
 // Where the seconds of a plan that was asked for go, beside the best's.
@@ -273,7 +298,7 @@ std::string what_if_table(const SearchAnswer& a) {
   if (!a.best.empty()) add("as it is", a.best.front());
   for (const WhatIfAnswer& what : a.what_ifs) {
     if (what.best)
-      add(what.text, *what.best);
+      add(what.changes ? what.text : what.text + " (changes nothing)", *what.best);
     else
       out += fmt::format("<tr><td>{}</td><td colspan=\"7\">{}</td></tr>\n", html_escaped(what.text),
                          html_escaped(what.refused));
@@ -317,16 +342,7 @@ std::string nothing(const SearchAnswer& a) {
 
 std::string search_html(const SearchAnswer& a, std::span<const ScoredPlan> others, SearchList list) {
   const Problem& p = a.problem;
-  const SearchCounts& c = a.result.counts;
-  const auto count = [](std::uint64_t n) { return with_commas(static_cast<std::int64_t>(n)); };
-  std::string body = fmt::format(
-      "<p class=\"run\">{} x {} tokens a step on {}, stack {}, profile {}; best by {}; up to {} a GPU<br>{} "
-      "plans: {} evaluated, "
-      "{} do not fit, {} cannot be better{}</p>\n",
-      p.global_batch, p.seq, html_escaped(p.cluster.gpu.name), html_escaped(p.stack.name),
-      html_escaped(a.profile), kObjectiveNames[static_cast<std::size_t>(a.options.objective)],
-      human_bytes(a.options.limits.memory), count(c.candidates), count(c.evaluated), count(c.pruned_memory),
-      count(c.pruned_bound), a.result.interrupted ? "; interrupted" : "");
+  std::string body = html_lines(search_head_text(a));
   if (a.best.empty()) {
     body += "<p>" + nothing(a) + "</p>\n";
   } else {
@@ -338,7 +354,13 @@ std::string search_html(const SearchAnswer& a, std::span<const ScoredPlan> other
         "limit.</p>\n" +
         scatter(a, others);
     body += "<h2>The best plans</h2>\n" + (list == SearchList::kAll ? flat_table(a) : family_table(a));
+    body += limits(a.best.front().prediction);
     if (const auto curve = search_curve(a)) body += curve_section(*curve);
+  }
+  if (a.best.empty() && !a.would_fit.empty()) body += "<h2>What would do</h2>\n" + near_list(a.would_fit);
+  for (const Why& why : a.whys) body += why_section(a, why);
+  if (!a.what_ifs.empty()) body += what_if_table(a);
+  if (!a.best.empty()) {
     body += "<h2>The Pareto front</h2>\n" + front_table(a);
     const MegatronFlags flags = megatron_flags(a.best.front().run);
     body +=
@@ -346,9 +368,6 @@ std::string search_html(const SearchAnswer& a, std::span<const ScoredPlan> other
     for (const std::string& word : flags.beyond)
       body += "<p>Megatron-LM has no flag for: " + html_escaped(word) + "</p>\n";
   }
-  if (a.best.empty() && !a.would_fit.empty()) body += "<h2>What would do</h2>\n" + near_list(a.would_fit);
-  for (const Why& why : a.whys) body += why_section(a, why);
-  if (!a.what_ifs.empty()) body += what_if_table(a);
   if (!a.assumed.empty()) body += "<h2>Assumed</h2>\n";
   for (const std::string& line : a.assumed) body += "<p>" + html_escaped(line) + "</p>\n";
   return html_page(fmt::format("{} on {}: the best plans", p.model.name, p.cluster.name),

@@ -131,7 +131,9 @@ void put_words(JsonWriter& w, std::string_view key, const std::vector<std::strin
   w.end_array();
 }
 
-void put_search(JsonWriter& w, const SearchAnswer& a) {
+}  // namespace
+
+void put_search_counts(JsonWriter& w, const SearchAnswer& a) {
   const SearchCounts& c = a.result.counts;
   w.key("candidates").value(c.candidates);
   w.key("evaluated").value(c.evaluated);
@@ -145,13 +147,18 @@ void put_search(JsonWriter& w, const SearchAnswer& a) {
   w.key("objective").value(kObjectiveNames[static_cast<std::size_t>(a.options.objective)]);
 }
 
-void put_problem(JsonWriter& w, const SearchAnswer& a) {
+void put_problem(JsonWriter& w, const SearchAnswer& a, const BatchPoints* over) {
   w.key("model").value(a.problem.model.name);
   w.key("cluster").value(a.problem.cluster.name);
   w.key("stack").value(a.problem.stack.name);
   w.key("profile").value(a.profile);
-  w.key("global_batch").value(a.problem.global_batch);
-  w.key("seq").value(a.problem.seq);
+  if (over == nullptr) {
+    w.key("global_batch").value(a.problem.global_batch);
+    w.key("seq").value(a.problem.seq);
+  } else {
+    put_words(w, "global_batches", over->batches);
+    put_words(w, "seqs", over->seqs);
+  }
   if (const TrainingTask task = task_of(a.problem.given); task != TrainingTask::kPretrain)
     w.key("task").value(kTaskNames[static_cast<std::size_t>(task)]);
   if (const std::string given = to_text(a.problem.given); !given.empty()) w.key("given").value(given);
@@ -167,6 +174,8 @@ void put_problem(JsonWriter& w, const SearchAnswer& a) {
   }
   w.end_array();
 }
+
+namespace {
 
 void put_best(JsonWriter& w, const SearchAnswer& a) {
   w.key("best").begin_array();
@@ -271,6 +280,7 @@ void put_what_ifs(JsonWriter& w, const SearchAnswer& a) {
     w.begin_object();
     w.key("change").value(what.text);
     w.key("candidates").value(what.counts.candidates);
+    w.key("changes").value(what.changes);
     if (what.best)
       put_ranked(w, a, *what.best);
     else
@@ -285,7 +295,7 @@ void put_what_ifs(JsonWriter& w, const SearchAnswer& a) {
 std::string search_json(const SearchAnswer& a) {
   JsonWriter w;
   w.begin_object();
-  put_search(w, a);
+  put_search_counts(w, a);
   put_problem(w, a);
   put_best(w, a);
   put_families(w, a);

@@ -56,7 +56,25 @@ std::string counts_text(const std::vector<std::int64_t>& gpus) {
   return fmt::format("{} to {} ({} counts)", gpus.front(), gpus.back(), gpus.size());
 }
 
-std::string header(const SearchAnswer& a) {
+std::string words_text(const std::vector<std::string>& words) {
+  if (words.size() <= 6) return join(words, ", ");
+  return fmt::format("{} to {} ({})", words.front(), words.back(), words.size());
+}
+
+// "64 x 8192 tokens", or of several searches what each has one of.
+std::string batch_text(const SearchAnswer& a, const BatchPoints* over) {
+  if (over == nullptr) return fmt::format("{} x {} tokens", a.problem.global_batch, a.problem.seq);
+  return fmt::format("batches of {} x {} tokens", words_text(over->batches), words_text(over->seqs));
+}
+
+std::ptrdiff_t searches(const BatchPoints& over) {
+  return std::count_if(over.points.begin(), over.points.end(),
+                       [](const BatchPoint& point) { return point.refused.empty(); });
+}
+
+}  // namespace
+
+std::string search_head_text(const SearchAnswer& a, const BatchPoints* over) {
   const Problem& p = a.problem;
   const SearchCounts& c = a.result.counts;
   std::string out = fmt::format(
@@ -65,8 +83,9 @@ std::string header(const SearchAnswer& a) {
       printable(p.cluster.gpu.name), printable(p.stack.name), printable(a.profile));
   const std::string documents =
       p.documents.stated() ? fmt::format(" in documents of {}", to_text(p.documents)) : "";
-  out += fmt::format("{} x {} tokens{} a step; best by {}{}; up to {} a GPU\n", p.global_batch, p.seq,
-                     documents, kObjectiveNames[static_cast<std::size_t>(a.options.objective)],
+  out += fmt::format("{}{} a step; {}best by {}{}; up to {} a GPU\n", batch_text(a, over), documents,
+                     over != nullptr ? "each searched by itself, " : "",
+                     kObjectiveNames[static_cast<std::size_t>(a.options.objective)],
                      a.options.objective == Objective::kEnergy ? " (analytic: no meter was read)" : "",
                      human_bytes(a.options.limits.memory));
   if (const std::string given = to_text(p.given); !given.empty())
@@ -75,19 +94,26 @@ std::string header(const SearchAnswer& a) {
   if (!a.constraints.empty()) out += fmt::format("under {}\n", join(a.constraints, ", "));
   for (const LeftOut& left : a.left_out)
     out += fmt::format("not searched: {} ({})\n", left.values, printable(left.reason));
-  out += fmt::format("{} plans: {} evaluated, {} do not fit, {} cannot be better\n", count_of(c.candidates),
+  out += fmt::format("{} plans{}: {} evaluated, {} do not fit, {} cannot be better\n", count_of(c.candidates),
+                     over != nullptr ? fmt::format(" in {} searches", searches(*over)) : "",
                      count_of(c.evaluated), count_of(c.pruned_memory), count_of(c.pruned_bound));
   const std::uint64_t left = c.candidates - c.evaluated - c.pruned_memory - c.pruned_bound;
   if (a.result.interrupted)
     out += left > 0
                ? fmt::format("interrupted: {} plans were not looked at; {}\n", count_of(left),
-                             a.best.empty() ? "no plan was found before" : "the best of the others")
+                             a.best.empty()     ? "no plan was found before"
+                             : c.evaluated == 0 ? "the best of plain ones from all over the space"
+                                                : "the best of the others")
                : std::string("interrupted after the search: the questions beside it are not all answered\n");
   if (const auto gap = a.gap(); gap && left > 0)
     out += *gap > 0 ? fmt::format("no plan is better than the first by more than {:.1f} %\n", 100 * *gap)
                     : std::string("none of those is better than the first\n");
+  else if (left > 0 && !a.best.empty() && over == nullptr)
+    out += "how much better another plan can be is not known\n";
   return out;
 }
+
+namespace {
 
 std::string interval(const Prediction& p) {
   const TimeUnit unit = unit_of(p.step.value);
@@ -304,6 +330,8 @@ std::string what_if_text(const SearchAnswer& a, const WhatIfAnswer& what) {
       what.best->run.gpus != a.problem.gpus.back() ? fmt::format(", {} GPUs", what.best->run.gpus) : "",
       to_text(what.best->run.plan));
   if (a.best.empty()) return out;
+  if (!what.changes)
+    return out + "  nothing changes: neither the best plan nor its step, memory or price hang on it\n";
   const double now =
       a.best.front().prediction.tokens_per_s_per_gpu * static_cast<double>(a.best.front().run.gpus);
   const double then = what.best->prediction.tokens_per_s_per_gpu * static_cast<double>(what.best->run.gpus);
@@ -335,7 +363,7 @@ std::string flags_text(const RankedPlan& best) {
 }  // namespace
 
 std::string search_text(const SearchAnswer& a, SearchList list) {
-  std::string out = header(a);
+  std::string out = search_head_text(a);
   if (a.best.empty() && !a.result.interrupted) out += nothing(a);
   if (!a.best.empty()) {
     out += (list == SearchList::kAll ? flat_table(a) : family_table(a)) + limits(a) + front_tables(a);
