@@ -1,6 +1,6 @@
-// foretrain_counted score_warm|score_cold|search|fit|predict|over: does the work of that name once, for bench/counts,
-// which has valgrind count the instructions of counted(). All that comes before, reading presets and
-// profiles, is not counted; `predict` is all of it, from the words of a request to the answer's text.
+// foretrain_counted WORD: does the work of that name (the table at the end) once, for bench/counts, which has valgrind
+// count the instructions of counted(). All that comes before, reading presets and profiles, is not counted; `predict` and
+// `search_small` are all of it, from the words of a request to the answer's text.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -12,13 +12,17 @@
 
 #include "ask/over.h"
 #include "ask/predict.h"
+#include "ask/search.h"
 #include "base/check.h"
 #include "cost/profile_store.h"
 #include "fit/profile_fit.h"
 #include "job/parse_run.h"
 #include "predict/evaluator.h"
 #include "report/predict_report.h"
+#include "report/search_report.h"
+#include "report/sweep_report.h"
 #include "search/engine.h"
+#include "search/what_if_answer.h"
 #include "spec/catalog.h"
 #include "spec/plan_text.h"
 
@@ -169,26 +173,80 @@ void predict_over() {
   });
 }
 
+SearchRequest small_search() {
+  SearchRequest request;
+  request.model = "gpt2";
+  request.cluster = "dgx-a100";
+  request.gpus = "4";
+  request.global_batch = "64";
+  request.set = {"pp=1"};
+  request.threads = "1";
+  return request;
+}
+
+void search_small() {
+  counted([&] {
+    Session session(no_files());
+    const auto answer = ask(session, small_search());
+    CHECK_THAT(answer.has_value() && !search_text(*answer).empty());
+  });
+}
+
+// Four batches in one go: less than four searches.
+void search_batches() {
+  SearchRequest request = small_search();
+  request.global_batch = "32..256";
+  counted([&] {
+    Session session(no_files());
+    const auto prepared = prepare(session, request);
+    CHECK_THAT(prepared.has_value());
+    const auto answer = ask_sweep(*prepared);
+    CHECK_THAT(answer.has_value() && answer->points.size() == 4 && !sweep_text(*answer).empty());
+  });
+}
+
+// A question beside a search that is there.
+void what_if_of(const char* change) {
+  Session session(no_files());
+  const auto request = prepare(session, small_search());
+  CHECK_THAT(request.has_value());
+  const auto answer = answer_search(*request);
+  CHECK_THAT(answer.has_value());
+  const Space space = Space::make(request->problem, request->constraints).value();
+  Evaluators evaluators(request->problem, request->costs_for(request->problem.cluster).value());
+  counted([&] {
+    const auto what = answer_what_if(*request, *answer, space, evaluators, change);
+    CHECK_THAT(what.has_value() && what->best && what->changes);
+  });
+}
+
+struct Work {
+  std::string_view word;
+  void (*run)();
+};
+
+constexpr Work kWork[] = {
+    {"score_warm", score_warm},
+    {"score_cold", score_cold},
+    {"search", search_llama},
+    {"fit", fit},
+    {"predict", predict_request},
+    {"over", predict_over},
+    {"search_small", search_small},
+    {"search_batches", search_batches},
+    {"what_if_price", [] { what_if_of("price_per_gpu_hour=4"); }},
+    {"what_if_link", [] { what_if_of("intra_gbytes=100"); }},
+};
+
 }  // namespace
 }  // namespace foretrain
 
 int main(int argc, char** argv) {
-  using namespace foretrain;
   const std::string_view word = argc == 2 ? argv[1] : "";
-  if (word == "score_warm")
-    score_warm();
-  else if (word == "score_cold")
-    score_cold();
-  else if (word == "search")
-    search_llama();
-  else if (word == "fit")
-    fit();
-  else if (word == "predict")
-    predict_request();
-  else if (word == "over")
-    predict_over();
-  else
-    return std::fprintf(stderr, "usage: foretrain_counted score_warm|score_cold|search|fit|predict|over\n"),
-           2;
-  return 0;
+  std::string words;
+  for (const foretrain::Work& work : foretrain::kWork) {
+    if (work.word == word) return work.run(), 0;
+    words += fmt::format("{}{}", words.empty() ? "" : "|", work.word);
+  }
+  return std::fprintf(stderr, "usage: foretrain_counted %s\n", words.c_str()), 2;
 }
