@@ -39,6 +39,15 @@ std::string html_escaped(std::string_view text) {
   return out;
 }
 
+std::string html_plan(std::string_view text) {
+  std::string out;
+  for (const char c : html_escaped(text)) {
+    out += c;
+    if (c == ',') out += "<wbr>";
+  }
+  return out;
+}
+
 std::string html_lines(std::string_view text) {
   std::string out;
   for (const std::string_view line : split(text, '\n'))

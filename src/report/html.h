@@ -8,6 +8,8 @@ namespace foretrain {
 
 std::string html_escaped(std::string_view text);  // and one line, whatever the bytes
 
+// A plan's text, to be broken behind its commas.
+std::string html_plan(std::string_view text);
 // A paragraph a line.
 std::string html_lines(std::string_view text);
 

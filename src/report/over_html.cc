@@ -137,8 +137,9 @@ std::string curve_svg(const OverAnswer& a, CurveOf what) {
   for (const double v : y.ticks(unit.size))
     out += fmt::format(
         "<path class=\"grid\" d=\"M{0} {1:.1f}H{2}\"/><text text-anchor=\"end\" x=\"{3}\" "
-        "y=\"{4:.1f}\">{5:.4g}</text>",
-        kLeft, y(v * unit.size), kWidth - kRight, kLeft - 6, y(v * unit.size) + 4, v);
+        "y=\"{4:.1f}\">{5}</text>",
+        kLeft, y(v * unit.size), kWidth - kRight, kLeft - 6, y(v * unit.size) + 4,
+        what == CurveOf::kStep ? fmt::format("{:.4g}", v) : human_count(v));
   // A stretch of points that run is a band and a line; a gap parts them.
   std::string marks;
   for (std::size_t first = 0; first < a.points.size();) {

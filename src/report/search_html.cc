@@ -18,7 +18,7 @@ constexpr std::string_view kStyle = R"(
 p.run { max-width: none; } .grid { stroke: var(--line); } .dots { stroke: var(--soft); stroke-width: 3; stroke-linecap: round; fill: none; opacity: 0.35; }
 .kept { stroke: var(--dot); stroke-width: 4; stroke-linecap: round; fill: none; opacity: 0.6; }
 .front { stroke: var(--mark); stroke-width: 1.5; fill: none; } .corner { fill: var(--mark); } .best { fill: none; stroke: var(--mark); stroke-width: 2; }
-.limit { stroke: var(--mark); stroke-dasharray: 5 4; } .plan { font-family: ui-monospace, monospace; font-size: 0.8rem; white-space: normal; overflow-wrap: anywhere; min-width: 22rem; }
+.limit { stroke: var(--mark); stroke-dasharray: 5 4; } .plan { font-family: ui-monospace, monospace; font-size: 0.8rem; white-space: normal; min-width: 22rem; }
 details summary { cursor: pointer; color: var(--soft); font-family: system-ui, sans-serif; } td details td { border: 0; padding: 0 0.75rem 0 0; } td { vertical-align: top; }
 pre { font-size: 0.8rem; overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; padding: 0.75rem 1rem; }
 )";
@@ -146,7 +146,7 @@ std::string row(const RankedPlan& plan, std::string_view rank, std::string_view 
       rank, human_seconds(Seconds(plan.scored.step)), human_seconds(Seconds(plan.prediction.step.low())),
       human_seconds(Seconds(plan.prediction.step.high())), human_bytes(Bytes(plan.scored.peak)),
       html_escaped(chance(plan.prediction.fit_probability)), 100 * plan.prediction.mfu,
-      gpu_hours_per_billion(plan), plan.scored.gpus, html_escaped(to_text(plan.run.plan)), below);
+      gpu_hours_per_billion(plan), plan.scored.gpus, html_plan(to_text(plan.run.plan)), below);
 }
 
 std::string rank_cell(std::size_t i, bool tied) {
@@ -252,7 +252,7 @@ std::string near_list(const std::vector<NearPlan>& near) {
     out += fmt::format(
         "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"plan\">{}</td></tr>\n",
         html_escaped(n.change), human_seconds(Seconds(n.plan.scored.step)),
-        human_bytes(Bytes(n.plan.scored.peak)), html_escaped(to_text(n.plan.run.plan)));
+        human_bytes(Bytes(n.plan.scored.peak)), html_plan(to_text(n.plan.run.plan)));
   return out.empty() ? out : "<div class=\"wide\"><table>" + out + "</table></div>\n";
 }
 
@@ -263,7 +263,7 @@ std::string why_section(const SearchAnswer& a, const Why& why) {
     out += fmt::format("<p class=\"run\">{}: {}, {}, <span class=\"plan\">{}</span></p>\n",
                        why.rejected.empty() ? "At its best" : "Its smallest or best",
                        human_seconds(Seconds(why.plan->scored.step)),
-                       human_bytes(Bytes(why.plan->scored.peak)), html_escaped(to_text(why.plan->run.plan)));
+                       human_bytes(Bytes(why.plan->scored.peak)), html_plan(to_text(why.plan->run.plan)));
   if (why.plan && why.rejected.empty())
     out += why.better == 0
                ? std::string("<p>It is the best.</p>\n")
@@ -293,7 +293,7 @@ std::string what_if_table(const SearchAnswer& a) {
         human_seconds(Seconds(plan.prediction.step.high())), human_bytes(Bytes(plan.scored.peak)),
         100 * plan.prediction.mfu,
         human_count(plan.prediction.tokens_per_s_per_gpu * static_cast<double>(plan.run.gpus)),
-        usd ? fmt::format("{:.1f}", *usd) : "", html_escaped(to_text(plan.run.plan)));
+        usd ? fmt::format("{:.1f}", *usd) : "", html_plan(to_text(plan.run.plan)));
   };
   if (!a.best.empty()) add("as it is", a.best.front());
   for (const WhatIfAnswer& what : a.what_ifs) {
@@ -324,7 +324,7 @@ std::string curve_section(const OverAnswer& curve) {
         human_seconds(Seconds(f.step.high())),
         human_count(f.tokens_per_s_per_gpu * static_cast<double>(f.gpus)),
         100 * f.tokens_per_s_per_gpu / best, human_bytes(f.needed), html_escaped(causes_text(f)),
-        html_escaped(f.plan));
+        html_plan(f.plan));
   }
   out += "</table></div>\n";
   if (const std::string others = others_text(curve); !others.empty())

@@ -10,7 +10,7 @@ namespace foretrain {
 namespace {
 
 constexpr std::string_view kStyle = R"(
-.plan { font-family: ui-monospace, monospace; font-size: 0.8rem; white-space: normal; overflow-wrap: anywhere; min-width: 18rem; } td { vertical-align: top; }
+.plan { font-family: ui-monospace, monospace; font-size: 0.8rem; white-space: normal; min-width: 18rem; } td { vertical-align: top; }
 td.why { white-space: normal; min-width: 9rem; }
 )";
 
@@ -33,7 +33,7 @@ std::string row(const SweepAnswer& a, const SweepRow& r, bool stopped, double mo
   if (stopped)
     out += fmt::format("<td class=\"n\">{}</td>", r.gap ? fmt::format("{:.1f} %", 100 * *r.gap) : "");
   return out + fmt::format("<td class=\"why\">{}</td><td class=\"plan\">{}</td></tr>\n",
-                           html_escaped(causes_text(f)), html_escaped(f.plan));
+                           html_escaped(causes_text(f)), html_plan(f.plan));
 }
 
 std::string table(const SweepAnswer& a) {
