@@ -82,6 +82,13 @@ Answer watched(AnswerRequest& request, bool shows, Answer (*answer)(const Answer
   return answer(request);
 }
 
+void note_threads(const SearchResult& result) {
+  if (result.threads < result.threads_wanted)
+    std::fprintf(stderr,
+                 "foretrain: the system gave %d of %d threads; the answer is the same, but took longer\n",
+                 result.threads, result.threads_wanted);
+}
+
 class Search final : public Command {
  public:
   const char* name() const override { return "search"; }
@@ -177,6 +184,7 @@ class Search final : public Command {
     spell(answer, words());
     if (!csv_.empty()) TRY(write_file(csv_, sweep_csv(answer)));
     if (!html_.empty()) TRY(write_file(html_, sweep_html(answer)));
+    note_threads(answer.any().result);
     const int status = tell(json_ ? sweep_json(answer) : sweep_text(answer));
     return status == 0 ? interrupted : status;
   }
@@ -196,10 +204,7 @@ class Search final : public Command {
     const SearchList list = all_ ? SearchList::kAll : SearchList::kFamilies;
     if (csv) TRY(csv->commit());
     if (!html_.empty()) TRY(write_file(html_, search_html(answer, dots.plans(), list)));
-    if (answer.result.threads < answer.result.threads_wanted)
-      std::fprintf(stderr,
-                   "foretrain: the system gave %d of %d threads; the answer is the same, but took longer\n",
-                   answer.result.threads, answer.result.threads_wanted);
+    note_threads(answer.result);
     if (::isatty(STDERR_FILENO) == 1)
       std::fprintf(stderr, "foretrain: %s plans in %s\n",
                    with_commas(static_cast<std::int64_t>(answer.result.counts.candidates)).c_str(),
