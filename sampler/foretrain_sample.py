@@ -33,6 +33,7 @@ launches.json (--launches).
 
 import argparse
 import ctypes
+import functools
 import json
 import math
 import os
@@ -628,14 +629,72 @@ def rope_eager(o, d):  # Hugging Face: queries and keys, seen as [batch, heads, 
     return forward_and_backward(function, (q, k), gradients)
 
 
-@operator("rope", "fused", 3, draw_heads, needs=module_missing("transformer_engine.pytorch"))
-def rope_fused(o, d):
-    from transformer_engine.pytorch.attention import apply_rotary_pos_emb
+def kernels_missing():
+    if not torch.cuda.is_available():
+        return "kernels of its own need a GPU"
+    return module_missing("triton")()
+
+
+def compiler_missing():
+    missing = kernels_missing()
+    if missing:
+        return missing
+    from torch.utils.cpp_extension import CUDA_HOME  # which speaks up where there is no GPU
+    return "" if CUDA_HOME else "no nvcc here"
+
+
+# A rotation as Transformer Engine and Apex run it: a block a token, a warp a head, one element of two bytes a lane and
+# load, sines and cosines made anew for each token. Its bytes are those of any fused rotation, its loads are not.
+ROTATION = r"""
+#include <torch/extension.h>
+#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDAException.h>
+#include <cuda_bf16.h>
+
+__global__ void rotate(const __nv_bfloat16* from, const float* angles, __nv_bfloat16* to, int heads, int size,
+                       float sign) {
+  extern __shared__ float tables[];
+  float *cosines = tables, *sines = tables + size;
+  const long token = blockIdx.x;
+  for (int i = threadIdx.y * blockDim.x + threadIdx.x; i < size; i += blockDim.x * blockDim.y)
+    sincosf(angles[token * size + i], &sines[i], &cosines[i]);
+  __syncthreads();
+  const int half = size / 2;
+  for (int head = threadIdx.y; head < heads; head += blockDim.y) {
+    const long row = (token * heads + head) * size;
+    for (int i = threadIdx.x; i < size; i += blockDim.x) {
+      const float other = __bfloat162float(from[row + (i < half ? i + half : i - half)]);
+      const float turned = (i < half ? -other : other) * sign;
+      to[row + i] = __float2bfloat16(__bfloat162float(from[row + i]) * cosines[i] + turned * sines[i]);
+    }
+  }
+}
+
+torch::Tensor rotated(torch::Tensor x, torch::Tensor angles, double sign) {
+  auto y = torch::empty_like(x);
+  const int tokens = x.size(0), heads = x.size(1), size = x.size(2);
+  rotate<<<tokens, dim3(32, heads < 16 ? 4 : 8), 2 * size * sizeof(float), at::cuda::getCurrentCUDAStream()>>>(
+      reinterpret_cast<const __nv_bfloat16*>(x.data_ptr()), angles.data_ptr<float>(),
+      reinterpret_cast<__nv_bfloat16*>(y.data_ptr()), heads, size, static_cast<float>(sign));
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  return y;
+}
+"""
+
+
+@functools.lru_cache(maxsize=None)
+def rotation():
+    from torch.utils.cpp_extension import load_inline
+    return load_inline("foretrain_rotation", cpp_sources="torch::Tensor rotated(torch::Tensor, torch::Tensor, double);",
+                       cuda_sources=ROTATION, functions=["rotated"]).rotated
+
+
+@operator("rope", "te", 3, draw_heads, needs=compiler_missing, start_s=60.0)
+def rope_te(o, d):
     size = head_dim_of(d["width"])
-    x = o.of(d["tokens"], 1, d["width"] // size, size, grad=True)
-    angles = o.of(d["tokens"], 1, 1, size, dtype=torch.float32)
-    return forward_and_backward(lambda: apply_rotary_pos_emb(x, angles, fused=True), (x,),
-                                (o.of(d["tokens"], 1, d["width"] // size, size),))
+    x, dy = (o.of(d["tokens"], d["width"] // size, size, dtype=torch.bfloat16) for _ in range(2))
+    angles, rotated = o.of(d["tokens"], size, dtype=torch.float32), rotation()
+    return {"fwd": lambda: rotated(x, angles, 1.0), "bwd": lambda: rotated(dy, angles, -1.0)}
 
 
 def activation(name, impl, weight, function, gated=False, needs=None):
@@ -727,6 +786,85 @@ def xentropy(logits, labels):
 loss("fp32", 5, lambda logits, labels: F.cross_entropy(logits.float(), labels))  # Hugging Face
 loss("aten", 3, F.cross_entropy)
 loss("fused", 3, xentropy, needs=module_missing("apex.contrib.xentropy"))
+
+
+@functools.lru_cache(maxsize=None)
+def triton_kernels():
+    """Kernels as Transformer Engine has them in Triton: a program a row of logits, which is read for its sum, read
+    again and overwritten by its gradient, and scaled once more backward; a program a token and piece of its row that
+    is sent to the places of its experts, or gathered from them."""
+    global tl  # kernels look their names up among those of the file
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def sums(logits, out, vocab, BLOCK: tl.constexpr):
+        row = tl.program_id(0).to(tl.int64)
+        largest, total = float("-inf"), 0.0
+        for start in range(0, vocab, BLOCK):
+            at = start + tl.arange(0, BLOCK)
+            x = tl.load(logits + row * vocab + at, mask=at < vocab, other=float("-inf")).to(tl.float32)
+            new = tl.maximum(largest, tl.max(x))
+            total = total * tl.exp(largest - new) + tl.sum(tl.exp(x - new))
+            largest = new
+        tl.store(out + 2 * row, largest)
+        tl.store(out + 2 * row + 1, total)
+
+    @triton.jit
+    def gradients(logits, labels, sums_of, losses, vocab, BLOCK: tl.constexpr):
+        row = tl.program_id(0).to(tl.int64)
+        label = tl.load(labels + row)
+        largest, total = tl.load(sums_of + 2 * row), tl.load(sums_of + 2 * row + 1)
+        tl.store(losses + row, tl.log(total) + largest - tl.load(logits + row * vocab + label).to(tl.float32))
+        for start in range(0, vocab, BLOCK):
+            at = start + tl.arange(0, BLOCK)
+            x = tl.load(logits + row * vocab + at, mask=at < vocab, other=float("-inf")).to(tl.float32)
+            gradient = tl.exp(x - largest) / total - tl.where(at == label, 1.0, 0.0)
+            tl.store(logits + row * vocab + at, gradient.to(logits.dtype.element_ty), mask=at < vocab)
+
+    @triton.jit
+    def scale(rows, by, vocab, BLOCK: tl.constexpr):
+        row = tl.program_id(0).to(tl.int64)
+        factor = tl.load(by + row)
+        for start in range(0, vocab, BLOCK):
+            at = start + tl.arange(0, BLOCK)
+            x = tl.load(rows + row * vocab + at, mask=at < vocab)
+            tl.store(rows + row * vocab + at, (x * factor).to(rows.dtype.element_ty), mask=at < vocab)
+
+    @triton.jit
+    def send(tokens, places, rows, width, TOP_K: tl.constexpr, BLOCK: tl.constexpr):
+        token = tl.program_id(0).to(tl.int64)
+        at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+        x = tl.load(tokens + token * width + at, mask=at < width)
+        for k in range(TOP_K):
+            place = tl.load(places + token * TOP_K + k)
+            tl.store(rows + place * width + at, x, mask=at < width)
+
+    @triton.jit
+    def gather(rows, places, tokens, width, TOP_K: tl.constexpr, BLOCK: tl.constexpr):
+        token = tl.program_id(0).to(tl.int64)
+        at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+        total = tl.zeros((BLOCK,), dtype=tl.float32)
+        for k in range(TOP_K):
+            place = tl.load(places + token * TOP_K + k)
+            total += tl.load(rows + place * width + at, mask=at < width).to(tl.float32)
+        tl.store(tokens + token * width + at, total.to(tokens.dtype.element_ty), mask=at < width)
+
+    return types.SimpleNamespace(sums=sums, gradients=gradients, scale=scale, send=send, gather=gather)
+
+
+@operator("cross_entropy", "te", 3, draw_logits, needs=kernels_missing, start_s=20.0)
+def cross_entropy_te(o, d):
+    k, rows, vocab = triton_kernels(), d["tokens"], d["vocab"]
+    logits, labels = o.fresh(rows, vocab), o.tokens(rows, vocab)
+    o.bytes += logits.numel() * logits.element_size()
+    sums, losses, by = (torch.ones(n, device=o.device) for n in (2 * rows, rows, rows))
+    options = {"BLOCK": min(32768, 1 << (vocab - 1).bit_length()), "num_warps": 32}
+
+    def forward():
+        k.sums[(rows,)](logits, sums, vocab, **options)
+        k.gradients[(rows,)](logits, labels, sums, losses, vocab, **options)
+    return {"fwd": forward, "bwd": lambda: k.scale[(rows,)](logits, by, vocab, **options)}
 
 
 @operator("accumulate", "aten", 3, draw_gradient)
@@ -879,6 +1017,24 @@ def unpermute(impl, dtype):
     return build
 
 
+def moved_by_kernels(name, sends):
+    """Rows to their experts by one kernel, and back by one; `sends` says which of the two is the forward."""
+    @operator(name, "fused", 3, draw_routed, needs=kernels_missing, start_s=10.0)
+    def build(o, d):
+        k, tokens, width, top_k = triton_kernels(), d["tokens"], d["width"], d["top_k"]
+        places = expert_order(o, d).argsort()
+        x, rows = o.fresh(tokens, width), o.fresh(tokens * top_k, width)
+        o.bytes += (x.numel() + rows.numel()) * x.element_size()
+        block = min(4096, 1 << (width - 1).bit_length())
+        grid, options = (tokens, -(-width // block)), {"TOP_K": top_k, "BLOCK": block, "num_warps": 8}
+        send, gather = (lambda: k.send[grid](x, places, rows, width, **options),
+                        lambda: k.gather[grid](rows, places, x, width, **options))
+        return {"fwd": send, "bwd": gather} if sends else {"fwd": gather, "bwd": send}
+    return build
+
+
+moved_by_kernels("permute", True)
+moved_by_kernels("unpermute", False)
 unpermute("eager", None)
 unpermute("fp32-scale", torch.float32)
 

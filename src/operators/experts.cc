@@ -18,8 +18,8 @@ namespace {
 //   fp32-scale forward   times fp32 weights 3k*, gathered 4k, summed 2k + 2, to half precision 3
 //              backward  to fp32 3, spread 2 + 2k*, zeros 2k, by index 2k + 4k, times rows 5k, times weights 4k*,
 //                        to half precision 3k, sums 2k
-// One kernel each: permute reads a row once, writes it k times, and back; unpermute reads k rows and writes
-// one, and back reads the gradient and, for those of the weights, the rows again.
+// One kernel each: permute reads a row once and writes it k times, unpermute reads k rows and writes their sum; back the
+// other way round. Rows are weighed by the activation before.
 //
 // By index (atomic; Megatron-LM without its fused kernels): rows are gathered 1 + k*, and back zeros 1 and each
 // added where it belongs; unpermute does these the other way round. PyTorch adds by an atomic an element, which
@@ -36,7 +36,7 @@ double unpermuted_rows(const Operator& op, double k) {
   if (op.impl == Impl::kAtomic) return 1 + (is_forward(op) ? kAtomicAccesses : 1) * k;
   if (op.impl == Impl::kFp32Scale) return is_forward(op) ? 5 + 9 * k : 5 + 24 * k;
   if (is_eager(op)) return is_forward(op) ? 1 + 5 * k : 1 + 11 * k;
-  return is_forward(op) ? 1 + k : 1 + 2 * k;
+  return 1 + k;
 }
 
 template <double (*rows)(const Operator& op, double k)>

@@ -70,7 +70,7 @@ double scalars(const Operator& op, double passes) {
   return passes * tokens * width;
 }
 double rope_scalars(const Operator& op) {
-  return scalars(op, op.impl == Impl::kAten ? traffic_of(op, kRopeScalars) : 0);
+  return scalars(op, op.impl == Impl::kAten ? traffic_of(op, kRopeScalars) : op.impl == Impl::kTe ? 1 : 0);
 }
 double bias_scalars(const Operator& op) {  // a row is added to all; backward it is summed
   return scalars(op, op.impl == Impl::kAten && is_forward(op) ? 1 : 0);
@@ -107,7 +107,7 @@ std::int32_t gated_launches(const Operator& op) {
 }
 std::int32_t row_mask_launches(const Operator&) { return 2; }
 std::int32_t rope_launches(const Operator& op) {
-  if (op.impl == Impl::kFused) return 1;
+  if (op.impl == Impl::kFused || op.impl == Impl::kTe) return 1;
   if (is_eager(op)) return eager_launches<10, 14>(op);
   return is_forward(op) ? 6 : 20;
 }
@@ -150,6 +150,7 @@ void add_masked_fill_features(Features& f, const Operator& op, const Gpu&) {
   f.add(spreads_mask(op), 0.5);
 }
 
+constexpr Relative kOfRope[] = {{Impl::kTe, OperatorKind::kRope, Impl::kFused}};
 constexpr Relative kOfGelu[] = {{Impl::kTanh, OperatorKind::kGelu, Impl::kAten}};
 template <OperatorKind kind>
 constexpr Relative kOfHalves[] = {{Impl::kHalves, kind, Impl::kEager}};
@@ -163,6 +164,7 @@ constinit const Description kTable[] = {
      .bytes = moved<rope>,
      .usual_launches = rope_launches,
      .scalar_elements = rope_scalars,
+     .relatives = kOfRope,
      .stream_share = 0.7,
      .library_share = 0.95},
     {.kind = OperatorKind::kGelu,

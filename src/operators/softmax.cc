@@ -26,10 +26,12 @@ Bytes softmax_bytes(const Operator& op) {
   }
 }
 
-// Eager: logits to fp32, log-softmax, pick; backward the same way down to half precision.
+// Eager: logits to fp32, log-softmax, pick; backward the same way down to half precision. Transformer Engine's reads a
+// row for its sum, reads it again and puts the gradient in its place, which the backward scales.
 Bytes loss_bytes(const Operator& op) {
   const auto [tokens, vocab] = real_sizes<2>(op);
   const double a = bytes_of(op.dtype);
+  if (op.impl == Impl::kTe) return Bytes((is_forward(op) ? 3 : 2) * a * tokens * vocab);
   return Bytes((op.impl == Impl::kEager ? a + 16 : 2 * a) * tokens * vocab);
 }
 
@@ -41,6 +43,7 @@ double least_loss_bytes(const Operator& op) {
 std::int32_t softmax_launches(const Operator& op) { return op.impl == Impl::kEager ? 4 : 1; }
 
 std::int32_t loss_launches(const Operator& op) {
+  if (op.impl == Impl::kTe) return is_forward(op) ? 2 : 1;
   if (op.impl != Impl::kEager) return 1;
   return is_forward(op) ? 6 : 5;
 }
@@ -56,7 +59,9 @@ Bytes loss_made(const Operator& op) {
 }
 
 // Whether library kernels lay its rows over threads as softmax_row() says.
-bool lays_rows(const Operator& op) { return op.impl != Impl::kFused && (!is_loss(op) || is_forward(op)); }
+bool lays_rows(const Operator& op) {
+  return op.impl != Impl::kFused && op.impl != Impl::kTe && (!is_loss(op) || is_forward(op));
+}
 
 void add_laid_rows(Terms& t, const Operator& op, const Gpu& gpu) {
   using Kind = SoftmaxRow::Kind;

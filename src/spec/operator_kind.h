@@ -125,11 +125,12 @@ enum class Impl : unsigned char {
   kCudnn,      // tiled attention of cuDNN 9, as Transformer Engine takes it on Hopper
   kFlash3,     // FlashAttention 3
   kFlashFirst,  // FlashAttention 2 wherever cuDNN's is not asked for by name: up to Hopper; cuDNN's on Blackwell
+  kTe,  // rope and cross_entropy: as Transformer Engine's kernels move them, an element a load, the logits twice
 };
-inline constexpr std::array<std::string_view, 16> kImplNames = {
-    "aten",   "fused", "eager",  "flash",  "sdpa",   "fused-bf16", "fp32-scale", "zero-grad",
-    "triton", "tanh",  "halves", "atomic", "masked", "cudnn",      "flash3",     "flash-first"};
-static_assert(kImplNames.back() == "flash-first");  // one name an implementation
+inline constexpr std::array<std::string_view, 17> kImplNames = {
+    "aten", "fused",  "eager",  "flash",  "sdpa",  "fused-bf16", "fp32-scale",  "zero-grad", "triton",
+    "tanh", "halves", "atomic", "masked", "cudnn", "flash3",     "flash-first", "te"};
+static_assert(kImplNames.back() == "te");  // one name an implementation
 // A word that is known too: what made `flash` has a number.
 constexpr std::string_view plain_impl(std::string_view word) { return word == "flash2" ? "flash" : word; }
 constexpr std::string_view name(Impl impl) { return kImplNames[static_cast<int>(impl)]; }
@@ -157,6 +158,8 @@ constexpr bool has_impl(OperatorKind kind, Impl impl) {
       return kind == OperatorKind::kGelu;
     case Impl::kHalves:
       return kind == OperatorKind::kSwiglu || kind == OperatorKind::kGeglu;
+    case Impl::kTe:
+      return kind == OperatorKind::kRope || kind == OperatorKind::kCrossEntropy;
     case Impl::kAtomic:
       return kind == OperatorKind::kPermute || kind == OperatorKind::kUnpermute;
     case Impl::kAten:
