@@ -60,7 +60,18 @@ TEST_CASE("kernels of attention that a GPU or a format lacks") {
   CHECK(refused("llama-3-8b", "megatron", "attention=flash3", 4096) == "");
   CHECK(refused("llama-3-8b", "megatron", "attention=flash3", 4096, "dgx-a100")
             .starts_with("attention_kernel flash3 needs a Hopper GPU"));
-  CHECK(on_b200("attention=flash3", 4096) != "");
+  CHECK(on_b200("attention=flash3", 4096) ==
+        "attention_kernel flash3 needs a Hopper GPU, which 'b200-180gb-sxm' (blackwell) is not, expected "
+        "flash2 or cudnn");
+  // Both multiply fp8, as Hopper does.
+  CHECK(refused("llama-3-8b", "megatron", "attention=flash3", 4096, "mlperf-nvidia-l40s")
+            .starts_with("attention_kernel flash3 needs a Hopper GPU, which 'l40s' (ada) is not"));
+  CHECK(refused("llama-3-8b", "megatron", "attention=flash3", 4096, "torchao-mi300x") ==
+        "attention_kernel flash3 needs a Hopper GPU, which 'mi300x-192gb' (cdna3) is not, expected flash2");
+  CHECK(refused("llama-3-8b", "megatron", "attention=cudnn", 4096, "torchao-mi300x")
+            .starts_with("attention_kernel cudnn needs a GPU of NVIDIA's"));
+  CHECK(refused("llama-3-8b", "megatron", "precision=fp8,fp8_attention=1", 4096, "mlperf-nvidia-l40s")
+            .starts_with("fp8_attention needs a Hopper GPU or a later one"));
   CHECK(on_b200("precision=fp8,fp8_attention=1,attention=flash2", 4096) ==
         "fp8_attention: FlashAttention 2 has no fp8, expected attention_kernel cudnn or flash3");
   CHECK(on_b200("precision=fp8,fp8_attention=1,attention=cudnn", 4096) == "");

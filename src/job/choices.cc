@@ -104,6 +104,7 @@ LossChoices loss_of(const Stack& stack, const Plan& plan) {
     loss.keeps_logits = stack.loss.keeps_logits;
   }
   if (loss.kind == LossKind::kFused) loss.chunks = plan.loss_chunks;
+  loss.fused = plan.loss_fusion.value_or(stack.loss.fusion);
   return loss;
 }
 
@@ -250,6 +251,7 @@ Choices choices_of(const Model& model, const Stack& stack, const Plan& plan) {
   c.loss = loss_of(stack, plan);
   c.mlp_chunks = plan.mlp_chunks;
   c.offload = plan.offload;
+  c.stores_activation = plan.fp8_activation_store;
   c.low = low_precision_of(stack, plan);
   c.precision = c.low.formats.passes;
   c.adapters = adapters_of(stack, plan);

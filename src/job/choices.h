@@ -60,6 +60,7 @@ struct LossChoices {
   LossKind kind = LossKind::kWhole;
   std::int64_t chunks = 1;    // 0: Liger's rule
   bool keeps_logits = false;  // of kChunked
+  bool fused = false;         // a few kernels on logits as they are, where the stack tells
 
   // A piece's gradients are made in the forward.
   bool early() const { return kind == LossKind::kFused || (kind == LossKind::kChunked && !keeps_logits); }
@@ -135,6 +136,7 @@ struct Choices {
   LossChoices loss;
   std::int64_t mlp_chunks = 1;
   bool offload = false;
+  bool stores_activation = false;  // what a gated activation read is kept in fp8
 
   // Formats by role.
   Dtype precision = Dtype::kBf16;      // of weights and activations in the passes

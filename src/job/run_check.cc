@@ -68,10 +68,48 @@ std::string_view lacks(const Model& model, RecomputeModule module) {
   return "";
 }
 
-// FlashAttention 3 is written for wgmma and TMA of compute capability 9.0 (Shah et al. 2024, arXiv 2407.08608). Parts
-// before it multiply no fp8, later ones mxfp8 too.
-bool runs_flash3(const Gpu& gpu) {
-  return gpu.rate(Dtype::kFp8) != FlopsPerSecond() && gpu.rate(Dtype::kMxfp8) == FlopsPerSecond();
+// Kernels of attention that were written for one architecture: FlashAttention 3 for wgmma and TMA of compute capability
+// 9.0 (Shah et al. 2024, arXiv 2407.08608), cuDNN's for NVIDIA's parts, its fp8 for Hopper and later.
+Result<void> check_attention_kernel(const Run& run) {
+  const Gpu& gpu = run.cluster.gpu;
+  const auto kernel = run.plan.attention_kernel;
+  const auto is = fmt::format("{} ({})", quoted(gpu.name), name(gpu.architecture));
+  if (kernel == AttentionKernel::kFlash3 && gpu.architecture != Architecture::kHopper)
+    return fail(fmt::format("attention_kernel flash3 needs a Hopper GPU, which {} is not, expected flash2{}",
+                            is, is_nvidia(gpu.architecture) ? " or cudnn" : ""));
+  if (kernel == AttentionKernel::kCudnn && !is_nvidia(gpu.architecture))
+    return fail(
+        fmt::format("attention_kernel cudnn needs a GPU of NVIDIA's, which {} is not, expected flash2", is));
+  if (!low_precision_of(run.stack, run.plan).formats.attention) return {};
+  if (kernel == AttentionKernel::kFlash2)
+    return fail("fp8_attention: FlashAttention 2 has no fp8, expected attention_kernel cudnn or flash3");
+  if (gpu.architecture < Architecture::kHopper)
+    return fail(
+        fmt::format("fp8_attention needs a Hopper GPU or a later one, which {} is not, expected "
+                    "fp8_attention=0",
+                    is));
+  return {};
+}
+
+// A stack that launches the same either way says so by having no operators for it.
+Result<void> check_fusion(const Stack& stack, std::string_view key, std::optional<bool> fused,
+                          const std::array<Condition, 2>& when) {
+  if (!fused || has_condition(stack, when[*fused ? 1 : 0])) return {};
+  return fail(fmt::format("{}={}: stack {} does not say what it launches then", key, *fused ? 1 : 0,
+                          quoted(stack.name)));
+}
+
+// Megatron Core stores the input of SwiGLU alone so (transformer_config.py).
+Result<void> check_activation_store(const Run& run) {
+  if (!run.stack.low_precision.offers_activation_store)
+    return fail(fmt::format("fp8_activation_store: stack {} keeps what activations read as it is",
+                            quoted(run.stack.name)));
+  for (const BlockRun& blocks : run.model.blocks)
+    if (blocks.block.feed_forward.mlp != MlpKind::kSwiglu)
+      return fail(fmt::format("fp8_activation_store needs an mlp of swiglu, and model {} has {}",
+                              quoted(run.model.name),
+                              kMlpNames[static_cast<std::size_t>(blocks.block.feed_forward.mlp)]));
+  return {};
 }
 
 // What the model does not time is said.
@@ -88,13 +126,10 @@ Result<void> check_choices(Run& run) {
                                 kRecomputeModuleNames[i], lacking, quoted(run.model.name)));
   if (plan.attention_kernel && attention_of(run.stack, plan) != AttentionKind::kFlash)
     return fail("attention_kernel needs attention flash");
-  if (plan.attention_kernel == AttentionKernel::kFlash3 && !runs_flash3(run.cluster.gpu))
-    return fail(
-        fmt::format("attention_kernel flash3 needs a Hopper GPU, which {} is not, expected flash2 or cudnn",
-                    quoted(run.cluster.gpu.name)));
-  if (plan.attention_kernel == AttentionKernel::kFlash2 &&
-      low_precision_of(run.stack, plan).formats.attention)
-    return fail("fp8_attention: FlashAttention 2 has no fp8, expected attention_kernel cudnn or flash3");
+  TRY(check_attention_kernel(run));
+  TRY(check_fusion(run.stack, "loss_fusion", plan.loss_fusion,
+                   {Condition::kLossEager, Condition::kLossFused}));
+  if (plan.fp8_activation_store) TRY(check_activation_store(run));
   const std::string muon = "muon: the products of its iteration are not timed";
   const bool said = std::find(run.assumed.begin(), run.assumed.end(), muon) != run.assumed.end();
   if (plan.optimizer == OptimizerKind::kMuon && !said) run.assumed.push_back(muon);
@@ -148,14 +183,6 @@ Result<void> check_imbalance(const Plan& plan, double most) {
   if (!plan.expert_imbalance || *plan.expert_imbalance <= most) return {};
   return fail(fmt::format("expert_imbalance {} is more than {}: all tokens choose the fullest rank's experts",
                           *plan.expert_imbalance, most));
-}
-
-// A stack that launches the same either way says so by having no operators for it.
-Result<void> check_fusion(const Stack& stack, std::string_view key, std::optional<bool> fused,
-                          const std::array<Condition, 2>& when) {
-  if (!fused || has_condition(stack, when[*fused ? 1 : 0])) return {};
-  return fail(fmt::format("{}={}: stack {} does not say what it launches then", key, *fused ? 1 : 0,
-                          quoted(stack.name)));
 }
 
 Result<void> check_experts(Run& run) {

@@ -360,8 +360,9 @@ constinit const Description kTable[] = {
 constinit const std::span<const Description> kAttentions = kTable;
 
 Impl attention_kernel(Impl impl, const Gpu& gpu) {
-  // Later parts state rates of fewer bits.
-  const bool hopper = gpu.rate(Dtype::kFp8).value > 0, blackwell = gpu.rate(Dtype::kNvfp4).value > 0;
+  // On parts that are not NVIDIA's as before them: what their libraries have stands in for cuDNN's.
+  const bool blackwell = gpu.architecture == Architecture::kBlackwell;
+  const bool hopper = gpu.architecture >= Architecture::kHopper;
   switch (impl) {
     case Impl::kCudnn:
     case Impl::kFlash3:

@@ -67,10 +67,8 @@ TEST_CASE("sequences that do not go into the tokens count by their share") {
 
 TEST_CASE("whose kernel runs follows from the part") {
   Gpu ampere, hopper, blackwell;
-  for (Gpu* gpu : {&ampere, &hopper, &blackwell})
-    gpu->rates[static_cast<std::size_t>(Dtype::kBf16)] = teraflops(100);
-  for (Gpu* gpu : {&hopper, &blackwell}) gpu->rates[static_cast<std::size_t>(Dtype::kFp8)] = teraflops(200);
-  blackwell.rates[static_cast<std::size_t>(Dtype::kNvfp4)] = teraflops(400);
+  hopper.architecture = Architecture::kHopper;
+  blackwell.architecture = Architecture::kBlackwell;
   for (const Impl impl : {Impl::kCudnn, Impl::kFlash3}) {
     CHECK(attention_kernel(impl, ampere) == Impl::kFlash);
     CHECK(attention_kernel(impl, hopper) == Impl::kSdpa);

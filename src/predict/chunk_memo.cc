@@ -75,7 +75,8 @@ std::uint64_t hash_of_passes(const PassShape& c) {
   mix(h, c.units.shards[WeightClass::kCommon]);
   mix(h, c.ep * 4096 + c.etp);
   if (c.attention_kernel) mix(h, 1 + static_cast<int>(*c.attention_kernel));
-  mix(h, c.spans[0] * 4096 + c.mlp_chunks * 4 + static_cast<int>(c.loss.kind));
+  mix(h, c.spans[0] * 4096 + c.mlp_chunks * 16 + (c.stores_activation ? 8 : 0) + (c.loss.fused ? 4 : 0) +
+             static_cast<int>(c.loss.kind));
   mix(h, c.context.ranks * 4096 + c.context.a2a * 4 + static_cast<int>(c.context.type));
   if (c.adapters.frozen())
     mix(h, c.adapters.rank << 16 | c.adapters.targets.bits << 8 | static_cast<int>(c.adapters.base));

@@ -33,6 +33,9 @@ class FlagWriter {
     add_what_has_no_flag();
     if (is_half(job_.choices.grad_dtype)) add("grad-reduce-in-bf16");
     if (job_.choices.attention == AttentionKind::kFlash) add("use-flash-attn");
+    if (job_.choices.stores_activation) add("activation-func-fp8-input-store");
+    if (plan_.loss_fusion.value_or(false)) add("cross-entropy-loss-fusion");
+    if (plan_.loss_fusion.value_or(false)) add("cross-entropy-fusion-impl te");
     return std::move(out_);
   }
 

@@ -42,6 +42,7 @@ Plan settled(const Run& run) {
     plan.base = choices.adapters.base;
     if (choices.adapters.base == BaseFormat::kNf4) plan.double_quant = choices.adapters.double_quant;
   }
+  if (has_condition(run.stack, Condition::kLossFused)) plan.loss_fusion = choices.loss.fused;
   if (has_experts(run.model)) {
     plan.etp = job.mesh.etp;
     plan.dispatcher = choices.experts.dispatcher;

@@ -130,6 +130,8 @@ TEST_CASE("what a plan says in text, its reader takes, key by key") {
                                       "expert_sync=0",
                                       "permute_fusion=0",
                                       "router_fusion=1",
+                                      "loss_fusion=1",
+                                      "fp8_activation_store=1",
                                       "overlap_dispatch=1",
                                       "overlap_shared=1",
                                       "recompute_modules=moe_act+layernorm",

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.h"
@@ -12,8 +13,16 @@
 
 namespace foretrain {
 
+// What kernels are written for. A GPU whose file names none is told by its rates: with nvfp4 Blackwell, with fp8 Hopper.
+enum class Architecture : unsigned char { kAmpere, kAda, kHopper, kBlackwell, kCdna3, kCdna4 };
+inline constexpr std::array<std::string_view, 6> kArchitectureNames = {"ampere",    "ada",   "hopper",
+                                                                       "blackwell", "cdna3", "cdna4"};
+constexpr std::string_view name(Architecture a) { return kArchitectureNames[static_cast<int>(a)]; }
+constexpr bool is_nvidia(Architecture a) { return a <= Architecture::kBlackwell; }
+
 struct Gpu {
   std::string name;
+  Architecture architecture = Architecture::kAmpere;
   std::array<FlopsPerSecond, kDtypeCount> rates{};  // dense; zero: the part has no such unit
   BytesPerSecond hbm;
   Bytes memory;  // as nvidia-smi totals it

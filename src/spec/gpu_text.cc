@@ -49,6 +49,14 @@ Result<void> read_rates(const Node& node, Gpu& gpu) {
   return {};
 }
 
+Result<void> read_architecture(const Node& node, Gpu& gpu) {
+  const auto has = [&](Dtype dtype) { return gpu.rate(dtype) != FlopsPerSecond(); };
+  gpu.architecture = has(Dtype::kNvfp4) ? Architecture::kBlackwell
+                     : has(Dtype::kFp8) ? Architecture::kHopper
+                                        : Architecture::kAmpere;
+  return read_optional(node, "architecture", gpu.architecture, OneOf{kArchitectureNames});
+}
+
 Result<void> read_memory(const Node& node, Gpu& gpu) {
   TRY(read_quantity(node, "hbm_gbytes", gpu.hbm, 1e-3, 1e6, gigabytes_per_second));
   TRY(read_quantity(node, "memory_mib", gpu.memory, 1, 1e9, mib));
@@ -70,13 +78,14 @@ Result<void> read_clock(const Node& node, Gpu& gpu) {
 Result<Gpu> parse_gpu(const Node& node) {
   TRY(only_fields(
       node, "a GPU",
-      {"name", "source", "rates_tflops", "hbm_gbytes", "memory_mib", "usable_mib", "l2_mib", "sms",
-       "clock_mhz", "power_cap_w", "nvlink_gbytes", "host_gbytes", "efficiency", "collectives"}));
+      {"name", "source", "architecture", "rates_tflops", "hbm_gbytes", "memory_mib", "usable_mib", "l2_mib",
+       "sms", "clock_mhz", "power_cap_w", "nvlink_gbytes", "host_gbytes", "efficiency", "collectives"}));
   Gpu gpu;
   gpu.name = "inline";
   TRY(read_optional(node, "name", gpu.name));
   TRY(read_optional(node, "source", gpu.source));
   TRY(read_rates(node, gpu));
+  TRY(read_architecture(node, gpu));
   TRY(read_memory(node, gpu));
   TRY(read_required(node, "sms", gpu.sms, WholeNumber{1, 100'000}));
   TRY(read_clock(node, gpu));
@@ -103,6 +112,7 @@ Result<Gpu> parse_gpu(const Node& node) {
 std::string to_yaml(const Gpu& gpu) {
   std::string out = fmt::format("name: {}\n", yaml_quoted(gpu.name));
   if (!gpu.source.empty()) out += fmt::format("source: {}\n", yaml_quoted(gpu.source));
+  out += fmt::format("architecture: {}\n", name(gpu.architecture));
   out += "rates_tflops:\n";
   for (std::size_t i = 0; i < kDtypeNames.size(); ++i)
     if (gpu.rates[i] > FlopsPerSecond() && !has_rate_of_fp8(gpu, static_cast<Dtype>(i)))

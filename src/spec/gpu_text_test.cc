@@ -29,6 +29,19 @@ TEST_CASE("a GPU's figures are read in the units of its file") {
   CHECK(gpu->clock_max_mhz == 1980);
 }
 
+TEST_CASE("an architecture is stated, or told by the rates") {
+  CHECK(gpu_of(kGpu)->architecture == Architecture::kAmpere);
+  const auto with = [](std::string_view rates) {
+    std::string text = kGpu;
+    return gpu_of(text.replace(text.find("fp32: 66.9"), 10, rates));
+  };
+  CHECK(with("fp8: 1979")->architecture == Architecture::kHopper);
+  CHECK(with("fp8: 4500, nvfp4: 9000")->architecture == Architecture::kBlackwell);
+  CHECK(gpu_of(kGpu + "architecture: cdna3\n")->architecture == Architecture::kCdna3);
+  CHECK(error_of(gpu_of(kGpu + "architecture: hoper\n")).find("hopper") != std::string::npos);
+  CHECK(*gpu_of(to_yaml(*gpu_of(kGpu + "architecture: ada\n"))) == *gpu_of(kGpu + "architecture: ada\n"));
+}
+
 TEST_CASE("a GPU written as YAML reads back equal, to the last bit") {
   const Gpu gpu = *gpu_of(kGpu);
   CHECK(*gpu_of(to_yaml(gpu)) == gpu);

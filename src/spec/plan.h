@@ -100,6 +100,7 @@ struct Plan {
   std::optional<LayerEnds> bf16_layers;  // layers that stay in the format of the passes
   std::optional<bool> fp8_attention;     // attention's products in the products' format
   std::optional<bool> fp8_head;          // and the model's last product
+  bool fp8_activation_store = false;     // what a gated activation read is kept in fp8 for its backward
   std::optional<AttentionKind> attention;
   std::optional<AttentionKernel> attention_kernel;  // of attention flash
   std::optional<ExpertProducts> expert_products;
@@ -127,6 +128,7 @@ struct Plan {
   bool capacity_pad = false;               // and always so many
   std::optional<double> expert_imbalance;  // rows of the fullest rank over the mean
   std::optional<bool> expert_sync;         // the host waits for the router's counts
+  std::optional<bool> loss_fusion;         // the loss by a few kernels on logits as they are
   std::optional<bool> permute_fusion;      // rows are moved to their experts by one kernel each way
   std::optional<bool> router_fusion;       // the router chooses and weighs by a few kernels
   bool overlap_dispatch = false;           // tokens travel beside the work of another micro-batch

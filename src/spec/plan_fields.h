@@ -92,6 +92,10 @@ inline constexpr auto kPlanFields = std::tuple{
           "likewise; needs `flash` attention"),
     field("fp8_head", &Plan::fp8_head, Flag{}, "the model's last product in the recipe's format", kRecipesOwn,
           "likewise"),
+    field("fp8_activation_store", &Plan::fp8_activation_store, Flag{},
+          "what swiglu read is kept for its backward as a plain cast to fp8, and cast back there (Megatron's "
+          "activation_func_fp8_input_store)",
+          {}, "a stack that can, and an mlp of swiglu; whatever the precision"),
     field("attention", &Plan::attention, OneOf{kAttentionNames}, "how attention is computed", kStacksOwn),
     field("attention_kernel", &Plan::attention_kernel, OneOf{kAttentionKernelNames},
           "of `attention=flash`: whose kernels, FlashAttention 2 or 3 or cuDNN's; `attention=flash2` says "
@@ -113,6 +117,9 @@ inline constexpr auto kPlanFields = std::tuple{
     field("loss_chunks", &Plan::loss_chunks, WholeNumber{0, 65'536},
           "pieces of `loss=chunked` or `fused`; 0: the stack's number, or as many as Liger makes", {},
           "needs one of them; divides no further than tokens"),
+    field("loss_fusion", &Plan::loss_fusion, Flag{},
+          "the loss by a few kernels on logits as they are, not by a chain of the framework's in fp32",
+          kStacksOwn, "as permute_fusion"),
     field("mlp_chunks", &Plan::mlp_chunks, WholeNumber{1, 65'536},
           "pieces of tokens in which a dense MLP is worked off, each run again in the backward (TiledMLP): "
           "of all that the MLP keeps, its input alone stays",

@@ -86,19 +86,21 @@ enum class Condition : unsigned char {
   kPermuteEager,
   kRouterFused,  // the router chooses and weighs by a few kernels, or not
   kRouterEager,
+  kLossFused,  // the loss is a few kernels on logits as they are, or a chain in fp32
+  kLossEager,
   kTrained,  // the model's own weights are trained, or adapters beside them alone
   kFrozen,
   kAdapterCast,  // what an adapter reads is cast to fp32 and, by autocast, back
   kAdapterFp32,  // adapters run in fp32
   kAdapterDropout,
 };
-inline constexpr std::array<std::string_view, 30> kConditionNames = {
-    "always",    "bias",          "qkv_bias",      "dropout",           "no_dropout",
-    "fused_qkv", "split_qkv",     "grouped",       "learned_positions", "partial_rotary",
-    "gelu_erf",  "gelu_tanh",     "q_rank",        "no_q_rank",         "shared_gate",
-    "latent",    "router_fp32",   "router_half",   "weights_fp32",      "weights_half",
-    "exchanged", "permute_fused", "permute_eager", "router_fused",      "router_eager",
-    "trained",   "frozen",        "adapter_cast",  "adapter_fp32",      "adapter_dropout"};
+inline constexpr std::array<std::string_view, 32> kConditionNames = {
+    "always",       "bias",           "qkv_bias",          "dropout",        "no_dropout",    "fused_qkv",
+    "split_qkv",    "grouped",        "learned_positions", "partial_rotary", "gelu_erf",      "gelu_tanh",
+    "q_rank",       "no_q_rank",      "shared_gate",       "latent",         "router_fp32",   "router_half",
+    "weights_fp32", "weights_half",   "exchanged",         "permute_fused",  "permute_eager", "router_fused",
+    "router_eager", "loss_fused",     "loss_eager",        "trained",        "frozen",        "adapter_cast",
+    "adapter_fp32", "adapter_dropout"};
 
 // What autograd keeps of an operator until its backward.
 // (`input_copy`: the input in the format in which the weights' gradient takes it.)
@@ -109,10 +111,11 @@ enum class SavedTensor : unsigned char {
   kStats,
   kInputFp32,
   kOutputFp32,
-  kInputCopy
+  kInputCopy,
+  kInputFp8
 };
-inline constexpr std::array<std::string_view, 7> kSavedTensorNames = {
-    "input", "output", "mask", "stats", "input_fp32", "output_fp32", "input_copy"};
+inline constexpr std::array<std::string_view, 8> kSavedTensorNames = {
+    "input", "output", "mask", "stats", "input_fp32", "output_fp32", "input_copy", "input_fp8"};
 
 struct PartOperator {
   OperatorKind kind = OperatorKind::kAdd;
@@ -336,6 +339,7 @@ struct Stack {
     std::int64_t chunks = 8;
     // In pieces, but the logits of all stay until the backward: only what is made of them is there by piece.
     bool keeps_logits = false;
+    bool fusion = false;  // by a few kernels, where its part tells that from a chain
 
     bool operator==(const Loss&) const = default;
   };
@@ -378,6 +382,8 @@ struct Stack {
     bool saves_copy = true;
     // A norm writes what the product after it reads in that product's format, where its scale is known beforehand.
     bool norm_casts = false;
+    // A plan may have what a gated activation read kept in fp8.
+    bool offers_activation_store = false;
 
     bool operator==(const LowPrecision&) const = default;
   };

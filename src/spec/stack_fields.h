@@ -162,6 +162,8 @@ inline constexpr auto kLossFields = std::tuple{
     field("keeps_logits", &Stack::Loss::keeps_logits, Flag{},
           "`chunked` keeps all logits, in the plan's precision, until the backward; only their fp32 copy is "
           "there by piece"),
+    field("fusion", &Stack::Loss::fusion, Flag{},
+          "a few kernels on logits as they are; decides `when: loss_fused` and `loss_eager`"),
 };
 
 inline constexpr auto kAdapterFields = std::tuple{
@@ -244,6 +246,8 @@ inline constexpr auto kLowPrecisionFields = std::tuple{
     field("norm_casts", &Stack::LowPrecision::norm_casts, Flag{},
           "a norm writes its output in the format of the product after it, where the scale is known "
           "beforehand (`scaling: delayed`): no cast, but a transpose where two copies are needed"),
+    field("offers_activation_store", &Stack::LowPrecision::offers_activation_store, Flag{},
+          "a plan may ask for `fp8_activation_store`"),
 };
 
 inline constexpr auto kStackSections = std::tuple{

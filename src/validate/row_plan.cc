@@ -229,6 +229,8 @@ Result<Plan> plan_of(const MeasuredRow& row, const Stack& stack, std::vector<std
   put_overlaps(map, row);
   put_experts(map, row, stack, assumed);
   put_graphs(map, row, stack, assumed);
+  if (row.notes.has("cross-entropy fusion on")) put_fusion(map, "loss_fusion", Condition::kLossFused, stack);
+  map.put_note("fp8_activation_store", row, "activation_func_fp8_input_store");
   map.put_note("partition_activations", row, "partition_activations");
   TRY(put_stages(map, row, assumed));
   assume_plain(row, assumed);

@@ -14,6 +14,7 @@ const Part& norm_of(const Model& model, const Stack& stack) {
 void write_attention(const Model& model, const Stack& stack, const PassShape& shape,
                      const Attention& attention, BlockWriter& out) {
   const Stack::Parts& parts = stack.parts;
+  out.feed_attention(true);
   if (attention.is_latent()) {
     out.part(parts.latent_down, true);
     out.enter(attention.kv_rank + attention.rope_dim +
@@ -31,6 +32,7 @@ void write_attention(const Model& model, const Stack& stack, const PassShape& sh
     }
     if (model.positions == Positions::kRope) out.part(parts.rope, false);
   }
+  out.feed_attention(false);
   out.part(parts.attention[static_cast<std::size_t>(shape.attention)], false);
   out.part(parts.projection, false);
 }

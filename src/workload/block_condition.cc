@@ -45,6 +45,10 @@ bool BlockWriter::applies(Condition when) const {
       return shape_.experts.router_fused;
     case Condition::kRouterEager:
       return !shape_.experts.router_fused;
+    case Condition::kLossFused:
+      return shape_.loss.fused;
+    case Condition::kLossEager:
+      return !shape_.loss.fused;
     case Condition::kSharedGate:
       return block_.feed_forward.shared_gate;
     case Condition::kRouterFp32:

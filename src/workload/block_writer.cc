@@ -246,6 +246,9 @@ void BlockWriter::add(const PartOperator& stated, bool sequence_region) {
   if (entry.rows == Rows::kRouted) tokens = routed_rows(tokens);
   if (entry.rows == Rows::kWeights) tokens = experts_here() * model_.hidden;
   if (pieces_ > 1) tokens = (tokens + pieces_ - 1) / pieces_;
+  const bool stores = shape_.stores_activation && entry.kind == OperatorKind::kSwiglu;
+  if (stores) entry = with_stored_activation(std::move(entry));
+  if (feeds_attention_ && attends_narrow()) std::erase(entry.saves, SavedTensor::kOutput);
   const bool narrow = is_narrow(entry), attends = entry.kind == OperatorKind::kAttention;
   NarrowProduct product;
   if (narrow && !attends) {
@@ -255,6 +258,7 @@ void BlockWriter::add(const PartOperator& stated, bool sequence_region) {
   } else if (narrow) {
     cast_for_attention(entry, tokens, PassKind::kForward);
   }
+  if (stores) cast_activation(tokens, 2 * widths_[entry.in], PassKind::kForward);
 
   BlockItem item;
   item.op.kind = entry.kind;
@@ -283,6 +287,9 @@ void BlockWriter::add(const PartOperator& stated, bool sequence_region) {
   const Amounts amounts = set_sizes(item.op, entry, tokens);
   const std::int64_t times = entry.times * pieces_;
   item.saved = saved_bytes(entry.saves, amounts, times);
+  if (attends && attends_narrow())
+    item.saved +=
+        Bytes(bytes_of(Dtype::kFp8) * static_cast<double>(tokens * (widths_[entry.in] + widths_[entry.out])));
   const bool selects = shape_.modules.has(RecomputeModule::kCoreAttention);
   item.saved_input =
       saved_input(selects && stated.selective_saves ? *stated.selective_saves : stated.saves, amounts, times);
@@ -307,6 +314,7 @@ void BlockWriter::add(const PartOperator& stated, bool sequence_region) {
   if (base) adapters(stated, sequence_region);
   if (narrow && !attends) cast_after(product);
   if (narrow && attends) cast_for_attention(entry, tokens, PassKind::kBackward);
+  if (stores) cast_activation(tokens, 2 * widths_[entry.in], PassKind::kBackward);
 }
 
 Amounts BlockWriter::set_sizes(Operator& op, const PartOperator& entry, std::int64_t tokens) {
@@ -402,7 +410,7 @@ Bytes BlockWriter::saved_input(const std::vector<SavedTensor>& saves, const Amou
                                std::int64_t times) const {
   const bool kept = std::any_of(saves.begin(), saves.end(), [](SavedTensor tensor) {
     return tensor == SavedTensor::kInput || tensor == SavedTensor::kInputFp32 ||
-           tensor == SavedTensor::kInputCopy;
+           tensor == SavedTensor::kInputCopy || tensor == SavedTensor::kInputFp8;
   });
   return kept ? Bytes(saved_bytes(SavedTensor::kInput, amounts) * static_cast<double>(times)) : Bytes(0);
 }
@@ -420,6 +428,8 @@ double BlockWriter::saved_bytes(SavedTensor tensor, const Amounts& amounts) cons
       return 4 * amounts.outputs;
     case SavedTensor::kInputCopy:
       return bytes_of(shape_.low.formats.weight) * amounts.inputs;
+    case SavedTensor::kInputFp8:
+      return input_kept_ ? 0 : bytes_of(Dtype::kFp8) * amounts.inputs;
     case SavedTensor::kMask:
       return amounts.inputs;
     case SavedTensor::kStats:

@@ -30,6 +30,8 @@ class BlockWriter {
   // The MLP's operators at the width of shared experts, on the input that the router has kept: up to its last
   // product, and that product with what follows.
   enum class Half { kUp, kDown };
+  // What is written next makes, or no longer makes, what attention reads.
+  void feed_attention(bool feeds) { feeds_attention_ = feeds; }
   void shared_mlp(const Part& mlp, Half half);
 
   // A dense MLP, in the plan's pieces; the head and the loss likewise.
@@ -130,6 +132,10 @@ class BlockWriter {
   void transpose(const CastSizes& sizes, PassKind when);
   void cast_before(const PartOperator& entry, const NarrowProduct& product);
   void cast_after(const NarrowProduct& product);
+  // What attention reads and makes is kept in fewer bits for its backward.
+  bool attends_narrow() const;
+  PartOperator with_stored_activation(PartOperator entry) const;
+  void cast_activation(std::int64_t tokens, std::int64_t width, PassKind when);
   void cast_for_attention(const PartOperator& entry, std::int64_t tokens, PassKind when);
   void travel_narrow(int copies);
   Bytes narrow_bytes(Bytes bytes, int copies) const;
@@ -164,6 +170,7 @@ class BlockWriter {
   bool again_ = false;            // inside a module that is run again
   bool made_again_ = false;       // what comes next reads what such a module made
   bool beside_ = false;           // an exchange is on its way
+  bool feeds_attention_ = false;  // what comes next makes what attention reads
   std::int64_t pieces_ = 1;       // of tokens, in which what comes next is worked off
   std::optional<Width> cast_in_;  // what the last narrow product read, cast
   int left_copies_ = 0;           // of the gradient that comes through g, which travels in fewer bits

@@ -185,11 +185,35 @@ void BlockWriter::cast_after(const NarrowProduct& p) {
   if (p.gathers_gradient) left_copies_ = p.transposes ? 1 : std::max(1, static_cast<int>(p.gradient.copies));
 }
 
-// A product's input is kept as the copy that its weights' gradient takes. Attention needs what it made as it is.
+// Transformer Engine keeps queries, keys, values and what attention made in fp8, since its backward is in fp8 too
+// (NVTE_FP8_DPA_BWD, 1 unless it is set). What is run again starts from what the product made.
+bool BlockWriter::attends_narrow() const {
+  return shape_.low.is_narrow() && shape_.low.formats.attention && stack_.low_precision.saves_copy &&
+         !shape_.modules.has(RecomputeModule::kCoreAttention);
+}
+
+PartOperator BlockWriter::with_stored_activation(PartOperator entry) const {
+  const auto narrow = [](std::vector<SavedTensor>& saves) {
+    std::replace(saves.begin(), saves.end(), SavedTensor::kInput, SavedTensor::kInputFp8);
+  };
+  narrow(entry.saves);
+  if (entry.selective_saves) narrow(*entry.selective_saves);
+  return entry;
+}
+
+// By one kernel, without a scale: backward it reads what the forward wrote and writes what that read.
+void BlockWriter::cast_activation(std::int64_t tokens, std::int64_t width, PassKind when) {
+  add_cast(foretrain::quantise({.tokens = tokens, .width = width, .copies = 1},
+                               {.impl = Impl::kAten, .dtype = Dtype::kFp8}),
+           when, 1, 1);
+}
+
+// A product's input is kept as the copy that its weights' gradient takes. Attention that is not in fewer bits itself
+// needs what it made as it is.
 PartOperator BlockWriter::with_narrow_saves(PartOperator entry, const NarrowProduct& p) const {
   if (!p.to_weights || !stack_.low_precision.saves_copy) return entry;
   const BlockItem* maker = made_by();
-  const bool of_attention = maker != nullptr && maker->op.kind == OperatorKind::kAttention;
+  const bool of_attention = maker != nullptr && is_attention(maker->op.kind) && !attends_narrow();
   const auto replace = [&](std::vector<SavedTensor>& saves) {
     if (!of_attention) std::erase(saves, SavedTensor::kInput);
     if (p.casts_input) saves.push_back(SavedTensor::kInputCopy);

@@ -32,6 +32,7 @@ PassShape pass_shape(const Job& job) {
   shape.loss = choices.loss;
   shape.mlp_chunks = choices.mlp_chunks;
   shape.offload = choices.offload;
+  shape.stores_activation = choices.stores_activation;
   shape.grad_dtype = choices.grad_dtype;
   shape.units = choices.sharding.units;
   return shape;

@@ -36,6 +36,7 @@ struct PassShape {
   LossChoices loss;
   std::int64_t mlp_chunks = 1;
   bool offload = false;
+  bool stores_activation = false;  // what a gated activation read is kept in fp8
   Dtype grad_dtype = Dtype::kFp32;
   UnitSharding units;
   std::int64_t calls_beside_messages = 0;  // of a layer and direction, all tensor-parallel ranks together
