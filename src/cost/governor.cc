@@ -10,6 +10,15 @@ double loop_cap(double cap_w, Seconds loop, Seconds memory) {
   return loop < kSettledLoop ? cap_w * (1 + (1 - kDrawnBefore) / std::expm1(loop / memory)) : cap_w;
 }
 
+double slowest_card(double cards) {
+  if (cards < 2) return 1;
+  // The quantile at (n - 3/8) / (n + 1/4), by Abramowitz and Stegun 26.2.23.
+  const double t = std::sqrt(-2 * std::log(0.625 / (cards + 0.25)));
+  const double largest =
+      t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+  return 1 - kCardSpread * largest;
+}
+
 double settled_clock(const PowerLoad& load, const PowerModel& power, double cap_w, double highest) {
   const double clocked = load.clocked.value, others = load.fixed.value + load.idle.value;
   const double fixed_joules =

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <initializer_list>
+#include <utility>
 
 using namespace foretrain;
 
@@ -80,4 +81,11 @@ TEST_CASE("a loop draws the more above the cap the shorter it is, a settled one 
   CHECK(loop_cap(700, kSettledLoop) == 700);
   // No loop at all: whatever it is, the card had no time to see it.
   CHECK(settled_clock(product(1e9), kCube, loop_cap(700, Seconds(0))) == 1);
+}
+
+TEST_CASE("the slowest of several cards: expected largest of n normal deviates below the mean") {
+  CHECK(slowest_card(1) == 1);
+  // 0.5642, 1.4236 and 3.0370 deviations (Harter 1961, Table 1; Blom's rule is within 0.02 of them).
+  for (const auto& [cards, largest] : {std::pair{2.0, 0.5642}, {8.0, 1.4236}, {512.0, 3.037}})
+    CHECK(slowest_card(cards) == doctest::Approx(1 - kCardSpread * largest).epsilon(0.0005));
 }

@@ -109,6 +109,12 @@ PlacedGroup place(const Group& group, int64_t gpus, const Cluster& cluster) {
   return placed;
 }
 
+bool straddles(const Group& group, int64_t gpus, const Cluster& cluster) {
+  const int64_t domain = domain_of(cluster, gpus);
+  const int64_t extent = (group.size - 1) * group.stride + (group.times - 1) * group.apart + 1;
+  return !group.pairs && extent <= domain && place(group, gpus, cluster).crosses_nodes();
+}
+
 bool boundary_crosses(int64_t stage, int64_t stage_ranks, int64_t domain) {
   CHECK_THAT(stage >= 0 && stage_ranks >= 1 && domain >= 1);
   // Either both stages lie in one domain, or the last pair that begins before a domain's end crosses it.

@@ -44,6 +44,11 @@ std::int64_t domain_of(const Cluster& cluster, std::int64_t gpus);
 // the size of a domain and the group's stride and times (progression.h). No allocation.
 PlacedGroup place(const Group& group, std::int64_t gpus, const Cluster& cluster);
 
+// Whether groups that a domain could hold whole lie across its end, since their size does not divide what the job takes of
+// each domain.
+//   16 expert ranks on 144 GPUs of NVL72 racks: the group of ranks 64 to 79 has eight in either rack.
+bool straddles(const Group& group, std::int64_t gpus, const Cluster& cluster);
+
 // Nodes below one leaf switch, rounded up to whole NVLink domains; 0: all of them.
 std::int64_t nodes_of_a_leaf(const Cluster& cluster);
 

@@ -136,6 +136,16 @@ TEST_CASE("a job over several NVL72 racks takes 64 of each: a group of 64 costs 
   CHECK(domain_of(nodes_of(8), 128) == 8);
 }
 
+TEST_CASE("groups that a rack could hold straddle two where their size does not divide its share") {
+  const Cluster racks = nodes_of(4, 72);
+  CHECK(straddles({.size = 16}, 144, racks));      // 64 to 79
+  CHECK(!straddles({.size = 8}, 144, racks));      // 72 is nine of them
+  CHECK(!straddles({.size = 16}, 128, racks));     // 64 of each rack
+  CHECK(!straddles({.size = 128}, 256, racks));    // no rack holds it
+  CHECK(!straddles({.size = 16}, 72, racks));      // one rack
+  CHECK(straddles({.size = 3}, 24, nodes_of(8)));  // 6, 7 and 8
+}
+
 TEST_CASE("shard groups are neighbours, replicas lie a group apart") {
   // 32 data-parallel ranks on nodes of 8, a copy on each node: replicas meet with one rank a node, eight
   // groups.

@@ -30,6 +30,8 @@ void settle_clocks(const Gpu& gpu, const PowerModel* power, Timed& e) {
   // To fill and drain the pipeline takes as long as one micro-batch's passes of a chunk on all other ranks.
   const double filling = static_cast<double>(e.stages.size() - 1) /
                          static_cast<double>(e.job.pipeline.chunks_per_stage * e.job.micro_batches);
+  // What the mean card would run at, had it so much more room above.
+  const double slowest_of_cards = slowest_card(static_cast<double>(e.job.mesh.gpus()));
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
     StagePace& pace = e.paces[r];
     if (does_as_the_rank_before(e, r)) {
@@ -40,7 +42,8 @@ void settle_clocks(const Gpu& gpu, const PowerModel* power, Timed& e) {
     e.for_each_pass(r, [&](const Segment& pass, double times) { add(load, pass, times); });
     add(load, *pace.optimizer, 1);
     load.idle += std::max(slowest * (1 + filling) - passes_of(r), Seconds(0));
-    pace.stretch = 1 / settled_clock(load, *power, gpu.power_cap_w, highest);
+    const double mean = settled_clock(load, *power, gpu.power_cap_w, highest / slowest_of_cards);
+    pace.stretch = 1 / (mean * slowest_of_cards);
   }
 }
 

@@ -1,7 +1,7 @@
 // The clock of every rank, settled by a governor (cost/governor.h) over all that the rank does in a step.
 // A rank's load is a step of its passes and its update. It waits while it fills and drains the pipeline, and
 // for the slowest rank; collectives between steps are left out. Energy of collectives inside passes counts at
-// their own power.
+// their own power. All ranks of a stage go at the pace of the job's slowest card.
 #pragma once
 
 #include "cost/governor.h"

@@ -1,9 +1,14 @@
 #include "predict/evaluator.h"
 
+#include <fmt/format.h>
+
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
 #include "cost/analytic.h"
+#include "job/mesh.h"
+#include "network/placement.h"
 #include "predict/assemble.h"
 #include "predict/deal.h"
 #include "predict/energy.h"
@@ -112,9 +117,28 @@ Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch, StepT
   return prediction;
 }
 
+namespace {
+
+// Ranks fill domains in order; a launcher that leaves GPUs of each idle could keep such groups whole.
+void note_straddling(const Run& run, std::vector<std::string>& notes) {
+  const Mesh mesh = mesh_of(run.plan);
+  constexpr std::pair<GroupKind, std::string_view> kinds[] = {
+      {GroupKind::kTensor, "tp"}, {GroupKind::kContext, "cp"}, {GroupKind::kExpert, "ep"}};
+  for (const auto& [kind, key] : kinds) {
+    const Group group = mesh.group(kind);
+    if (group.ranks() == 1 || !straddles(group, run.gpus, run.cluster)) continue;
+    notes.push_back(fmt::format(
+        "{}={}: some of its groups straddle NVLink domains, of each of which the job takes {} GPUs", key,
+        group.ranks(), domain_of(run.cluster, run.gpus)));
+  }
+}
+
+}  // namespace
+
 Prediction predict(const Run& run, Evaluator& evaluator, StepTrace* trace) {
   Prediction prediction = evaluator.predict(run.plan, run.global_batch, trace);
   prediction.assumed = run.assumed;
+  note_straddling(run, prediction.assumed);
   return prediction;
 }
 
