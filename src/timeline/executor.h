@@ -37,6 +37,7 @@ class Executor {
 
   // What the orders hold, without running them.
   void measure(const PipelineWork& work, const Orders& orders) { footprint_.measure(work, orders); }
+  void measure(const PipelineWork& work, OrderBook& book) { footprint_.measure(work, book); }
 
   // Of the last run: when a rank has ended its last pass and that one's send; when a piece's last pass that
   // adds to weight gradients ran; what the orders hold; the repeats that were passed over.

@@ -3,18 +3,14 @@
 #include <algorithm>
 
 namespace foretrain {
-
-void Footprint::measure(const PipelineWork& work, const Orders& orders) {
-  const std::size_t pieces = work.chunks.size();
-  for (auto* counts : {&now_, &before_, &most_, &waiting_, &waiting_before_, &at_peak_, &waiting_at_peak_})
-    counts->assign(pieces, 0);
-  ranks_.assign(static_cast<std::size_t>(work.ranks()), {});
-  backwards_.assign(pieces, {});
-  const Pipeline pipeline = work.pipeline();
-  for (std::int64_t r = 0; r < work.ranks(); ++r) measure_rank(work, orders, pipeline, r);
-}
-
 namespace {
+
+// Above what is held.
+Bytes extra(const ChunkLoad& load, const HeldTable::Moment& moment) {
+  if (moment.at_end) return moment.kind == PassKind::kInput ? Bytes(0) : load.backward_end;
+  if (moment.kind == PassKind::kForward) return load.forward_extra;
+  return moment.kind == PassKind::kWeight ? load.weight_extra : load.backward_extra;
+}
 
 bool equal_chunks(const PipelineWork& work, const Pipeline& pipeline, std::int64_t rank) {
   const ChunkLoad& first = work.chunks[static_cast<std::size_t>(rank)];
@@ -29,9 +25,77 @@ bool equal_chunks(const PipelineWork& work, const Pipeline& pipeline, std::int64
 
 }  // namespace
 
-// The closed form of schedule_interleaved.cc: when the most are held, a forward has just begun to hold the
+void Footprint::begin(const PipelineWork& work) {
+  const std::size_t pieces = work.chunks.size();
+  for (auto* counts : {&now_, &before_, &most_, &waiting_, &waiting_before_, &at_peak_, &waiting_at_peak_})
+    counts->assign(pieces, 0);
+  ranks_.assign(static_cast<std::size_t>(work.ranks()), {});
+  backwards_.assign(pieces, {});
+}
+
+void Footprint::measure(const PipelineWork& work, const Orders& orders) {
+  begin(work);
+  const Pipeline pipeline = work.pipeline();
+  for (std::int64_t r = 0; r < work.ranks(); ++r)
+    if (!hold_equal_chunks(work, pipeline, r)) walk_through(work, orders, pipeline, r);
+}
+
+void Footprint::measure(const PipelineWork& work, OrderBook& book) {
+  begin(work);
+  const Pipeline pipeline = work.pipeline();
+  for (std::int64_t r = 0; r < work.ranks(); ++r) {
+    if (hold_equal_chunks(work, pipeline, r)) continue;
+    const HeldTable* table = book.held(r);
+    if (table == nullptr || !hold_by_table(work, *table, pipeline, r))
+      walk_through(work, book.orders(), pipeline, r);
+  }
+}
+
+// Whether the table can tell: where a chunk holds nothing, moments with more of it hold no more, and the first of them
+// may be one that is not in the table.
+bool Footprint::hold_by_table(const PipelineWork& work, const HeldTable& table, const Pipeline& pipeline,
+                              std::int64_t r) {
+  const std::size_t chunks = table.most().size(), width = table.width();
+  loads_.resize(chunks);
+  held_.resize(2 * chunks);
+  for (std::size_t c = 0; c < chunks; ++c) {
+    loads_[c] = &work.chunks[static_cast<std::size_t>(pipeline.piece(r, static_cast<std::int64_t>(c)))];
+    held_[c] = loads_[c]->held.value;
+    held_[chunks + c] = loads_[c]->held_for_weight.value;
+  }
+  for (std::size_t i = 0; i < width; ++i)
+    if (!(held_[i] > 0)) return false;
+
+  double peak = -1.0;
+  std::size_t first = 0;
+  const auto moments = table.moments();
+  const std::int32_t* counts = table.counts(0).data();
+  for (std::size_t i = 0; i < moments.size(); ++i, counts += width) {
+    double bytes = 0.0;
+    for (std::size_t k = 0; k < width; ++k) bytes += static_cast<double>(counts[k]) * held_[k];
+    bytes += extra(*loads_[moments[i].chunk], moments[i]).value;
+    if (bytes > peak) peak = bytes, first = i;
+  }
+  RankFootprint& rank = ranks_[static_cast<std::size_t>(r)];
+  rank.peak = Bytes(std::max(peak, 0.0));
+  rank.in_flight = table.in_flight();
+  const HeldTable::Moment& moment = moments[first];
+  rank.moment = {moment.kind, pipeline.piece(r, moment.chunk), moment.at_end};
+  const auto at_peak = table.counts(first);
+  for (std::size_t c = 0; c < chunks; ++c) {
+    const auto n = static_cast<std::size_t>(pipeline.piece(r, static_cast<std::int64_t>(c)));
+    most_[n] = table.most()[c];
+    backwards_[n] = table.backwards()[c];
+    at_peak_[n] = at_peak[c];
+    waiting_at_peak_[n] = width > chunks ? at_peak[chunks + c] : 0;
+  }
+  return true;
+}
+
+// Where all chunks of a rank of interleaved hold the same, the closed form of schedule_interleaved.cc: when the most are held, a forward has just begun to hold the
 // last of them, and a backward comes next.
-void Footprint::hold_equal_chunks(const PipelineWork& work, const Pipeline& pipeline, std::int64_t r) {
+bool Footprint::hold_equal_chunks(const PipelineWork& work, const Pipeline& pipeline, std::int64_t r) {
+  if (work.schedule != ScheduleKind::kInterleaved || !equal_chunks(work, pipeline, r)) return false;
   const std::int64_t p = pipeline.stages, v = pipeline.chunks_per_stage, m = work.micro_batches_per_chunk();
   const ChunkLoad& load = work.chunks[static_cast<std::size_t>(r)];
   RankFootprint& rank = ranks_[static_cast<std::size_t>(r)];
@@ -54,6 +118,7 @@ void Footprint::hold_equal_chunks(const PipelineWork& work, const Pipeline& pipe
     at_peak_[n] = at_peak / v + (c < at_peak % v ? 1 : 0);
     backwards_[n].whole = m;
   }
+  return true;
 }
 
 // Goes through a rank's passes in their order, and keeps the most that they hold.
@@ -164,12 +229,8 @@ class Footprint::Walk {
   std::int64_t flying_ = 0;
 };
 
-void Footprint::measure_rank(const PipelineWork& work, const Orders& orders, const Pipeline& pipeline,
+void Footprint::walk_through(const PipelineWork& work, const Orders& orders, const Pipeline& pipeline,
                              std::int64_t r) {
-  if (work.schedule == ScheduleKind::kInterleaved && equal_chunks(work, pipeline, r)) {
-    hold_equal_chunks(work, pipeline, r);
-    return;
-  }
   Walk walk(*this, work, pipeline, r);
   for (const Orders::Phase& phase : orders.phases(r)) {
     const auto passes = orders.passes(phase);

@@ -301,6 +301,36 @@ TEST_CASE("bytes are the same whether measured alone or with the times") {
   }));
 }
 
+// A rank's order is gone through when it is weighed for the first time, and tabulated from then on.
+TEST_CASE("bytes by table are those of going through the order: peak, moment and what is held then") {
+  CHECK(rc::check([] {
+    Case c = any_case();
+    Timeline used;
+    for (int i = 0; i < 4; ++i) {
+      Timeline fresh;
+      const PipelineWork work = c.view();
+      fresh.simulate(work);
+      used.simulate(work);
+      for (std::size_t r = 0; r < c.updates.size(); ++r) {
+        const StageTimes &a = used.stages()[r], &b = fresh.stages()[r];
+        RC_ASSERT(a.peak == b.peak);
+        RC_ASSERT(a.in_flight == b.in_flight);
+        RC_ASSERT(a.moment.pass == b.moment.pass);
+        RC_ASSERT(a.moment.piece == b.moment.piece);
+        RC_ASSERT(a.moment.at_end == b.moment.at_end);
+      }
+      RC_ASSERT(std::ranges::equal(used.held_at_peak(), fresh.held_at_peak()));
+      RC_ASSERT(std::ranges::equal(used.waiting_at_peak(), fresh.waiting_at_peak()));
+      RC_ASSERT(std::ranges::equal(used.chunks(), fresh.chunks()));
+      for (ChunkLoad& load : c.chunks) {
+        load.held = Bytes(*rc::gen::inRange(i < 2 ? 1 : 0, 100));
+        load.held_for_weight = Bytes(*rc::gen::inRange(i < 2 ? 1 : 0, 100));
+        load.backward_extra = Bytes(*rc::gen::inRange(0, 100));
+      }
+    }
+  }));
+}
+
 TEST_CASE("a step with the passes of the step before, but another end, is as if it were alone") {
   CHECK(rc::check([] {
     Case c = any_case();

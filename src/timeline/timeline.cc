@@ -64,20 +64,14 @@ void Timeline::Known::take(const PipelineWork& work) {
   blocking_receives = work.blocking_receives;
 }
 
-// Whether the schedule needs orders written out; then they are.
+// Whether the schedule is run by its orders; then the book is open there.
 bool Timeline::follow_orders(const PipelineWork& work) {
   if (work.schedule == ScheduleKind::kGpipe || work.schedule == ScheduleKind::k1f1b) {
     CHECK_THAT(work.chunks_per_rank == 1);
     return false;
   }
   CHECK_THAT(work.chunks_per_rank == chunks_per_rank(work.schedule, work.chunks_per_rank));
-  const PipelineShape shape{work.ranks(), work.chunks_per_rank, work.micro_batches_per_chunk()};
-  if (orders_of_ != work.schedule || !(orders_shape_ == shape)) {
-    orders_shape_ = {0, 0, 0};  // until they are complete, should memory run out
-    write_orders(work.schedule, shape, orders_);
-    orders_of_ = work.schedule;
-    orders_shape_ = shape;
-  }
+  book_.open(work.schedule, {work.ranks(), work.chunks_per_rank, work.micro_batches_per_chunk()});
   return true;
 }
 
@@ -93,7 +87,7 @@ Seconds Timeline::simulate(const PipelineWork& work, std::vector<Event>* events)
   }
   if (follow_orders(work)) {
     hold(work);
-    CHECK_THAT(!executor_.run(work, orders_, events));
+    CHECK_THAT(!executor_.run(work, book_.orders(), events));
     take_ends(work);
   } else {
     run_slots(work, events);
@@ -126,7 +120,7 @@ void Timeline::measure(const PipelineWork& work) {
 void Timeline::hold(const PipelineWork& work) {
   if (measured_.same_shape(work) && measured_.same_bytes(work)) return;
   measured_.chunks.clear();
-  executor_.measure(work, orders_);
+  executor_.measure(work, book_);
   take_footprint();
   measured_stages_ = stages_;
   measured_.take(work);

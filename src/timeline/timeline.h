@@ -102,9 +102,7 @@ class Timeline {
   std::vector<LastPass> last_;
   std::vector<Cursor> cursors_;  // with one before the first and one after the last stage, to send into
   Executor executor_;
-  Orders orders_;  // of the shape that was simulated last
-  ScheduleKind orders_of_ = ScheduleKind::k1f1b;
-  PipelineShape orders_shape_{0, 0, 0};
+  OrderBook book_;
 
   // What was run last, without its buckets, and where it stood when its passes were over.
   struct Known {

@@ -1,0 +1,45 @@
+// The orders of schedules by shape, written when somebody asks for them, and tables of what their ranks hold. Many
+// plans run in few orders: a table is made when a rank is weighed for the second time, and kept while there is room.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "timeline/held_table.h"
+#include "timeline/schedule.h"
+
+namespace foretrain {
+
+class OrderBook {
+ public:
+  // What follows is of these orders.
+  void open(ScheduleKind schedule, const PipelineShape& shape);
+
+  const Orders& orders();
+  // Null: weighed for the first time, when going through the order takes less than to tabulate it.
+  const HeldTable* held(std::int64_t rank);
+
+ private:
+  struct Key {
+    ScheduleKind schedule = ScheduleKind::k1f1b;
+    PipelineShape shape{0, 0, 0};
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const noexcept;
+  };
+  struct Rank {
+    bool weighed = false;
+    std::unique_ptr<HeldTable> table;
+  };
+
+  Orders orders_;
+  Key written_;  // whose orders these are
+  std::unordered_map<Key, std::vector<Rank>, KeyHash> pages_;
+  std::pair<const Key, std::vector<Rank>>* open_ = nullptr;
+  std::size_t words_ = 0;  // that tables take
+};
+
+}  // namespace foretrain
