@@ -346,7 +346,30 @@ TEST_CASE("a step with the passes of the step before, but another end, is as if 
   }));
 }
 
-// Where events are recorded every pass is simulated; else the steady state is passed over.
+// Where events are recorded every pass is simulated; else what repeats is passed over, of these two to the same bits.
+TEST_CASE("under gpipe and 1f1b passing over what repeats changes no bit") {
+  CHECK(rc::check([] {
+    Case c = any_case(200);
+    c.work.schedule = *rc::gen::element(ScheduleKind::kGpipe, ScheduleKind::k1f1b);
+    c.work.chunks_per_rank = 1;
+    c.chunks.resize(c.updates.size());
+    if (*rc::gen::arbitrary<bool>())  // as inner stages mostly are, with ends of their own
+      for (std::size_t s = 2; s + 1 < c.chunks.size(); ++s) c.chunks[s] = c.chunks[1];
+    c.buckets.resize(c.updates.size());
+    const PipelineWork work = c.view();
+    Timeline timeline;
+    std::vector<Event> events;
+    const Seconds full = timeline.simulate(work, &events);
+    const std::vector<StageTimes> ranks(timeline.stages().begin(), timeline.stages().end());
+    RC_ASSERT(timeline.simulate(work) == full);
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      RC_ASSERT(timeline.stages()[r].pipeline_end == ranks[r].pipeline_end);
+      RC_ASSERT(timeline.stages()[r].reduce_end == ranks[r].reduce_end);
+    }
+  }));
+}
+
+// Likewise.
 TEST_CASE("passing over the steady state changes nothing but the rounding") {
   CHECK(rc::check([] {
     Case c = any_case(200);

@@ -68,6 +68,8 @@ class Timeline {
     double link_forward = 0.0;      // when the last message to the next stage has arrived
     double link_backward = 0.0;     // likewise to the stage before
     double backward_start = 0.0;    // of the latest backward
+    bool waited = false;            // for a message, since it was last asked
+    bool sent_at_once = false;      // likewise a message that did not have to wait for the one before it
     std::int64_t forwards = 0;      // so far; counted for events only
     std::int64_t backwards = 0;
   };
@@ -101,6 +103,7 @@ class Timeline {
   std::vector<std::int64_t> held_at_peak_, waiting_at_peak_, run_held_, run_waiting_;
   std::vector<LastPass> last_;
   std::vector<Cursor> cursors_;  // with one before the first and one after the last stage, to send into
+  std::vector<Cursor> cursors_before_;
   Executor executor_;
   OrderBook book_;
 
