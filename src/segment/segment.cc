@@ -4,8 +4,8 @@
 #include <cmath>
 #include <span>
 
-#include "operators/description.h"
 #include "segment/contention.h"
+#include "segment/task_price.h"
 
 namespace foretrain {
 namespace {
@@ -16,8 +16,7 @@ constexpr Seconds kNoWait = microseconds(1e-3);
 class Streams {
  public:
   Streams(const CostSource& costs, const Network& network, Seconds launch_cost, Seconds lead)
-      : costs_(costs),
-        network_(network),
+      : prices_(costs, network, launch_cost),
         launch_cost_(launch_cost),
         replicas_apart_{{apart(network, WeightClass::kCommon), apart(network, WeightClass::kExperts)}},
         host_(Seconds(0) - lead) {}
@@ -39,36 +38,10 @@ class Streams {
 
   Segment take() { return std::move(out_); }
 
-  PassLeast least(const Pass& pass) const {
-    PassLeast sum;
-    for (const Repeat& repeat : pass.repeats)
-      for (const Task& task : repeat.tasks) {
-        if (task.kind == Task::Kind::kHost || on_data_stream(task)) continue;
-        const Seconds all = price(task).gpu * static_cast<double>(repeat.count);
-        const bool exchange = task.kind == Task::Kind::kCollective;
-        if (exchange) sum.exchanges += all;
-        if (!exchange || (task.blocking && !task.beside)) sum.work += all;
-      }
-    return sum;
-  }
-
  private:
   static bool apart(const Network& network, WeightClass weights) {
     return !network.placed(groups_of(weights).shard).crosses_nodes();
   }
-
-  // A task with its cost looked up: equal layers look up once.
-  struct Priced {
-    const Task* task;
-    Seconds gpu;
-    Seconds host;
-    double spread;
-    Origin origin;
-    std::int64_t launches;
-    double clocked_share = 0;  // of gpu
-    double fixed_joules = 0, clocked_joules = 0;
-    double held_share = 0;  // of the SMs, by an exchange of tokens
-  };
 
   // What the host does before or after the units: none of them is at work, so none sends for the next.
   static bool is_host_work(const Repeat& repeat) {
@@ -84,90 +57,46 @@ class Streams {
 
   // `following` are the gathers of the unit after the last of these.
   void run(const Repeat& repeat, std::span<const Task> following) {
-    std::vector<Priced> priced, next_unit;
-    priced.reserve(repeat.tasks.size());
-    for (const Task& task : repeat.tasks) priced.push_back(price(task));
-    for (const Task& task : following) next_unit.push_back(price(task));
+    priced_.clear();
+    next_unit_.clear();
+    for (const Task& task : repeat.tasks) priced_.push_back(prices_.of(task));
+    for (const Task& task : following) next_unit_.push_back(prices_.of(task));
 
-    State before = state();
     const std::size_t gathers = gathers_of(repeat).size();
-    const std::span<const Priced> own = std::span(priced).first(gathers);
-    const std::span<const Priced> work = std::span(priced).subspan(gathers);
+    const std::span<const PricedTask> own = std::span(priced_).first(gathers);
+    const std::span<const PricedTask> work = std::span(priced_).subspan(gathers);
     Advance last;
+    State before;
     for (std::int64_t i = 0; i < repeat.count; ++i) {
-      run_unit(work, own, i + 1 < repeat.count ? own : std::span<const Priced>(next_unit));
-      if (repeat.is_layer) out_.ready_before_end.push_back(std::max(compute_, comm_));
-      const Advance now = advance_since(before);
       // The last unit is followed by another than the rest.
       const std::int64_t left = repeat.count - 1 - i - (gathers > 0 || !following.empty() ? 1 : 0);
-      if (i > 0 && left > 0 && settled(now, last)) {
+      const bool may_settle = i > 0 && left > 0;
+      if (may_settle) before = state();
+      const Seconds gpu = compute_, host = host_;
+      run_unit(work, own, i + 1 < repeat.count ? own : std::span<const PricedTask>(next_unit_));
+      if (repeat.is_layer) out_.ready_before_end.push_back(std::max(compute_, comm_));
+      const Advance now{compute_ - gpu, host_ - host, lags()};
+      if (may_settle && settled(now, last)) {
         add_periods(before, left, repeat.is_layer);
         i += left;
       }
       last = now;
-      before = state();
     }
   }
 
   // `gathers` are its own, `upcoming` those of the unit after it.
-  void run_unit(std::span<const Priced> work, std::span<const Priced> gathers,
-                std::span<const Priced> upcoming) {
+  void run_unit(std::span<const PricedTask> work, std::span<const PricedTask> gathers,
+                std::span<const PricedTask> upcoming) {
     in_graph_ = false;
     begin_unit(gathers, upcoming);
-    for (const Priced& item : work) {
+    for (const PricedTask& item : work) {
       if (on_data_stream(*item.task)) end_work(upcoming);
       step(item);
     }
     end_work(upcoming);
   }
 
-  // A sampled backward holds a call into autograd of its own; a pass makes one for all.
-  Seconds host_of(const Operator& op, Seconds sampled) const {
-    if (op.pass != PassKind::kBackward || description(op.kind).sampled_without_autograd) return sampled;
-    const Seconds launches = launch_cost_ * static_cast<double>(op.launches);
-    return std::max(sampled - launch_cost_ * kAutogradLaunches, std::min(sampled, launches));
-  }
-
-  static Seconds in_graph(Seconds gpu, std::int64_t launches) {
-    return std::max(gpu - kGraphGap * static_cast<double>(launches), gpu * kGraphFloor);
-  }
-
-  Priced price(const Task& task) const {
-    const double times = static_cast<double>(task.times);
-    const bool captured = task.capture != Capture::kNone;
-    Seconds calls = launch_cost_ * static_cast<double>(task.calls);
-    if (task.kind == Task::Kind::kOperator) {
-      const OperatorCost cost = costs_.cost(task.op);
-      const Seconds each = captured ? in_graph(cost.gpu, task.op.launches) : cost.gpu;
-      const double gpu = each.value * times;
-      return {&task,
-              each * times,
-              captured ? Seconds(0) : host_of(task.op, cost.host) * times + calls,
-              cost.spread,
-              cost.origin,
-              task.op.launches * task.times,
-              cost.clocked_share,
-              gpu * (cost.watts - cost.clocked_watts),
-              gpu * cost.clocked_watts};
-    }
-    if (task.kind == Task::Kind::kCollective) {
-      const CollectiveCost cost = network_.cost(task.collective);
-      return {&task,
-              cost.seconds * times,
-              captured ? Seconds(0) : launch_cost_ * times + calls,
-              cost.spread,
-              cost.origin,
-              task.times,
-              0,
-              cost.seconds.value * times * cost.watts,
-              0,
-              cost.held_share};
-    }
-    if (captured) calls += launch_cost_ * kStepGraphLaunches;
-    return {&task, Seconds(0), calls, 0, Origin::kAnalytic, 0};
-  }
-
-  void step(const Priced& item) {
+  void step(const PricedTask& item) {
     const Task& task = *item.task;
     if (task.kind == Task::Kind::kHost) {
       in_graph_ = false;
@@ -224,7 +153,7 @@ class Streams {
   }
 
   // What it puts into the launch queue: its kernels; or, where it begins a graph, that.
-  std::int64_t launch(const Priced& item) {
+  std::int64_t launch(const PricedTask& item) {
     const Capture capture = item.task->capture;
     if (capture == Capture::kNone) {
       in_graph_ = false;
@@ -237,7 +166,7 @@ class Streams {
     return 1;
   }
 
-  void collective(const Priced& item) {
+  void collective(const PricedTask& item) {
     // One that belongs to another micro-batch does not wait for the work here.
     const Seconds start = item.task->beside ? std::max(host_, comm_) : std::max({host_, compute_, comm_});
     out_.uncertain_collectives += item.gpu * item.spread;
@@ -270,7 +199,7 @@ class Streams {
   }
 
   // The work of a unit begins: its weights must be there, and the next unit's may be sent for.
-  void begin_unit(std::span<const Priced> own, std::span<const Priced> upcoming) {
+  void begin_unit(std::span<const PricedTask> own, std::span<const PricedTask> upcoming) {
     if (!own.empty()) {
       if (!sent_for_) send_for(own);
       wait_for_data(gather_end_);
@@ -280,19 +209,19 @@ class Streams {
   }
 
   // Its work has been issued, its gradients not yet reduced.
-  void end_work(std::span<const Priced> upcoming) {
+  void end_work(std::span<const PricedTask> upcoming) {
     if (!upcoming.empty() && upcoming.front().task->prefetch == Prefetch::kAfter && !sent_for_)
       send_for(upcoming);
   }
 
-  void send_for(std::span<const Priced> gathers) {
-    for (const Priced& gather : gathers) issue(gather);
+  void send_for(std::span<const PricedTask> gathers) {
+    for (const PricedTask& gather : gathers) issue(gather);
     gather_end_ = data_;
     sent_for_ = true;
   }
 
   // Behind what the data stream has, after the work so far.
-  void issue(const Priced& collective) {
+  void issue(const PricedTask& collective) {
     host_ += collective.host;
     const bool apart = std::any_of(kWeightClasses.begin(), kWeightClasses.end(), [&](WeightClass weights) {
       return replicas_apart_[weights] && collective.task->collective.group == groups_of(weights).replica;
@@ -376,10 +305,6 @@ class Streams {
     Seconds gpu, host;
     Lags lags;
   };
-  Advance advance_since(const State& before) const {
-    return {compute_ - before.compute, host_ - before.host, lags()};
-  }
-
   // Both streams moved as in the layer before, and the host keeps its lead or gains on it (a shrinking lead
   // would be used up later).
   static bool settled(const Advance& now, const Advance& last) {
@@ -427,8 +352,8 @@ class Streams {
     host_ = std::max(host_, compute_ - gpu_step * (static_cast<double>(kQueueDepth) / launches));
   }
 
-  const CostSource& costs_;
-  const Network& network_;
+  TaskPrices prices_;
+  std::vector<PricedTask> priced_, next_unit_;  // of the units at hand, and the gathers of the one after them
   Seconds launch_cost_;
   ByClass<bool> replicas_apart_;  // shards stay inside a domain: the NICs are left to replicas
   Segment out_;
@@ -455,45 +380,7 @@ class Streams {
   std::int64_t issued_ = 0;
 };
 
-Seconds clocked_seconds(const Segment& segment) {
-  Seconds sum;
-  for (const Seconds s : segment.clocked.by_cause) sum += s;
-  return sum;
-}
-
-constexpr auto kLaunchCause = static_cast<std::size_t>(Cause::kLaunch);
-
 }  // namespace
-
-AtClock::AtClock(const Segment& segment, double stretch)
-    : segment_(segment), more_(stretch - 1), longer_(clocked_seconds(segment) * (stretch - 1)) {
-  filled_ = std::max(std::min(longer_, segment.by_cause[kLaunchCause]) - segment.lead, Seconds(0));
-}
-
-Seconds AtClock::by_cause(std::size_t cause) const {
-  const Seconds filled = cause == kLaunchCause ? filled_ : Seconds(0);
-  return segment_.by_cause[cause] + segment_.clocked.by_cause[cause] * more_ - filled;
-}
-
-double AtClock::joules(const PowerModel* power) const {
-  const ClockedPart& part = segment_.clocked;
-  if (power == nullptr || more_ == 0) return part.fixed_joules + part.clocked_joules;
-  return part.fixed_joules + power->static_w * longer_.value +
-         part.clocked_joules * std::pow(1 + more_, -power->exponent);
-}
-
-void add(PowerLoad& load, const Segment& segment, double times) {
-  const Seconds clocked = clocked_seconds(segment), idle = segment.by_cause[kLaunchCause];
-  load.clocked += clocked * times;
-  load.idle += idle * times;
-  load.fixed += (segment.duration - clocked - idle) * times;
-  load.fixed_joules += segment.clocked.fixed_joules * times;
-  load.clocked_joules += segment.clocked.clocked_joules * times;
-}
-
-PassLeast least(const Pass& pass, const CostSource& costs, const Network& network, Seconds launch_cost) {
-  return Streams(costs, network, launch_cost, Seconds(0)).least(pass);
-}
 
 Segment lay_out(const Pass& pass, const CostSource& costs, const Network& network, Seconds launch_cost,
                 Seconds lead) {

@@ -1,0 +1,72 @@
+#include "segment/task_price.h"
+
+#include <algorithm>
+
+#include "operators/description.h"
+
+namespace foretrain {
+namespace {
+
+Seconds in_graph(Seconds gpu, std::int64_t launches) {
+  return std::max(gpu - kGraphGap * static_cast<double>(launches), gpu * kGraphFloor);
+}
+
+}  // namespace
+
+// A sampled backward holds a call into autograd of its own; a pass makes one for all.
+Seconds TaskPrices::host_of(const Operator& op, Seconds sampled) const {
+  if (op.pass != PassKind::kBackward || description(op.kind).sampled_without_autograd) return sampled;
+  const Seconds launches = launch_cost_ * static_cast<double>(op.launches);
+  return std::max(sampled - launch_cost_ * kAutogradLaunches, std::min(sampled, launches));
+}
+
+PricedTask TaskPrices::of(const Task& task) const {
+  const double times = static_cast<double>(task.times);
+  const bool captured = task.capture != Capture::kNone;
+  Seconds calls = launch_cost_ * static_cast<double>(task.calls);
+  if (task.kind == Task::Kind::kOperator) {
+    const OperatorCost cost = costs_.cost(task.op);
+    const Seconds each = captured ? in_graph(cost.gpu, task.op.launches) : cost.gpu;
+    const double gpu = each.value * times;
+    return {&task,
+            each * times,
+            captured ? Seconds(0) : host_of(task.op, cost.host) * times + calls,
+            cost.spread,
+            cost.origin,
+            task.op.launches * task.times,
+            cost.clocked_share,
+            gpu * (cost.watts - cost.clocked_watts),
+            gpu * cost.clocked_watts};
+  }
+  if (task.kind == Task::Kind::kCollective) {
+    const CollectiveCost cost = network_.cost(task.collective);
+    return {&task,
+            cost.seconds * times,
+            captured ? Seconds(0) : launch_cost_ * times + calls,
+            cost.spread,
+            cost.origin,
+            task.times,
+            0,
+            cost.seconds.value * times * cost.watts,
+            0,
+            cost.held_share};
+  }
+  if (captured) calls += launch_cost_ * kStepGraphLaunches;
+  return {&task, Seconds(0), calls, 0, Origin::kAnalytic, 0};
+}
+
+PassLeast least(const Pass& pass, const CostSource& costs, const Network& network, Seconds launch_cost) {
+  const TaskPrices prices(costs, network, launch_cost);
+  PassLeast sum;
+  for (const Repeat& repeat : pass.repeats)
+    for (const Task& task : repeat.tasks) {
+      if (task.kind == Task::Kind::kHost || on_data_stream(task)) continue;
+      const Seconds all = prices.of(task).gpu * static_cast<double>(repeat.count);
+      const bool exchange = task.kind == Task::Kind::kCollective;
+      if (exchange) sum.exchanges += all;
+      if (!exchange || (task.blocking && !task.beside)) sum.work += all;
+    }
+  return sum;
+}
+
+}  // namespace foretrain
