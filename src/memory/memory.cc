@@ -19,9 +19,13 @@ Bytes largest(const Repeat& repeat) {
   return most;
 }
 
-Bytes largest(const Pass& pass) {
+// Of the tasks of one direction.
+Bytes largest(const Pass& pass, Direction direction) {
   Bytes most;
-  for (const Repeat& repeat : pass.repeats) most = std::max(most, largest(repeat));
+  for (const Repeat& repeat : pass.repeats)
+    for (const Task& task : repeat.tasks)
+      if (task.direction == direction && task.kind == Task::Kind::kOperator && !is_metric(task))
+        most = std::max(most, task.extra.value_or(working_bytes(task.op)));
   return most;
 }
 
@@ -99,8 +103,7 @@ PassBytes pass_bytes(const ChunkWork& work) {
   bytes.backward_extra = backward_extra(work.backward) + always + work.unit_gradients;
   if (const Bytes growth = backward_growth(work.backward); growth > Bytes(0))
     bytes.backward_growth = growth + always;
-  bytes.weight_extra =
-      largest(only(work.backward, Direction::kWeight)) + work.unit_gradients + work.shared_buffers;
+  bytes.weight_extra = largest(work.backward, Direction::kWeight) + work.unit_gradients + work.shared_buffers;
   for (const Pass* pass : {&work.forward, &work.backward})
     for (const Repeat& repeat : pass->repeats)
       for (const Task& task : repeat.tasks) {

@@ -32,7 +32,7 @@ void add_graph_inputs(std::vector<Task>& tasks, const PassShape& shape, std::int
 
 void capture(Pass& pass) {
   for (Repeat& repeat : pass.repeats)
-    for (Task& task : repeat.tasks) task.capture = Capture::kStep;
+    for (Task& task : repeat.tasks.edit()) task.capture = Capture::kStep;
 }
 
 }  // namespace foretrain

@@ -79,7 +79,7 @@ Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_
   if (format.loaded > 0) {
     const std::int64_t each = stack.host.calls_per_batch + stack.host.copies_per_batch;
     repeat.tasks.push_back(host_task(Direction::kForward, each * format.loaded, false));
-    repeat.tasks.back().capture = Capture::kStep;
+    repeat.tasks.edit().back().capture = Capture::kStep;
   }
   const auto is_update = [](OperatorKind kind) {
     return kind == OperatorKind::kAdamw || kind == OperatorKind::kCastGrads ||

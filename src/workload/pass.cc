@@ -12,10 +12,12 @@ bool on_data_stream(const Task& task) {
 Pass only(const Pass& pass, Direction direction) {
   Pass result;
   for (const Repeat& repeat : pass.repeats) {
-    Repeat kept{repeat.count, repeat.is_layer, {}, repeat.releases, repeat.recomputes, repeat.leaves};
+    std::vector<Task> tasks;
     for (const Task& task : repeat.tasks)
-      if (task.direction == direction) kept.tasks.push_back(task);
-    if (!kept.tasks.empty()) result.repeats.push_back(std::move(kept));
+      if (task.direction == direction) tasks.push_back(task);
+    if (!tasks.empty())
+      result.repeats.push_back({repeat.count, repeat.is_layer, std::move(tasks), repeat.releases,
+                                repeat.recomputes, repeat.leaves});
   }
   return result;
 }

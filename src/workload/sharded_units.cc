@@ -43,9 +43,9 @@ void UnitWriter::scatter(std::vector<Task>& tasks, const UnitWeights& weights) {
 void UnitWriter::unit(Repeat& forward, Repeat& backward, const UnitWeights& weights, bool is_block) {
   const UnitSharding& units = shape_.units;
   if (weights.empty()) return;
-  if (units.gathers_forward) gather(forward.tasks, weights, Direction::kForward);
-  if (units.gathers_backward && is_block) gather(backward.tasks, weights, Direction::kBackward);
-  if (units.scatters) scatter(backward.tasks, weights);
+  if (units.gathers_forward) gather(forward.tasks.edit(), weights, Direction::kForward);
+  if (units.gathers_backward && is_block) gather(backward.tasks.edit(), weights, Direction::kBackward);
+  if (units.scatters) scatter(backward.tasks.edit(), weights);
   if (!is_block && (units.keeps_gathered || units.gathers_backward)) work_.gathered += gathered(weights);
 }
 

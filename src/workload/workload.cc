@@ -206,7 +206,7 @@ class ChunkWriter {
     forward.forward(items, 0, items.size(), false);
     if (is_head) forward.early_backward(items);
     Repeat f{1, false, forward.take(), {}, {}, {}};
-    if (is_head) add_loss_exchange(shape_, items.empty() ? 1 : items.back().pieces, f.tasks);
+    if (is_head) add_loss_exchange(shape_, items.empty() ? 1 : items.back().pieces, f.tasks.edit());
     TaskWriter backward(model_, stack_, shape_);
     // Nothing below a frozen embedding is trained.
     const bool frozen = shape_.adapters.frozen();
@@ -214,7 +214,7 @@ class ChunkWriter {
     if (!is_head && last_ && model_.tied && !frozen)
       backward.add_tied_gradients(model_.hidden, padded_vocab(model_, stack_, shape_.tp) / shape_.tp);
     Repeat b{1, false, {}, {}, {}, {}};
-    if (is_head) scale_early_gradients(items, shape_, b.tasks);
+    if (is_head) scale_early_gradients(items, shape_, b.tasks.edit());
     for (Task& task : backward.take()) b.tasks.push_back(std::move(task));
     WrittenUnit unit = sharded(std::move(f), std::move(b), weights, false);
     unit.held_for_weight = held_for_weight(items, shape_);
@@ -301,15 +301,15 @@ class ChunkWriter {
     forward.forward(items, 0, items.size(), false);
     Repeat f{1, true, forward.take(), {}, {}, {}};
     const auto [forward_calls, backward_calls] = layer_calls(block, items);
-    add_calls(f.tasks, forward_calls, false);
-    spread_syncs(f.tasks, stack_.host.syncs_per_layer, false);
-    add_graph_inputs(f.tasks, shape_, model_.hidden);
+    add_calls(f.tasks.edit(), forward_calls, false);
+    spread_syncs(f.tasks.edit(), stack_.host.syncs_per_layer, false);
+    add_graph_inputs(f.tasks.edit(), shape_, model_.hidden);
     const bool divided = shape_.sp || shape_.partition_activations;
-    if (full) set_saved(f.tasks, activation() / (divided ? static_cast<double>(shape_.tp) : 1.0));
+    if (full) set_saved(f.tasks.edit(), activation() / (divided ? static_cast<double>(shape_.tp) : 1.0));
     Bytes offloaded;
     if (shape_.offload) {
       offloaded = saved_bytes(f);
-      set_saved(f.tasks, Bytes(0));
+      set_saved(f.tasks.edit(), Bytes(0));
     }
 
     TaskWriter backward(model_, stack_, shape_);
@@ -319,13 +319,13 @@ class ChunkWriter {
     }
     backward.backward(items, selective);
     Repeat b{1, true, backward.take(), {}, {}, {}};
-    add_calls(b.tasks, backward_calls, false);
+    add_calls(b.tasks.edit(), backward_calls, false);
     if (full) {
-      add_calls(b.tasks, forward_calls + stack_.host.calls_per_recompute, true);
-      spread_syncs(b.tasks, stack_.host.syncs_per_layer, true);
+      add_calls(b.tasks.edit(), forward_calls + stack_.host.calls_per_recompute, true);
+      spread_syncs(b.tasks.edit(), stack_.host.syncs_per_layer, true);
     }
-    spread_syncs(b.tasks, stack_.host.syncs_per_layer, false);
-    add_graph_inputs(b.tasks, shape_, model_.hidden);
+    spread_syncs(b.tasks.edit(), stack_.host.syncs_per_layer, false);
+    add_graph_inputs(b.tasks.edit(), shape_, model_.hidden);
     if (full) b.recomputes = saved_by(items);
     if (selective) b.recomputes = dropped_by_selective(items);
     WrittenUnit unit = sharded(std::move(f), std::move(b), weights, true);
