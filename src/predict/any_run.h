@@ -8,7 +8,8 @@ namespace foretrain {
 // Sums of many terms in different orders.
 inline constexpr double kRounding = 1e-9;
 
-enum class Draw { kTwoSchedules, kAllSchedules };  // gpipe and 1f1b, or any
+// gpipe and 1f1b, or any schedule; or besides recipes of fewer bits, CUDA graphs and adapters, on a newer GPU too.
+enum class Draw { kTwoSchedules, kAllSchedules, kEverything };
 
 // A plan for the run's model, and the GPUs and batch that go with it. At least `fewest` micro-batches.
 void draw_plan(Run& run, std::int64_t fewest = 1, Draw draw = Draw::kTwoSchedules);

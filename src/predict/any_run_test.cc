@@ -16,6 +16,7 @@ namespace {
 struct Specs {
   std::vector<Model> models;
   std::vector<Cluster> clusters;
+  std::vector<Cluster> of_fewer_bits;  // whose GPUs have such products
   std::vector<Stack> stacks;
   std::vector<Stack> of_experts;  // those that train them
 };
@@ -56,6 +57,8 @@ const Specs& specs() {
     s.models.push_back(mixed(catalog.model("llama-2-7b").value()));
     for (const char* name : {"perlmutter", "selene", "dgx-h100", "vista"})
       s.clusters.push_back(catalog.cluster(name).value());
+    for (const char* name : {"dgx-h100", "vista", "dgx-b200"})
+      s.of_fewer_bits.push_back(catalog.cluster(name).value());
     // Those of fine-tuning are others' but for their adapters, which draw_adapters draws.
     for (const std::string& name : catalog.names("stacks"))
       if (name != "hf-peft" && name != "hf-trainer" && name != "torchtune")
@@ -141,6 +144,38 @@ std::vector<std::int64_t> any_layers(std::int64_t layers, std::int64_t stages) {
   return dealt;
 }
 
+void choose_adapters(Run& run) {
+  Plan& plan = run.plan;
+  plan.lora = *rc::gen::element<std::int64_t>(4, 16, 256);
+  plan.lora_dtype =
+      perhaps(*rc::gen::element(Dtype::kFp32, plan.precision == "fp16" ? Dtype::kFp16 : Dtype::kBf16));
+  plan.lora_dropout = *rc::gen::arbitrary<bool>();
+  if (!run.stack.parts.dequantise.empty()) plan.base = perhaps(BaseFormat::kNf4);
+}
+
+// As `change` leaves it, where that is legal.
+template <class Change>
+void perhaps_change(Run& run, Change change) {
+  Run changed = run;
+  change(changed);
+  if (Run checked = changed; check_run(checked)) run = changed;
+}
+
+// Each of these half of the time, where the stack has it.
+void draw_modern(Run& run) {
+  if (*rc::gen::arbitrary<bool>())
+    perhaps_change(run, [](Run& r) {
+      r.plan.attention.reset();  // as the recipe's kernels ask for
+      r.plan.precision = (*rc::gen::elementOf(r.stack.recipes)).name;
+    });
+  if (*rc::gen::arbitrary<bool>() && !run.stack.cuda_graphs.offers.empty())
+    perhaps_change(run, [](Run& r) {
+      const auto some = static_cast<std::uint8_t>(*rc::gen::inRange(1, 1 << kGraphModuleCount));
+      r.plan.cuda_graph = GraphModules{static_cast<std::uint8_t>(some & r.stack.cuda_graphs.offers.bits)};
+    });
+  if (*rc::gen::arbitrary<bool>() && !run.stack.parts.adapter.empty()) perhaps_change(run, choose_adapters);
+}
+
 std::string text_of(const Run& run) {
   return run.model.name + " on " + run.cluster.name + ", " + run.stack.name + ", batch " +
          std::to_string(run.global_batch) + ", seq " + std::to_string(run.seq) + " of " +
@@ -162,7 +197,7 @@ void draw_plan(Run& run, std::int64_t fewest, Draw draw) {
   if (plan.recompute == Recompute::kFull && *rc::gen::inRange(0, 4) == 0)
     plan.recompute_layers = *rc::gen::inRange<std::int64_t>(1, 8);
   plan.schedule = *rc::gen::element(ScheduleKind::kGpipe, ScheduleKind::k1f1b);
-  if (draw == Draw::kAllSchedules)
+  if (draw != Draw::kTwoSchedules)
     plan.schedule = static_cast<ScheduleKind>(*rc::gen::inRange(0, kScheduleCount));
   if (plan.schedule == ScheduleKind::kInterleaved) plan.vpp = *rc::gen::inRange<std::int64_t>(1, 4);
   plan.precision = *rc::gen::element(std::string("bf16"), std::string("fp16"));
@@ -189,25 +224,21 @@ void draw_plan(Run& run, std::int64_t fewest, Draw draw) {
 }
 
 void draw_adapters(Run& run) {
-  Plan& plan = run.plan;
   RC_PRE(!run.stack.parts.adapter.empty());
-  plan.lora = *rc::gen::element<std::int64_t>(4, 16, 256);
-  plan.lora_dtype =
-      perhaps(*rc::gen::element(Dtype::kFp32, plan.precision == "fp16" ? Dtype::kFp16 : Dtype::kBf16));
-  plan.lora_dropout = *rc::gen::arbitrary<bool>();
-  if (!run.stack.parts.dequantise.empty()) plan.base = perhaps(BaseFormat::kNf4);
+  choose_adapters(run);
   RC_PRE(check_run(run).has_value());
 }
 
 Run any_run(std::int64_t fewest, Draw draw) {
   Run run;
   run.model = *rc::gen::elementOf(specs().models);
-  run.cluster = *rc::gen::elementOf(specs().clusters);
+  run.cluster = *rc::gen::elementOf(draw == Draw::kEverything ? specs().of_fewer_bits : specs().clusters);
   run.stack = *rc::gen::elementOf(has_experts(run.model) ? specs().of_experts : specs().stacks);
   run.seq = *rc::gen::element<std::int64_t>(512, run.model.default_seq);
   draw_plan(run, fewest, draw);
   draw_documents(run);
   RC_PRE(check_run(run).has_value());
+  if (draw == Draw::kEverything) draw_modern(run);
   RC_LOG() << text_of(run) << '\n';
   return run;
 }

@@ -32,6 +32,16 @@ TEST_CASE("score and predict agree to the last bit, cold, warm and after other p
   }));
 }
 
+TEST_CASE("score and predict agree with products in fewer bits, CUDA graphs and adapters") {
+  CHECK(rc::check([] {
+    const Run run = any_run(1, Draw::kEverything);
+    Evaluator used = evaluator_of(run);
+    const Score score = used.score(run.plan, run.global_batch);
+    RC_ASSERT(score == used.predict(run.plan, run.global_batch).score());
+    RC_ASSERT(score == score_of(run));
+  }));
+}
+
 TEST_CASE("under every schedule causes sum to the step, and memory counters stand in order") {
   CHECK(rc::check([] {
     const Run run = any_run(1, Draw::kAllSchedules);

@@ -8,9 +8,18 @@
 namespace foretrain {
 namespace {
 
-TEST_CASE("a plan weighs what its prediction says, and takes at least its bounds") {
-  CHECK(rc::check([] {
-    const Run run = any_run(1, Draw::kAllSchedules);
+struct Drawn {
+  int narrow = 0, graphs = 0, adapters = 0;
+};
+
+Drawn check_bounds(Draw draw) {
+  Drawn drawn;
+  CHECK(rc::check([&] {
+    const Run run = any_run(1, draw);
+    const Choices choices = job_of(run).choices;
+    drawn.narrow += choices.low.is_narrow();
+    drawn.graphs += choices.graphs.any();
+    drawn.adapters += choices.adapters.frozen();
     Evaluator evaluator = evaluator_of(run), other = evaluator_of(run);
     const Score score = other.score(run.plan, run.global_batch);
     Weighed weighed = evaluator.weigh(run.plan, run.global_batch);
@@ -40,6 +49,20 @@ TEST_CASE("a plan weighs what its prediction says, and takes at least its bounds
     RC_ASSERT(evaluator.weigh(run.plan, run.global_batch).needed() == score.needed);
     RC_ASSERT(evaluator.score(run.plan, run.global_batch) == score);
   }));
+  return drawn;
+}
+
+TEST_CASE("a plan weighs what its prediction says, and takes at least its bounds") {
+  check_bounds(Draw::kAllSchedules);
+}
+
+TEST_CASE("likewise with products in fewer bits, CUDA graphs and adapters") {
+  const Drawn drawn = check_bounds(Draw::kEverything);
+  MESSAGE(drawn.narrow, " with fewer bits, ", drawn.graphs, " with graphs, ", drawn.adapters,
+          " with adapters");
+  CHECK(drawn.narrow > 0);
+  CHECK(drawn.graphs > 0);
+  CHECK(drawn.adapters > 0);
 }
 
 TEST_CASE("what overlaps with what changes no byte that must fit") {
@@ -74,7 +97,7 @@ TEST_CASE("a timed plan is within a hundredth of the simulator, on random plans"
   double worst = 0;
   CHECK(rc::check([&] {
     for (int each = 0; each < kPlansEach; ++each) {
-      Run run = any_run(1, Draw::kAllSchedules);
+      Run run = any_run(1, *rc::gen::element(Draw::kAllSchedules, Draw::kEverything));
       run.global_batch *= *rc::gen::element<std::int64_t>(1, 2, 8, 32) * run.plan.pp;
       if (!check_run(run)) continue;
       Evaluator evaluator = evaluator_of(run), other = evaluator_of(run);
