@@ -9,6 +9,12 @@ void Dealt::start(const Job& of) {
   work = PipelineWork{};
 }
 
+void Dealt::overlap_as(const Job& of) {
+  job = of;
+  work.reduce_beside = of.choices.overlap_grad_reduce;
+  timeline.measure(work);  // a bound may have left it
+}
+
 void simulate(Simulated& e) {
   e.step = e.timeline.simulate(e.work);
   e.busiest = 0;

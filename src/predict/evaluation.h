@@ -38,6 +38,8 @@ struct Dealt {
 
   // Of another plan.
   void start(const Job& of);
+  // Of a plan that differs from this in what overlaps alone, which changes no byte.
+  void overlap_as(const Job& of);
 
   std::size_t piece(std::size_t rank, std::int64_t chunk) const {
     return static_cast<std::size_t>(job.pipeline.piece(static_cast<std::int64_t>(rank), chunk));

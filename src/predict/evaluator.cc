@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -45,13 +46,32 @@ Weighed Evaluator::weigh(const Plan& plan, std::int64_t global_batch) {
   ++turn_;  // before anything that may throw, so that no earlier handle speaks of what is half there
   has_times_ = false;
   const Job job = job_of(setting_, plan, global_batch);
+  if (has_bytes_ && holds_the_same(job)) {
+    current_.overlap_as(job);
+    return Weighed(*this, turn_);
+  }
+  has_bytes_ = false;
   deal_out(setting_, job, splits_.of(job), network_of(job.mesh), memo_, current_);
   add_bytes(setting_, current_);
+  layers_.assign(job.layers_per_stage.begin(), job.layers_per_stage.end());
+  has_bytes_ = true;
   return Weighed(*this, turn_);
+}
+
+bool Evaluator::holds_the_same(const Job& job) const {
+  const Job& before = current_.job;
+  Choices choices = before.choices;
+  choices.overlap_grad_reduce = job.choices.overlap_grad_reduce;
+  choices.overlap_param_gather = job.choices.overlap_param_gather;
+  return job.mesh == before.mesh && job.pipeline == before.pipeline && job.choices == choices &&
+         job.seq == before.seq && job.global_batch == before.global_batch &&
+         job.micro_batch == before.micro_batch && job.micro_batches == before.micro_batches &&
+         job.spans == before.spans && std::ranges::equal(job.layers_per_stage, layers_);
 }
 
 PlanFloor Evaluator::floor(const Plan& plan, std::int64_t global_batch, const FloorScope& scope) {
   ++turn_;
+  has_bytes_ = false;  // the memo goes on to other shapes
   const Job job = job_of(setting_, plan, global_batch);
   return floors_.of(job, network_of(job.mesh), memo_, scope);
 }

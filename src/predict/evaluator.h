@@ -102,6 +102,8 @@ class Evaluator {
  private:
   friend class Weighed;
   const Network& network_of(const Mesh& mesh);
+  // Whether it differs from the plan that was weighed before in what overlaps alone.
+  bool holds_the_same(const Job& job) const;
   Timed& timed();  // the plan that was weighed
   const Simulated& simulated(const Plan& plan, std::int64_t global_batch);
 
@@ -111,8 +113,10 @@ class Evaluator {
   Floors floors_;
   std::optional<Network> network_;
   Mesh network_mesh_;
-  Simulated current_;       // as far as it has come
-  bool has_times_ = false;  // of the plan that was weighed
+  Simulated current_;                 // as far as it has come
+  bool has_bytes_ = false;            // of the plan that was weighed
+  std::vector<std::int64_t> layers_;  // and its own layers per stage
+  bool has_times_ = false;
   std::uint64_t turn_ = 0;  // of plans that were asked about
 };
 

@@ -79,6 +79,27 @@ TEST_CASE("what overlaps with what changes no byte that must fit") {
   }));
 }
 
+TEST_CASE("plans that differ in what overlaps alone, asked one after another, are as if each were alone") {
+  CHECK(rc::check([] {
+    Run run = any_run(1, *rc::gen::element(Draw::kAllSchedules, Draw::kEverything));
+    Evaluator evaluator = evaluator_of(run);
+    for (int i = 0; i < 6; ++i) {
+      run.plan.overlap_grad_reduce = *rc::gen::arbitrary<bool>();
+      run.plan.overlap_param_gather = *rc::gen::arbitrary<bool>();
+      Evaluator fresh = evaluator_of(run);
+      Weighed weighed = evaluator.weigh(run.plan, run.global_batch);
+      Weighed alone = fresh.weigh(run.plan, run.global_batch);
+      RC_ASSERT(weighed.needed() == alone.needed());
+      RC_ASSERT(weighed.host() == alone.host());
+      RC_ASSERT(weighed.at_least().seconds() == alone.at_least().seconds());
+      RC_ASSERT(weighed.timed(true).joules() == alone.timed(true).joules());
+      if (*rc::gen::arbitrary<bool>())
+        RC_ASSERT(evaluator.predict(run.plan, run.global_batch).score() == score_of(run));
+      if (*rc::gen::inRange(0, 4) == 0) evaluator.floor(run.plan, run.global_batch);
+    }
+  }));
+}
+
 TEST_CASE("a floor holds where dualpipe's two copies even out layers that do not divide by the stages") {
   Run run = run_of("llama-2-7b", "dgx-h100", 4, "megatron", "pp=4,schedule=dualpipe", 256);
   run.model.blocks.front().count = 5;
