@@ -86,6 +86,55 @@ void score_cold() {
   });
 }
 
+// What plans of few orders hold: stages that keep and run again by turns, under every schedule that is run by its order.
+void weigh() {
+  const Run run = gpt3();
+  std::vector<Plan> plans;
+  for (const char* choices : {"vpp=3", "schedule=zb-h1", "schedule=zb-h2", "schedule=zbv",
+                              "schedule=dualpipe", "schedule=dualpipev"})
+    for (int again = 1; again <= 4; ++again) {
+      Plan plan = parse_plan(choices, run.plan).value();
+      plan.recompute_layers = again;
+      plan.layers_per_stage = {11, 12, 13, 12, 11, 13, 12, 12};
+      plans.push_back(plan);
+    }
+  const auto evaluator = evaluator_of(run, costs_of(run.cluster));
+  const auto once = [&] {
+    for (const Plan& plan : plans) evaluator->weigh(plan, run.global_batch);
+  };
+  once();
+  counted([&] {
+    for (int i = 0; i < 100; ++i) once();
+  });
+}
+
+// Steps of many micro-batches, most of which only repeat.
+void timeline() {
+  ChunkLoad load;
+  load.forward = Seconds(0.051234);
+  load.backward = Seconds(0.153217);
+  load.send_forward = load.send_backward = Seconds(0.001234);
+  std::vector<ChunkLoad> chunks(16 * 8, load);
+  chunks.back().forward = Seconds(0.062345);
+  std::vector<ChunkLoad> stages(16, load);
+  stages.back() = chunks.back();
+  std::vector<PipelineWork> works;
+  for (const ScheduleKind schedule : {ScheduleKind::kGpipe, ScheduleKind::k1f1b, ScheduleKind::kInterleaved})
+    for (const bool blocking : {false, true}) {
+      const bool is_interleaved = schedule == ScheduleKind::kInterleaved;
+      PipelineWork& work = works.emplace_back();
+      work.chunks = is_interleaved ? chunks : stages;
+      work.chunks_per_rank = is_interleaved ? 8 : 1;
+      work.micro_batches = is_interleaved ? 512 : 4096;
+      work.schedule = schedule;
+      work.blocking_sends = blocking;
+    }
+  counted([&] {
+    Timeline steps;
+    for (const PipelineWork& work : works) steps.simulate(work);
+  });
+}
+
 // On this thread alone, or the count would depend on who came first.
 void search_llama() {
   const Catalog catalog;
@@ -228,6 +277,8 @@ struct Work {
 constexpr Work kWork[] = {
     {"score_warm", score_warm},
     {"score_cold", score_cold},
+    {"weigh", weigh},
+    {"timeline", timeline},
     {"search", search_llama},
     {"fit", fit},
     {"predict", predict_request},
