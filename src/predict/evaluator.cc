@@ -76,6 +76,11 @@ PlanFloor Evaluator::floor(const Plan& plan, std::int64_t global_batch, const Fl
   return floors_.of(job, network_of(job.mesh), memo_, scope);
 }
 
+PlanFloor Evaluator::split_floor(const Plan& plan, std::int64_t global_batch, Bytes limit) {
+  const Job job = job_of(setting_, plan, global_batch);
+  return floors_.of_split(job, splits_.of(job), limit);
+}
+
 Timed& Evaluator::timed() {
   if (!has_times_) add_times(setting_, network_of(current_.job.mesh), memo_, current_);
   has_times_ = true;

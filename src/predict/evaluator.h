@@ -97,6 +97,8 @@ class Evaluator {
   Prediction predict(const Plan& plan, std::int64_t global_batch, StepTrace* trace = nullptr);
 
   PlanFloor floor(const Plan& plan, std::int64_t global_batch, const FloorScope& scope = {});
+  // Likewise of those of them with this plan's split; floor() was asked about them last.
+  PlanFloor split_floor(const Plan& plan, std::int64_t global_batch, Bytes limit);
   Weighed weigh(const Plan& plan, std::int64_t global_batch);
 
  private:

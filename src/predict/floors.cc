@@ -4,42 +4,11 @@
 #include <array>
 #include <cmath>
 
-#include "memory/counters.h"
-#include "memory/states.h"
+#include "predict/unit_strands.h"
 #include "timeline/schedule.h"
-#include "workload/parameter_share.h"
 
 namespace foretrain {
 namespace {
-
-// Seconds by rows of work (shape_floors.h).
-struct Strands {
-  std::array<double, 3> of{};
-
-  void add(const Strands& other, double times) {
-    for (std::size_t i = 0; i < of.size(); ++i) of[i] += other.of[i] * times;
-  }
-  std::size_t longest() const {
-    return static_cast<std::size_t>(std::max_element(of.begin(), of.end()) - of.begin());
-  }
-};
-
-Strands strands_of(const LeastPass& pass, const Network& network) {
-  Strands rows{{pass.least.work.value, pass.least.exchanges.value, 0}};
-  for (const ShardTask& task : pass.shards) {
-    const double seconds = network.cost(task.collective).seconds.value * task.times;
-    rows.of[2] += seconds;
-    if (task.stops) rows.of[0] += seconds;
-  }
-  return rows;
-}
-
-struct UnitStrands {
-  Strands forward, backward;
-};
-UnitStrands strands_of(const LeastUnit& unit, const Network& network) {
-  return {strands_of(unit.forward, network), strands_of(unit.backward, network)};
-}
 
 // Of so many layers, at least so many are among the first N of their chunk.
 double fewest_again(std::int64_t layers, std::int64_t n, std::int64_t most_layers) {
@@ -48,204 +17,282 @@ double fewest_again(std::int64_t layers, std::int64_t n, std::int64_t most_layer
   return static_cast<double>(full * std::min(n, most) + std::min(n, layers - full * most));
 }
 
-// W s / (1 - (1 - s/m)^p).
-double filled(double work, double share, double m, double p) {
-  if (m <= share || p == 1) return work * std::max(m / p, 1.0);
-  return work * share / -std::expm1(p * std::log1p(-share / m));
+// s / (1 - (1 - s/m)^p): how long a step is at least, of what all ranks are busy for one micro-batch.
+double filled(double share, double m, double p) {
+  if (m <= share || p == 1) return std::max(m / p, 1.0);
+  return share / -std::expm1(p * std::log1p(-share / m));
+}
+
+bool runs_in_turns(ScheduleKind schedule) {
+  return schedule == ScheduleKind::kGpipe || schedule == ScheduleKind::k1f1b;
 }
 
 }  // namespace
 
-Seconds Floors::least_step(const Job& job, const Network& network, const ShapeFloor& shape,
-                           std::int64_t most_layers) const {
-  const Choices& choices = job.choices;
-  const ScheduleKind schedule = job.pipeline.schedule;
-  const bool full = choices.recompute == Recompute::kFull, some = full && choices.recompute_layers > 0;
-  const double m = static_cast<double>(job.micro_batches), p = static_cast<double>(job.mesh.pp);
-  const std::size_t kinds = shape.layers.size();
+// All layers and ends of the model, by kind, and those that are run again besides.
+struct Floors::Units {
+  std::array<UnitStrands, 2 * kMaxBlockKinds> plain, again;
+  std::array<double, 2 * kMaxBlockKinds> count{};
+  std::size_t kinds = 0;
+  std::array<UnitStrands, 2> ends;
+  std::size_t end_count = 0;
+  double waits = 0;          // of any chunk, for shards, in both passes
+  bool some = false;         // layers are run again, not all of them
+  double fewest_again = 0;   // then so many, at least
+  std::size_t f = 0, b = 0;  // the longest rows of all passes
 
-  // Of all layers, and how much more those take that are run again.
-  std::array<UnitStrands, 2 * kMaxBlockKinds> each;
-  Strands forward, backward, more;
-  for (std::size_t k = 0; k < kinds; ++k) {
-    each[k] = strands_of(full && !some ? shape.layers[k].again : shape.layers[k].plain, network);
-    forward.add(each[k].forward, static_cast<double>(shape.layers[k].count));
-    backward.add(each[k].backward, static_cast<double>(shape.layers[k].count));
-    if (!some) continue;
-    const Strands again = strands_of(shape.layers[k].again.backward, network);
-    for (std::size_t i = 0; i < more.of.size(); ++i) {
-      const double longer = std::max(0.0, again.of[i] - each[k].backward.of[i]);
-      more.of[i] = k == 0 ? longer : std::min(more.of[i], longer);
-    }
-  }
-  const double again =
-      some ? fewest_again(setting_.model.layers(), choices.recompute_layers, most_layers) : 0;
-  backward.add(more, again);
-  Strands all_forward = forward, all_backward = backward;
-  const auto add_end = [&](const ShapeFloor::Ways& end) {
-    const UnitStrands rows = strands_of(full && !some ? end.again : end.plain, network);
-    all_forward.add(rows.forward, 1);
-    all_backward.add(rows.backward, 1);
-  };
-  if (job.pipeline.pieces() == 1) {
-    add_end(shape.both);
-  } else {
-    add_end(shape.first);
-    add_end(shape.last);
-  }
-  const double work = all_forward.of[all_forward.longest()] + all_backward.of[all_backward.longest()];
-  double step = work * m / p;
-  if (schedule == ScheduleKind::kGpipe || schedule == ScheduleKind::k1f1b) step = filled(work, 1, m, p);
-  const std::size_t f = forward.longest(), b = backward.longest();
-  if (splits_backward(schedule) && !runs_both_ways(schedule)) {
-    double share = 1;
+  void find_rows() {
+    Strands forward, backward;
     for (std::size_t k = 0; k < kinds; ++k) {
-      const double back = each[k].backward.of[b] +
-                          (some ? std::max(0.0, strands_of(shape.layers[k].again.backward, network).of[b] -
-                                                    each[k].backward.of[b])
-                                : 0.0);
-      share = std::min(share, each[k].forward.of[f] / (each[k].forward.of[f] + back));
+      forward.add(plain[k].forward, count[k]);
+      backward.add(plain[k].backward, count[k]);
     }
-    // Of two chunks a rank the first alone is above the rest.
-    if (job.pipeline.chunks_per_stage == 1 && share > 0)
-      step = std::max(step, filled(forward.of[f] + backward.of[b], share, m, p));
+    for (std::size_t i = 0; some && i < backward.of.size(); ++i) {
+      double more = std::numeric_limits<double>::infinity();
+      for (std::size_t k = 0; k < kinds; ++k)
+        more = std::min(more, again[k].backward.of[i] - plain[k].backward.of[i]);
+      backward.of[i] += std::max(0.0, more) * fewest_again;
+    }
+    for (std::size_t e = 0; e < end_count; ++e) {
+      forward.add(ends[e].forward, 1);
+      backward.add(ends[e].backward, 1);
+    }
+    f = forward.longest();
+    b = backward.longest();
   }
+
+  // A chunk begins with a gather that nothing hides, and ends so with a scatter; whichever unit is its first or last.
+  void find_waits() {
+    double gather = std::numeric_limits<double>::infinity(), back = gather, scatter = gather;
+    const auto look_at = [&](const UnitStrands& unit) {
+      gather = std::min(gather, unit.forward.first_gather);
+      back = std::min(back, unit.backward.first_gather);
+      scatter = std::min(scatter, unit.backward.last_scatter);
+    };
+    for (std::size_t k = 0; k < kinds; ++k) {
+      look_at(plain[k]);
+      if (some) look_at(again[k]);
+    }
+    for (std::size_t e = 0; e < end_count; ++e) look_at(ends[e]);
+    waits = gather * waiting_share(f) + (back + scatter) * waiting_share(b);
+  }
+  UnitLoad all() const {
+    UnitLoad sum;
+    for (std::size_t k = 0; k < kinds; ++k) {
+      sum.add(plain[k].by_rows(f, b), count[k] - (k == 0 ? fewest_again : 0));
+      if (some && k == 0) sum.add(again[k].by_rows(f, b), fewest_again);
+    }
+    for (std::size_t e = 0; e < end_count; ++e) sum.add(ends[e].by_rows(f, b), 1);
+    return sum;
+  }
+};
+
+Floors::Units Floors::units_of(const Job& job, const Network& network, const ShapeFloor& shape,
+                               std::int64_t most_layers) const {
+  const Choices& choices = job.choices;
+  const bool full = choices.recompute == Recompute::kFull;
+  Units units;
+  units.some = full && choices.recompute_layers > 0;
+  units.kinds = shape.layers.size();
+  // Exchanges of tokens may hold so few SMs that whatever runs beside them is hardly slowed down.
+  const bool slows = job.mesh.ep == 1;
+  const auto way = [&](const ShapeFloor::Ways& ways) {
+    return strands_of(full && !units.some ? ways.again : ways.plain, network, slows);
+  };
+  for (std::size_t k = 0; k < units.kinds; ++k) {
+    units.plain[k] = way(shape.layers[k]);
+    if (units.some) units.again[k] = strands_of(shape.layers[k].again, network, slows);
+    units.count[k] = static_cast<double>(shape.layers[k].count);
+  }
+  if (units.some)
+    units.fewest_again = fewest_again(setting_.model.layers(), choices.recompute_layers, most_layers);
+  if (job.pipeline.pieces() == 1) {
+    units.ends[units.end_count++] = way(shape.both);
+  } else {
+    units.ends[units.end_count++] = way(shape.first);
+    units.ends[units.end_count++] = way(shape.last);
+  }
+  units.find_rows();
+  units.find_waits();
+  return units;
+}
+
+Seconds Floors::least_step(const Job& job, const Units& units, const PowerModel* power,
+                           std::int64_t most_layers) {
+  const ScheduleKind schedule = job.pipeline.schedule;
+  const double m = static_cast<double>(job.micro_batches), p = static_cast<double>(job.mesh.pp);
+  const std::int64_t copies = runs_both_ways(schedule) ? 2 : 1, pp = job.mesh.pp;
   // Some stage has as many layers as an even split gives. Of dualpipe's two copies of the model a stage runs half
   // the micro-batches each.
-  double layer = 0;
-  for (std::size_t k = 0; k < kinds; ++k) {
-    const double seconds = each[k].forward.of[f] + each[k].backward.of[b];
-    layer = k == 0 ? seconds : std::min(layer, seconds);
-  }
-  const std::int64_t copies = runs_both_ways(schedule) ? 2 : 1, pp = job.mesh.pp;
-  const auto fullest = static_cast<double>((copies * setting_.model.layers() + pp - 1) / pp);
-  step = std::max(step, layer * m * fullest / static_cast<double>(copies));
+  const auto fullest =
+      static_cast<double>((copies * setting_.model.layers() + pp - 1) / pp) * m / static_cast<double>(copies);
+  const double way = runs_in_turns(schedule) ? filled(1, m, p) : m / p;
+  // At least so many chunks have layers.
+  const std::int64_t layers = setting_.model.layers(),
+                     most = std::clamp<std::int64_t>(most_layers, 1, layers);
+  const double chunks =
+      static_cast<double>(std::min((layers + most - 1) / most, job.pipeline.model_chunks()));
+  // At the reference clock, then at what the governor leaves of it.
+  take_parts(units, chunks, ClockFloor(), at_reference_);
+  take_forwards(units);
+  double step = std::max(at_reference_.all * way, at_reference_.least_layer * fullest);
+  if (splits_backward(schedule) && copies == 1 && job.pipeline.chunks_per_stage == 1)
+    step = std::max(step, split_step(units, m, p));
+  at_clock_ = {};
+  if (power == nullptr) return Seconds(step * kBelowRounding);
+  const double fill = (p - 1) / (static_cast<double>(job.pipeline.chunks_per_stage) * m);
+  const double waited = runs_in_turns(schedule) ? 1 / (1 + (p - 1) / m) : 1;
+  const double slowest = slowest_card(static_cast<double>(job.mesh.gpus()));
+  const UnitLoad all = units.all();
+  const auto slow_down = [&](double idle) {
+    take_parts(units, chunks, ClockFloor(setting_.cluster.gpu, *power, all, fill, idle, waited, slowest),
+               at_clock_);
+    step = std::max(step, at_any_split(way / m, m, p));
+    step = std::max(step, at_clock_.least_layer * fullest / (1 + at_clock_.less));
+  };
+  // As if all ranks were as busy; then with what they wait for at least in such a step.
+  slow_down(fill);
+  slow_down(std::max(fill, (1 + fill) * step / (at_reference_.all * m / p) - 1));
   return Seconds(step * kBelowRounding);
 }
 
-const Floors::Shares& Floors::shares_of(const Job& job, const ShapeFloor& shape) {
-  const WeightRanks ranks = job.mesh.weight_ranks();
-  const bool together = job.pipeline.ends_together();
-  Shares& s = shares_;
-  if (s.known && s.ranks.tp == ranks.tp && s.ranks.ep == ranks.ep && s.ranks.etp == ranks.etp &&
-      s.together == together && s.adapters == job.choices.adapters && s.low == job.choices.low)
-    return s;
-  s = {ranks, job.choices.adapters, job.choices.low, together, {}, {}, {}, {}, true};
-  const auto share = [&](const Chunk& chunk) {
-    return parameter_share(setting_.model, setting_.stack, ranks, chunk, together, job.choices.adapters);
-  };
-  for (const ShapeFloor::Layers& layers : shape.layers)
-    s.layers.push_back(share(Chunk::of_kind(layers.kind, layers.count, layers.left)));
-  s.first = share({0, true, false});
-  s.last = share({0, false, true});
-  // A tied head counted once.
-  Chunk all = all_layers_of(setting_.model, job.choices.low);
-  all.first = all.last = true;
-  s.whole = parameter_share(setting_.model, setting_.stack, ranks, all, true, job.choices.adapters);
-  return s;
+// With A the sum of all parts, L of their seconds, b = less, c how long the step is at least of what all ranks are busy.
+// Every rank has D_j >= A_j - b S + G_j, G_j what it waits inside its passes, and one of them is the slowest: S = L_j + G_j.
+// Of that one A_j - L_j >= w A_j - e, with w of the coolest layer and e what the ends are cooler still. From
+//   step >= c (A - p b S + G_j)     step >= D_j     S - G_j = L_j <= (1 - w) A_j + e
+// A_j drops out, with q = (1 - w) / w:
+//   step (1 + c q) >= c (A - (1 + q) e + S (q (1 - b) - p b + 1))
+// which is linear in S; S is between L / p and the step, and the least is at one of these.
+double Floors::at_any_split(double c, double m, double p) const {
+  const Parts &at = at_clock_, &reference = at_reference_;
+  const double all = at.all * m, b = at.less;
+  const double plain = c * all / (1 + c * p * b);
+  double w = 1;
+  for (std::size_t k = 0; k < kinds_.size(); ++k) {
+    w = std::min(w, 1 - reference.layers[k] / at.layers[k]);
+    if (reference.more > 0)
+      w = std::min(w, 1 - (reference.layers[k] + reference.more) / (at.layers[k] + at.more));
+  }
+  if (w <= 0 || b >= 1) return plain;
+  // Those that wait for shards are cooler too.
+  double ends = (reference.waits - at.waits + w * at.waits) * m;
+  for (std::size_t e = 0; e < at.end_count; ++e)
+    ends += std::max(0.0, w * at.ends[e] - (at.ends[e] - reference.ends[e])) * m;
+  const double q = (1 - w) / w, rest = all - (1 + q) * ends;
+  const double equal = c * (rest + reference.all * m / p * (q * (1 - b) - p * b + 1)) / (1 + c * q);
+  const double denominator = 1 + c * ((p + q) * b - 1);
+  return std::max(plain, denominator > 0 ? std::min(equal, c * rest / denominator) : equal);
 }
 
-void Floors::weigh(const Job& job, const ShapeFloor& shape, const FloorScope& scope, PlanFloor& out) {
-  const Shares& shares = shares_of(job, shape);
-  const Choices& choices = job.choices;
-  const Stack& stack = setting_.stack;
-  const ScheduleKind schedule = job.pipeline.schedule;
-  const std::int64_t pp = job.mesh.pp;
-  const double v = static_cast<double>(job.pipeline.chunks_per_stage);
-  const double outside = outside_torch(job.mesh).value;
-
-  // All of a model's states over its stages.
-  ParameterShare mean = shares.whole;
-  mean.elements /= pp;
-  mean.experts.elements /= pp;
-  // Matrices in fewer bits take more than others, or less.
-  const bool more = choices.low.weight_bytes() > bytes_of(choices.precision);
-  const auto divided = [&](std::int64_t elements) { return (elements + (more ? 0 : pp - 1)) / pp; };
-  mean.narrow_elements = divided(mean.narrow_elements);
-  mean.experts.narrow_elements = divided(mean.experts.narrow_elements);
-  for (const WeightClass weights : kWeightClasses) {
-    mean.frozen.elements[weights] /= pp;
-    mean.frozen.narrow[weights] = divided(mean.frozen.narrow[weights]);
-  }
-  mean.frozen.quantised = (mean.frozen.quantised + pp - 1) / pp;  // they take less than the others
-  mean.frozen.quantised_rows /= pp;
-  const double states = state_bytes(mean, stack, job).total().value;
-
-  // Gradients that the only backward of a step makes layer by layer need not be there with all that is kept.
-  const bool lazy = stack.states.lazy_gradients && job.micro_batches == 1;
-  const double with_holes = lazy ? 1 : 1 + kFragmentation;
-  const auto state_of = [&](const ParameterShare& share) {
-    const StateBytes bytes = state_bytes(share, stack, job);
-    return (lazy ? bytes.total() - bytes.gradients : bytes.total()).value;
-  };
-  struct Layer {
-    double count = 0, state = 0, kept = 0, less = 0;
-  };
-  const bool full = choices.recompute == Recompute::kFull, some = full && choices.recompute_layers > 0;
-  std::array<Layer, 2 * kMaxBlockKinds> kinds{};
-  const std::size_t count = shape.layers.size();
-  double less = 0, extra = std::numeric_limits<double>::infinity();
-  for (std::size_t k = 0; k < count; ++k) {
-    const LeastUnit &plain = shape.layers[k].plain, &again = shape.layers[k].again;
-    kinds[k].count = static_cast<double>(shape.layers[k].count);
-    kinds[k].state = state_of(shares.layers[k]) / kinds[k].count;
-    kinds[k].kept = (full && !some ? again : plain).held.value * with_holes;
-    if (some) kinds[k].less = std::max(0.0, plain.held.value - again.held.value) * with_holes;
-    less = std::max(less, kinds[k].less);
-    extra = std::min({extra, plain.forward_extra.value, again.forward_extra.value});
-  }
-  const auto weight = [&](std::size_t k) {
-    return k == 0 ? 1.0 : (kinds[k].state + kinds[k].kept) / (kinds[0].state + kinds[0].kept);
-  };
-  double layers = 0;
-  for (std::size_t k = 0; k < count; ++k) layers += kinds[k].count * weight(k);
-  // What a layer needs at least, by weight, with n micro-batches of it in flight.
-  const auto slope = [&](double n, bool all_again) {
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t k = 0; k < count; ++k)
-      least = std::min(least,
-                       (kinds[k].state + n * (kinds[k].kept - (all_again ? kinds[k].less : 0))) / weight(k));
-    return least;
-  };
-  const bool in_turns = schedule == ScheduleKind::kGpipe || schedule == ScheduleKind::k1f1b ||
-                        schedule == ScheduleKind::kZbH1 || schedule == ScheduleKind::kZbH2 ||
-                        schedule == ScheduleKind::kInterleaved;
-  const double first = in_turns ? state_of(shares.first) : 0,
-               last = in_turns && pp > 1 ? state_of(shares.last) : 0;
-  const double run_again = some ? v * static_cast<double>(choices.recompute_layers) * less : 0;
-  const double common = outside + with_holes * extra;
-  double room = 0, left = layers, per_byte = 0, left_full = layers, per_byte_full = 0;
-  for (std::int64_t r = 0; r < pp; ++r) {
-    const auto n = static_cast<double>(least_in_flight(schedule, r, pp, job.micro_batches));
-    const double plain = slope(n, false), again = slope(n, true);
-    const double ends = (r == 0 ? first : 0) + (r == pp - 1 ? last : 0);
-    const double here = scope.limit.value - common - ends;
-    double most = std::min((here + n * run_again) / plain, here / again);
-    if (schedule == ScheduleKind::kInterleaved && v > 1) {
-      // All of a stage's chunks but the last hold p micro-batches when the warm-up ends.
-      const auto many = static_cast<double>(std::min(job.micro_batches, pp));
-      const auto largest = static_cast<double>(std::min(scope.most_layers, setting_.model.layers()));
-      double heaviest = 0;
-      for (std::size_t k = 0; k < count; ++k) heaviest = std::max(heaviest, kinds[k].kept);
-      const double behind = (many - n) * largest * heaviest;
-      most = std::min(most, (here + many * run_again + behind) / slope(many, false));
+void Floors::take_parts(const Units& units, double chunks, const ClockFloor& clock, Parts& out) {
+  const auto part = [&](const UnitStrands& unit) { return clock.part(unit.by_rows(units.f, units.b)); };
+  out.less = clock.less();
+  out.all = 0;
+  out.more = units.some ? std::numeric_limits<double>::infinity() : 0;
+  out.least_layer = std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < units.kinds; ++k) {
+    double& layer = out.layers[k] = part(units.plain[k]);
+    if (units.some) {
+      const double again = part(units.again[k]);
+      layer = std::min(layer, again);
+      out.more = std::min(out.more, again - layer);
     }
-    most = std::max(0.0, most * (1 + 1e-9));
-    room += count == 1 ? std::floor(most) : most;
-    left -= (n * run_again - ends) / plain;
-    per_byte += 1 / plain;
-    left_full += ends / again;
-    per_byte_full += 1 / again;
+    out.least_layer = std::min(out.least_layer, layer);
+    out.all += layer * units.count[k];
   }
-  out.fits = states + outside <= scope.limit.value && room >= layers * (1 - 1e-9);
-  const double dealt = std::max(left / per_byte, left_full / per_byte_full);
-  out.peak = Bytes(std::max(states + outside, std::max(0.0, dealt) + common) * kBelowRounding);
+  out.all += out.more * units.fewest_again;
+  for (std::size_t e = 0; e < units.end_count; ++e) out.all += out.ends[e] = part(units.ends[e]);
+  out.end_count = units.end_count;
+  out.waits = clock.part({units.waits, 0, 0, 0});
+  out.all += out.waits * chunks;
+}
+
+void Floors::take_forwards(const Units& units) {
+  forwards_ = {};
+  for (std::size_t k = 0; k < units.kinds; ++k) forwards_.layers[k] = units.plain[k].forward.of[units.f];
+  for (std::size_t e = 0; e < units.end_count; ++e) forwards_.ends[e] = units.ends[e].forward.of[units.f];
+  forwards_.end_count = units.end_count;
+}
+
+// Each rank by itself has all its passes to run, but for dualpipe after the first micro-batch has come down to it; and
+// where backwards are whole, the last gradient has to go up. With X what a rank comes to so, at the clock's parts less
+// b' S, and the slowest rank's step >= w + (1 - b) S, w the least that any rank's parts are above its seconds:
+//   step >= X / (1 + b'),     step >= ((1 - b) X + b' w) / (1 - b + b')
+Seconds Floors::split_seconds(const Job& job, std::span<const Chunk> chunks) {
+  const Pipeline& pipeline = job.pipeline;
+  const double each = static_cast<double>(pipeline.through_each(job.micro_batches));
+  const std::int64_t again = job.choices.recompute == Recompute::kFull ? job.choices.recompute_layers : 0;
+  const bool in_turns = runs_in_turns(pipeline.schedule), both_ways = runs_both_ways(pipeline.schedule);
+  const bool split = splits_backward(pipeline.schedule);
+  const auto piece = [&](const Parts& parts, std::int64_t n) {
+    const Chunk& chunk = chunks[static_cast<std::size_t>(n) % chunks.size()];
+    const std::int64_t layers = chunk.all_layers();
+    double sum = parts.more * static_cast<double>(std::min(again, layers)) + (layers > 0 ? parts.waits : 0);
+    for (std::size_t k = 0; k < kinds_.size(); ++k) {
+      const auto [kind, left] = kinds_[k];
+      sum += parts.layers[k] * (left ? chunk.plain[kind] : chunk.layers[kind] - chunk.plain[kind]);
+    }
+    if (pipeline.first(n)) sum += parts.ends[0];
+    if (pipeline.last(n) && parts.end_count > 1) sum += parts.ends[1];
+    return sum;
+  };
+  const bool slows = at_clock_.less > 0;
+  double step = 0, above = 0, above_slowed = 0, cooler = std::numeric_limits<double>::infinity();
+  slowed_.clear();
+  for (std::int64_t r = 0; r < pipeline.stages; ++r) {
+    double own = 0, slowed = 0;
+    for (std::int64_t c = 0; c < pipeline.chunks_per_stage; ++c) {
+      const std::int64_t n = pipeline.piece(r, c);
+      own += piece(at_reference_, n);
+      if (slows) slowed += piece(at_clock_, n);
+    }
+    step = std::max(step, above + own * each);
+    if (slows) {
+      cooler = std::min(cooler, (slowed - own) * each);
+      slowed_.push_back({(in_turns ? above_slowed : above) + slowed * each,
+                         at_clock_.less * (1 + (in_turns ? static_cast<double>(r) / each : 0))});
+      above_slowed += slowed;
+    }
+    if (!both_ways) above += piece(split ? forwards_ : at_reference_, pipeline.piece(r, 0));
+  }
+  for (const auto& [reached, less] : slowed_) {
+    step = std::max(step, reached / (1 + less));
+    const double left = 1 - at_clock_.less;
+    if (left > 0) step = std::max(step, (left * reached + less * cooler) / (left + less));
+  }
+  return Seconds(step * kBelowRounding);
+}
+
+PlanFloor Floors::of_split(const Job& job, std::span<const Chunk> chunks, Bytes limit) {
+  PlanFloor out;
+  out.step = split_seconds(job, chunks);
+  out.peak = split_bytes(job, chunks, limit);
+  out.fits = out.peak <= limit;
+  return out;
+}
+
+// Where backwards are split only forwards come first: a share of each layer, and of any of them at least so much.
+double Floors::split_step(const Units& units, double m, double p) const {
+  double share = 1, work = at_reference_.all;
+  const auto look_at = [&](const UnitStrands& unit) {
+    const UnitLoad load = unit.by_rows(units.f, units.b);
+    if (load.seconds > 0) share = std::min(share, unit.forward.of[units.f] / load.seconds);
+  };
+  for (std::size_t k = 0; k < units.kinds; ++k) {
+    look_at(units.plain[k]);
+    if (units.some) look_at(units.again[k]);
+  }
+  for (std::size_t e = 0; e < units.end_count; ++e) work -= at_reference_.ends[e];
+  return share > 0 ? work * filled(share, m, p) : 0;
 }
 
 PlanFloor Floors::of(const Job& job, const Network& network, ChunkMemo& memo, const FloorScope& scope) {
   const ShapeFloor& shape = shapes_.of(job, network, memo);
   PlanFloor out;
-  out.step = least_step(job, network, shape, scope.most_layers);
+  kinds_.clear();
+  for (const ShapeFloor::Layers& layers : shape.layers) kinds_.push_back({layers.kind, layers.left});
+  out.step =
+      least_step(job, units_of(job, network, shape, scope.most_layers), memo.power(), scope.most_layers);
   weigh(job, shape, scope, out);
   return out;
 }

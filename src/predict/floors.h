@@ -8,6 +8,7 @@
 //   step >= max over r of (w_0 + .. + w_{r-1} + m w_r) >= W / (1 - (1 - 1/m)^p)
 // the right side where all of these are equal, as at the least they are: w_r = (step/m) (1 - 1/m)^r. Where
 // backwards are split only forwards come first, a share s or more of each layer: W s / (1 - (1 - s/m)^p).
+// That is at the reference clock; what clocks add is in clock_floor.h.
 // Layers that are run again count as often as there are at least: N of every chunk that has as many, and no chunk has
 // more than some number of layers, so the fewest are where as few chunks as possible have any.
 //
@@ -20,15 +21,20 @@
 // the least of all (S_k + n H_k) / c_k, and the largest D.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
 #include "job/job.h"
 #include "network/network.h"
 #include "predict/chunk_memo.h"
+#include "predict/clock_floor.h"
 #include "predict/shape_floors.h"
+#include "timeline/order_book.h"
 
 namespace foretrain {
 
@@ -53,6 +59,9 @@ class Floors {
 
   // Of all plans like the job's, their splits and what overlaps left open.
   PlanFloor of(const Job& job, const Network& network, ChunkMemo& memo, const FloorScope& scope);
+  // Of those among them with one split: so many layers in each chunk. Speaks of the plans that of() was last asked
+  // about.
+  PlanFloor of_split(const Job& job, std::span<const Chunk> chunks, Bytes limit);
 
  private:
   // Of layers by kind, then of what the ends of the model bring.
@@ -65,14 +74,55 @@ class Floors {
     ParameterShare first, last, whole;
     bool known = false;
   };
+  struct Units;
+  // What a micro-batch takes of each unit, at the reference clock; or its part of a bound at the clock where ranks settle
+  // (clock_floor.h), from which `less` times the step is to be taken.
+  struct Parts {
+    std::array<double, 2 * kMaxBlockKinds> layers{};  // as shapes list them
+    double more = 0;                                  // of a layer that is run again, where some are
+    std::array<double, 2> ends{};                     // one of them: both
+    std::size_t end_count = 0;
+    double waits = 0;  // of a chunk, for shards
+    double all = 0, least_layer = 0;
+    double less = 0;
+  };
+  static void take_parts(const Units& units, double chunks, const ClockFloor& clock, Parts& out);
+  void take_forwards(const Units& units);
+  double at_any_split(double c, double m, double p) const;
   const Shares& shares_of(const Job& job, const ShapeFloor& shape);
-  Seconds least_step(const Job& job, const Network& network, const ShapeFloor& shape,
-                     std::int64_t most_layers) const;
+  Units units_of(const Job& job, const Network& network, const ShapeFloor& shape,
+                 std::int64_t most_layers) const;
+  Seconds least_step(const Job& job, const Units& units, const PowerModel* power, std::int64_t most_layers);
+  double split_step(const Units& units, double m, double p) const;
   void weigh(const Job& job, const ShapeFloor& shape, const FloorScope& scope, PlanFloor& out);
+  Seconds split_seconds(const Job& job, std::span<const Chunk> chunks);
+  Bytes split_bytes(const Job& job, std::span<const Chunk> chunks, Bytes limit);
 
   const Setting& setting_;
   ShapeFloors shapes_;
   Shares shares_;
+  std::vector<std::pair<std::size_t, bool>>
+      kinds_;  // of layers, and whether they are left, as shapes list them
+  Parts at_reference_, at_clock_, forwards_;
+  // What a unit holds at least, in bytes; of layers as shapes list them, then of the ends.
+  struct Held {
+    double state = 0, held = 0, for_weight = 0;
+  };
+  struct HeldParts {
+    std::array<Held, 2 * kMaxBlockKinds> layers{};
+    std::array<Held, 2> ends{};
+    double less = 0;  // of a layer that is run again, where some are
+    double outside = 0, with_holes = 1;
+    // While a pass runs, of a chunk with layers alone and of one with the head.
+    std::array<double, 2> forward_extra{}, backward_extra{};
+  };
+  HeldParts held_;
+  OrderBook orders_;
+  std::vector<Held> pieces_;  // of a rank
+  struct Slowed {
+    double reached = 0, less = 0;
+  };
+  std::vector<Slowed> slowed_;  // by rank
 };
 
 }  // namespace foretrain

@@ -24,8 +24,9 @@ LeastPass least_pass(const Setting& setting, const Pass& pass, const Network& ne
       // Sums over replicas may go beside the others; over how many, and whether, hangs on the shards.
       if (!on_data_stream(task) || (group != GroupKind::kShard && group != GroupKind::kExpertShard)) continue;
       const bool stops = is_gather(task) ? task.prefetch == Prefetch::kNone : task.blocking;
-      out.shards.push_back(
-          {task.collective, static_cast<double>(task.times) * static_cast<double>(repeat.count), stops});
+      out.shards.push_back({task.collective,
+                            static_cast<double>(task.times) * static_cast<double>(repeat.count), stops,
+                            is_gather(task)});
     }
   return out;
 }
@@ -58,8 +59,11 @@ ShapeFloor ShapeFloors::make(const ShapeKey& key, const Network& network, ChunkM
     if (!chunk.first && !chunk.last)
       for (Pass* pass : {&work.forward, &work.backward}) leave_layers(*pass);
     return LeastUnit{least_pass(setting_, work.forward, network, memo.costs()),
-                     least_pass(setting_, work.backward, network, memo.costs()), bytes.held,
-                     bytes.forward_extra};
+                     least_pass(setting_, work.backward, network, memo.costs()),
+                     bytes.held,
+                     bytes.held_for_weight,
+                     bytes.forward_extra,
+                     bytes.backward_extra};
   };
   PassShape again = key.passes;
   const bool selective = key.passes.recompute == Recompute::kSelective;

@@ -6,6 +6,10 @@
 //   operators, and the collectives that stop them;
 //   exchanges between operators, hidden or not;
 //   gathers and scatters of units over shards, hidden or not.
+// Operators and what is hidden behind them slow each other down (contention.h): with C of the one beside R of the other, and
+// c, r how much longer each takes, both run for no more than C c and R r seconds, so both together take
+//   C + R r (1 - 1/c) or more, and R + C c (1 - 1/r).
+// What stops operators is hidden behind nothing, and hides something itself.
 #pragma once
 
 #include <array>
@@ -24,6 +28,7 @@ struct ShardTask {
   Collective collective;
   double times = 1;
   bool stops = false;  // operators wait for all of it
+  bool gather = false;
 };
 
 struct LeastPass {
@@ -36,7 +41,9 @@ struct LeastUnit {
   LeastPass forward;
   LeastPass backward;
   Bytes held;
+  Bytes held_for_weight;
   Bytes forward_extra;
+  Bytes backward_extra;
 };
 
 struct ShapeFloor {

@@ -3,10 +3,17 @@
 #include <rapidcheck.h>
 
 #include "base/check.h"
+#include "cost/profile_store.h"
 #include "predict/any_run.h"
+#include "spec/plan_text.h"
 
 namespace foretrain {
 namespace {
+
+// With fitted costs, where the GPU has some, and a cap that leaves clocks alone, or lowers them as far as they go.
+void draw_power(Run& run) {
+  if (*rc::gen::arbitrary<bool>()) run.cluster.gpu.power_cap_w *= 0.01 * *rc::gen::inRange(15, 130);
+}
 
 struct Drawn {
   int narrow = 0, graphs = 0, adapters = 0;
@@ -43,6 +50,12 @@ Drawn check_bounds(Draw draw) {
     RC_ASSERT(floor.step <= score.step);
     RC_ASSERT(floor.peak <= score.needed);
     RC_ASSERT(floor.fits);
+    const PlanFloor split = evaluator.split_floor(run.plan, run.global_batch, score.needed);
+    RC_LOG() << run.model.name << " on " << run.cluster.name << ", " << run.stack.name << ", batch "
+             << run.global_batch << ", seq " << run.seq << ": " << to_text(run.plan) << "; "
+             << split.peak.value << " of " << score.needed.value << " bytes";
+    RC_ASSERT(split.step <= score.step);
+    RC_ASSERT(split.peak <= score.needed);
     // What was weighed before another question is no longer known.
     RC_ASSERT_THROWS_AS(weighed.needed(), Fault);
     // The order of questions does not matter.
@@ -63,6 +76,40 @@ TEST_CASE("likewise with products in fewer bits, CUDA graphs and adapters") {
   CHECK(drawn.narrow > 0);
   CHECK(drawn.graphs > 0);
   CHECK(drawn.adapters > 0);
+}
+
+TEST_CASE("floors hold at the clocks that a power governor settles") {
+  int slowed = 0;
+  CHECK(rc::check([&] {
+    Run run = any_run(1, Draw::kAllSchedules);
+    draw_power(run);
+    const auto costs = ProfileStore().costs_for(run.cluster, "");
+    RC_PRE(costs.has_value());
+    Evaluator evaluator(run.model, run.cluster, run.stack, run.seq, costs->costs, run.documents);
+    const Prediction prediction = evaluator.predict(run.plan, run.global_batch);
+    slowed += prediction.stages.front().clock_mhz > 0 &&
+              prediction.stages.front().clock_mhz < 0.99 * run.cluster.gpu.clock_max_mhz;
+    const PlanFloor floor = evaluator.floor(run.plan, run.global_batch);
+    RC_ASSERT(floor.step.value <= prediction.step.value);
+    RC_ASSERT(floor.peak <= prediction.needed);
+    const PlanFloor split = evaluator.split_floor(run.plan, run.global_batch, prediction.needed);
+    RC_ASSERT(split.step.value <= prediction.step.value);
+    RC_ASSERT(split.peak <= prediction.needed);
+  }));
+  MESSAGE(slowed, " at lower clocks");
+  CHECK(slowed > 0);
+}
+
+TEST_CASE("a floor is near the step of a plan that products decide") {
+  const Run run = run_of("llama-3-70b", "dgx-h100", 64, "megatron", "tp=4,sp=1,pp=4,zero=1", 256);
+  const auto costs = ProfileStore().costs_for(run.cluster, "");
+  REQUIRE(costs.has_value());
+  Evaluator evaluator(run.model, run.cluster, run.stack, run.seq, costs->costs);
+  const Score score = evaluator.score(run.plan, run.global_batch);
+  CHECK(evaluator.floor(run.plan, run.global_batch).step > score.step * 0.9);
+  const PlanFloor split = evaluator.split_floor(run.plan, run.global_batch, score.needed);
+  CHECK(split.step > score.step * 0.97);
+  CHECK(split.peak > score.needed * 0.99);
 }
 
 TEST_CASE("what overlaps with what changes no byte that must fit") {

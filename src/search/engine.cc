@@ -393,18 +393,35 @@ class Searcher {
 
   void do_plans(const Item& item, Space::Members& members, Evaluator& evaluator, Chosen& chosen) {
     const std::uint64_t first = space_.first(item.family);
+    if (options_.bounds) part_floor(members.member(item.begin), item.family, evaluator);  // its splits follow
     for (std::uint64_t n = item.begin; n < item.end; ++n) {
       if (asked_to_stop()) {
         chosen.found.stopped = true;
         return;
       }
-      if (do_plan(members.member(n), first + n, evaluator, chosen)) continue;
+      const Candidate& candidate = members.member(n);
+      const std::uint64_t alike = members.same_split(n);
+      if (options_.bounds && alike == members.flags() &&
+          pruned_by_split(candidate, alike, item, evaluator, chosen)) {
+        n += alike - 1;
+        continue;
+      }
+      if (do_plan(candidate, first + n, evaluator, chosen)) continue;
       // What overlaps changes no byte: nor do the plans with the same split fit.
-      const std::uint64_t others = members.same_split(n) - 1;
-      chosen.found.counts.pruned_memory += others;
-      n += others;
+      chosen.found.counts.pruned_memory += alike - 1;
+      n += alike - 1;
     }
     report(item.plans());
+  }
+
+  // Whether none of so many plans of a part, with one split, can fit or come in.
+  bool pruned_by_split(const Candidate& candidate, std::uint64_t plans, const Item& item,
+                       Evaluator& evaluator, Chosen& chosen) const {
+    PlanFloor floor =
+        evaluator.split_floor(candidate.plan, space_.problem().global_batch, options_.limits.memory);
+    floor.step = std::max(floor.step, item.floor.step);
+    floor.peak = std::max(floor.peak, item.floor.peak);
+    return pruned_by_floor(floor, candidate.gpus, plans, chosen.best, chosen.front, chosen.found.counts);
   }
 
   // Whether none of so many plans can fit or come in.

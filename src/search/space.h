@@ -50,6 +50,7 @@ class Space {
     std::uint64_t part_size() const { return part_size_; }
     // How many plans from the n-th on differ from it in nothing but what overlaps.
     std::uint64_t same_split(std::uint64_t n) const { return flags_ - n % flags_; }
+    std::uint64_t flags() const { return flags_; }
 
    private:
     const Space& space_;

@@ -129,10 +129,15 @@ void add(PowerLoad& load, const Segment& segment, double times);
 
 // What a pass takes at least, however its streams lie beside each other: operators and the exchanges that stop them
 // one after another; and all exchanges between operators, which have one stream. The duration is not less than
-// either. Collectives over data-parallel ranks are left out. Sums over tasks, so those of equal layers add up.
+// either. Collectives over data-parallel ranks are left out. Sums over tasks, so those of equal layers add up; what
+// follows the clock and what is drawn are the same however the streams lie.
 struct PassLeast {
   Seconds work;
+  Seconds operators;  // of it
   Seconds exchanges;
+  Seconds clocked;
+  double fixed_joules = 0;
+  double clocked_joules = 0;
 };
 PassLeast least(const Pass& pass, const CostSource& costs, const Network& network, Seconds launch_cost);
 

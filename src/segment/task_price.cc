@@ -61,9 +61,14 @@ PassLeast least(const Pass& pass, const CostSource& costs, const Network& networ
   for (const Repeat& repeat : pass.repeats)
     for (const Task& task : repeat.tasks) {
       if (task.kind == Task::Kind::kHost || on_data_stream(task)) continue;
-      const Seconds all = prices.of(task).gpu * static_cast<double>(repeat.count);
+      const PricedTask price = prices.of(task);
+      const double count = static_cast<double>(repeat.count);
+      const Seconds all = price.gpu * count;
+      sum.clocked += all * price.clocked_share;
+      sum.fixed_joules += price.fixed_joules * count;
+      sum.clocked_joules += price.clocked_joules * count;
       const bool exchange = task.kind == Task::Kind::kCollective;
-      if (exchange) sum.exchanges += all;
+      (exchange ? sum.exchanges : sum.operators) += all;
       if (!exchange || (task.blocking && !task.beside)) sum.work += all;
     }
   return sum;
