@@ -43,9 +43,9 @@ std::vector<std::string> summary_cells(std::string_view name, const Summary& sum
           signed_percent(summary.memory.bias)};
 }
 
-// Each group once, with the mean of its rows.
-std::vector<std::string> group_mean_cells(const GroupSummary& groups) {
-  return {"mean of groups",
+// Rows, groups or sources, each once.
+std::vector<std::string> mean_cells(std::string name, const GroupSummary& groups) {
+  return {std::move(name),
           fmt::format("{}", groups.count),
           percent(groups.mape),
           percent(groups.median_ape),
@@ -58,7 +58,7 @@ std::vector<std::string> group_mean_cells(const GroupSummary& groups) {
 }
 
 // Where rows share groups a last line counts each group once, and so do two more columns, unless the lines
-// themselves are groups.
+// themselves are groups. Below a line of which rows are set apart, one of the healthy; last, each source once.
 std::string group_table(const std::vector<RowScore>& rows, GroupBy by, const Summary& all) {
   const bool repeats = all.by_group.count < all.count;
   const bool in_columns = repeats && by != GroupBy::kGroup;
@@ -77,9 +77,14 @@ std::string group_table(const std::vector<RowScore>& rows, GroupBy by, const Sum
   add({std::string(kGroupByNames[static_cast<std::size_t>(by)]), "rows", "MAPE", "median", "p90", "bias",
        "in 80 %", "memory rows", "MAPE", "bias"},
       "groups", "MAPE");
-  for (const auto& [name, summary] : summarise_by(rows, by)) add_summary(name, summary);
-  add_summary("all", all);
-  if (repeats) add(group_mean_cells(all.by_group), "", "");
+  const auto add_with_healthy = [&](const std::string& name, const Summary& summary) {
+    add_summary(name, summary);
+    if (summary.set_apart > 0) add(mean_cells(printable(name) + ", healthy", summary.healthy), "", "");
+  };
+  for (const auto& [name, summary] : summarise_by(rows, by)) add_with_healthy(name, summary);
+  add_with_healthy("all", all);
+  if (repeats) add(mean_cells("mean of groups", all.by_group), "", "");
+  if (all.by_source.count > 1) add(mean_cells("mean of sources", all.by_source), "", "");
   return table.text("");
 }
 
@@ -195,10 +200,16 @@ void write(JsonWriter& w, const Summary& summary) {
   for (const auto& [reason, count] : summary.skipped_reasons) w.key(reason).value(count);
   w.end_object();
   write_errors(w, summary);
-  w.key("by_group").begin_object();
-  w.key("count").value(summary.by_group.count);
-  write_errors(w, summary.by_group);
-  w.end_object();
+  w.key("set_apart").value(summary.set_apart);
+  const auto write_each = [&w](std::string_view key, const GroupSummary& each) {
+    w.key(key).begin_object();
+    w.key("count").value(each.count);
+    write_errors(w, each);
+    w.end_object();
+  };
+  write_each("by_group", summary.by_group);
+  write_each("healthy", summary.healthy);
+  write_each("by_source", summary.by_source);
   if (in_parts(summary)) {
     w.key("parts").begin_object();
     for (std::size_t i = 0; i < kPartKeys.size(); ++i) {
@@ -241,6 +252,7 @@ void write(JsonWriter& w, const RowScore& row) {
   w.key("id").value(row.id);
   w.key("source").value(row.source);
   w.key("group").value(row.group);
+  w.key("set_apart").value(row.broken);
   number_or_null("measured_s", row.measured ? std::optional(row.measured->value) : std::nullopt);
   w.key("predicted_s").value(row.predicted.value);
   w.key("low_s").value(row.predicted.low());

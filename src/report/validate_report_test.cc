@@ -104,11 +104,38 @@ TEST_CASE("JSON: summary, groups and the predicted rows in their order") {
       "mape": 0.2,
       "bias": -0.2
     },
+    "set_apart": 0,
     "by_group": {
       "count": 2,
       "mape": 0.125,
       "median_ape": 0.125,
       "p90_ape": 0.225,
+      "bias": 0.125,
+      "coverage80": 0.5,
+      "memory": {
+        "count": 1,
+        "mape": 0.2,
+        "bias": -0.2
+      }
+    },
+    "healthy": {
+      "count": 2,
+      "mape": 0.125,
+      "median_ape": 0.125,
+      "p90_ape": 0.225,
+      "bias": 0.125,
+      "coverage80": 0.5,
+      "memory": {
+        "count": 1,
+        "mape": 0.2,
+        "bias": -0.2
+      }
+    },
+    "by_source": {
+      "count": 1,
+      "mape": 0.125,
+      "median_ape": 0.125,
+      "p90_ape": 0.125,
       "bias": 0.125,
       "coverage80": 0.5,
       "memory": {
@@ -156,6 +183,7 @@ TEST_CASE("JSON: summary, groups and the predicted rows in their order") {
       "id": "over",
       "source": "ours",
       "group": "over",
+      "set_apart": false,
       "measured_s": 1,
       "predicted_s": 1.25,
       "low_s": 1.25,
@@ -176,6 +204,7 @@ TEST_CASE("JSON: summary, groups and the predicted rows in their order") {
   CHECK(rows.find(R"("id": "failed",
       "source": "ours",
       "group": "failed",
+      "set_apart": false,
       "measured_s": null)") != std::string::npos);
   CHECK(rows.find("\"exact\"") < rows.find("\"over\""));
   CHECK(rows.find("expert") == std::string::npos);

@@ -213,9 +213,10 @@ Result<Plan> plan_of(const MeasuredRow& row, const Stack& stack, std::vector<std
   SpecMap map;
   put_degrees(map, row, assumed);
   map.put("zero", row.zero);
-  // Ranks that share one copy of what ZeRO divides; "dp": all of them.
+  // Ranks that share one copy of what ZeRO divides; "dp" or "all": all that hold the same weights.
   for (const std::string_view note : {"fsdp_group", "zero_group"})
-    if (row.zero.value_or(0) >= 1 && row.notes.find(note) && !row.notes.says(note, "dp")) {
+    if (row.zero.value_or(0) >= 1 && row.notes.find(note) && !row.notes.says(note, "dp") &&
+        !row.notes.says(note, "all")) {
       map.put_note("shard", row, note);
       break;
     }

@@ -9,6 +9,7 @@
 #include "spec/catalog.h"
 #include "validate/row_model.h"
 #include "validate/row_plan.h"
+#include "validate/row_stack.h"
 
 namespace foretrain {
 
@@ -125,11 +126,10 @@ Result<std::optional<std::string>> RowRunner::place(const MeasuredRow& row, Run&
   }
   if (row.gpus_per_node) set_node_size(run.cluster, *row.gpus_per_node);
 
-  // Of a framework that compiles its blocks where it is told to, what it launches then is a stack of its own.
-  const bool compiled = row.notes.has("torch.compile");
-  TRY_ASSIGN(const Stack* stack, this->stack(row.stack + (compiled ? "-compile" : "")));
-  if (stack == nullptr && compiled) {
-    TRY_ASSIGN(stack, this->stack(row.stack));
+  const Stack* stack = nullptr;
+  for (const std::string& name : stacks_named_by(row)) {
+    TRY_ASSIGN(stack, this->stack(name));
+    if (stack != nullptr) break;
   }
   if (stack == nullptr) {
     TRY_ASSIGN(stack, this->stack(std::string(kFallbackStack)));

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "spec/catalog.h"
+#include "validate/row_state.h"
 
 namespace foretrain {
 
@@ -144,7 +145,7 @@ Result<RowScore> RowScorer::score(const MeasuredRow& row) {
   out.gpu = row.gpu;
   out.stack = row.stack;
   out.cluster = row.cluster;
-  out.group = row.group.empty() ? row.id : row.group;
+  out.group = group_of(row);
 
   TRY_ASSIGN(auto outcome, runner_.run_of(row));
   if (const auto* skip = std::get_if<Skip>(&outcome)) {
@@ -164,6 +165,7 @@ Result<RowScore> RowScorer::score(const MeasuredRow& row) {
   const Prediction prediction = evaluator->predict(row_run.run.plan, row_run.run.global_batch);
 
   out.measured = *measured;
+  out.broken = is_broken(row, row_run.run.model, row_run.run.cluster.gpu);
   out.predicted = prediction.step;
   if (against_ == Against::kMedian) out.predicted.value = prediction.typical.value;
   out.uncertain = prediction.uncertain;

@@ -32,7 +32,8 @@ struct PartScore {
 
 struct RowScore {
   std::string id, source, gpu, stack, cluster;
-  std::string group;                // rows of nearly one configuration; a row that states none is its own
+  std::string group;                // rows of nearly one configuration (row_state.h)
+  bool broken = false;              // by its own figures: set apart
   std::string skipped;              // the reason; then nothing below is set
   std::optional<Seconds> measured;  // absent: the run failed for memory
   Estimate predicted;               // seconds

@@ -58,27 +58,73 @@ Errors errors_of(const std::vector<const RowScore*>& rows) {
   return errors;
 }
 
-GroupSummary summarise_groups(const std::vector<const RowScore*>& rows) {
-  std::map<std::string_view, std::vector<const RowScore*>> members;
-  for (const RowScore* row : rows)
-    if (row->error()) members[row->group].push_back(row);
+// One figure each of rows, groups or sources.
+struct Means {
   std::vector<double> apes, biases, coverages, memory_apes, memory_biases;
+
+  GroupSummary summary() const {
+    return {.count = apes.size(),
+            .mape = mean(apes),
+            .median_ape = quantile(apes, 0.5),
+            .p90_ape = quantile(apes, 0.9),
+            .bias = mean(biases),
+            .coverage80 = mean(coverages),
+            .memory = {memory_apes.size(), mean(memory_apes), mean(memory_biases)}};
+  }
+};
+
+using Members = std::map<std::string_view, std::vector<const RowScore*>>;
+
+template <class NameOf>
+Members members_by(const std::vector<const RowScore*>& rows, const NameOf& name_of) {
+  Members members;
+  for (const RowScore* row : rows)
+    if (row->error()) members[name_of(*row)].push_back(row);
+  return members;
+}
+
+GroupSummary summarise_members(const Members& members) {
+  Means means;
   for (const auto& [name, group] : members) {
     const Errors errors = errors_of(group);
-    apes.push_back(mean(magnitudes(errors.time)));
-    biases.push_back(mean(errors.time));
-    coverages.push_back(static_cast<double>(errors.covered) / static_cast<double>(errors.time.size()));
+    means.apes.push_back(mean(magnitudes(errors.time)));
+    means.biases.push_back(mean(errors.time));
+    means.coverages.push_back(static_cast<double>(errors.covered) / static_cast<double>(errors.time.size()));
     if (errors.memory.empty()) continue;
-    memory_apes.push_back(mean(magnitudes(errors.memory)));
-    memory_biases.push_back(mean(errors.memory));
+    means.memory_apes.push_back(mean(magnitudes(errors.memory)));
+    means.memory_biases.push_back(mean(errors.memory));
   }
-  return {.count = apes.size(),
-          .mape = mean(apes),
-          .median_ape = quantile(apes, 0.5),
-          .p90_ape = quantile(apes, 0.9),
-          .bias = mean(biases),
-          .coverage80 = mean(coverages),
-          .memory = {memory_apes.size(), mean(memory_apes), mean(memory_biases)}};
+  return means.summary();
+}
+
+GroupSummary summarise_groups(const std::vector<const RowScore*>& rows) {
+  return summarise_members(members_by(rows, [](const RowScore& row) { return std::string_view(row.group); }));
+}
+
+GroupSummary summarise_rows(const std::vector<const RowScore*>& rows) {
+  const Errors errors = errors_of(rows);
+  Means means{.apes = magnitudes(errors.time),
+              .biases = errors.time,
+              .memory_apes = magnitudes(errors.memory),
+              .memory_biases = errors.memory};
+  if (!errors.time.empty())
+    means.coverages = {static_cast<double>(errors.covered) / static_cast<double>(errors.time.size())};
+  return means.summary();
+}
+
+GroupSummary summarise_sources(const std::vector<const RowScore*>& rows) {
+  Means means;
+  for (const auto& [name, members] :
+       members_by(rows, [](const RowScore& row) { return std::string_view(row.source); })) {
+    const GroupSummary source = summarise_groups(members);
+    means.apes.push_back(source.mape);
+    means.biases.push_back(source.bias);
+    means.coverages.push_back(source.coverage80);
+    if (source.memory.count == 0) continue;
+    means.memory_apes.push_back(source.memory.mape);
+    means.memory_biases.push_back(source.memory.bias);
+  }
+  return means.summary();
 }
 
 void count_fit(FitSummary& fits, const RowScore& row) {
@@ -131,6 +177,15 @@ Summary summarise(const std::vector<const RowScore*>& rows) {
     summary.coverage80 = static_cast<double>(errors.covered) / static_cast<double>(summary.count);
   summary.memory = {errors.memory.size(), mean(magnitudes(errors.memory)), mean(errors.memory)};
   summary.by_group = summarise_groups(rows);
+  std::vector<const RowScore*> healthy;
+  for (const RowScore* row : rows) {
+    if (!row->broken)
+      healthy.push_back(row);
+    else if (row->error())
+      ++summary.set_apart;
+  }
+  summary.healthy = summarise_rows(healthy);
+  summary.by_source = summarise_sources(healthy);
   for (std::size_t i = 0; i < errors.parts.size(); ++i)
     summary.parts[i] = {errors.parts[i].size(), mean(magnitudes(errors.parts[i])), mean(errors.parts[i])};
   return summary;

@@ -5,7 +5,8 @@
 // All are fractions, and NaN where there is no row.
 //
 // Some sources publish one configuration many times. The same figures over groups take each group of rows once:
-// a group's |e|, e, coverage and memory errors are the means of its rows', and the figures follow from these.
+// a group's |e|, e, coverage and memory errors are the means of its rows', and the figures follow from these. Over
+// sources they take each source once, with the means of its groups, of rows in a healthy state alone (row_state.h).
 #pragma once
 
 #include <array>
@@ -28,15 +29,15 @@ struct MemorySummary {
   double bias = kNoFigure;
 };
 
-// Of one figure a group, the mean of its rows.
+// Of rows, or of one figure a group (the mean of its rows), or of one a source (the mean of its groups).
 struct GroupSummary {
-  std::size_t count = 0;  // groups with a row scored on time
+  std::size_t count = 0;  // those with a row scored on time
   double mape = kNoFigure;
   double median_ape = kNoFigure;
   double p90_ape = kNoFigure;
   double bias = kNoFigure;
   double coverage80 = kNoFigure;
-  MemorySummary memory;  // its count: groups with a row that states its memory
+  MemorySummary memory;  // its count: those with a row that states its memory
 };
 
 struct PartSummary {
@@ -72,6 +73,9 @@ struct Summary {
   double coverage80 = kNoFigure;
   MemorySummary memory;
   GroupSummary by_group;
+  std::size_t set_apart = 0;         // rows of a broken state; counted above, but not in the two below
+  GroupSummary healthy;              // rows
+  GroupSummary by_source;            // sources weigh the same
   std::array<PartSummary, 3> parts;  // forward, backward, optimizer
   FitSummary fits;
 };

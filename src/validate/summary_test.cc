@@ -155,3 +155,22 @@ TEST_CASE("groups split the rows by one of their names") {
   CHECK(by_gpu.at("").count == 1);
   CHECK(summarise_by(rows, GroupBy::kGroup).at("").count == 2);
 }
+
+TEST_CASE("rows of a broken state are counted, and left out of the healthy ones and of the mean of sources") {
+  RowScore broken = row(10, 1);
+  broken.broken = true;
+  RowScore theirs = row(10, 14);
+  theirs.source = "theirs";
+  std::vector<RowScore> rows = {row(10, 11), row(10, 13), broken, theirs};
+  rows[0].group = rows[1].group = "one configuration";  // counts once: 20 %
+  rows[2].group = "broken";
+  rows[3].group = "other";
+  const Summary summary = summarise(rows);
+  CHECK(summary.count == 4);
+  CHECK(summary.mape == Approx((0.1 + 0.3 + 0.9 + 0.4) / 4));
+  CHECK(summary.set_apart == 1);
+  CHECK(summary.healthy.count == 3);
+  CHECK(summary.healthy.mape == Approx(0.8 / 3));
+  CHECK(summary.by_source.count == 2);
+  CHECK(summary.by_source.mape == Approx((0.2 + 0.4) / 2));
+}
