@@ -27,7 +27,8 @@ Dtype reduce_dtype_of(const Stack& stack, const Plan& plan) {
 }
 
 bool overlaps_reduction(const Stack& stack, const Plan& plan) {
-  return plan.overlap_grad_reduce.value_or(stack.data_parallel.overlap);
+  const bool by_ddp = plan.zero == 0 && stack.data_parallel.bucket_buffers;
+  return plan.overlap_grad_reduce.value_or(stack.data_parallel.overlap || by_ddp);
 }
 
 std::int64_t moment_width_of(const Stack& stack, const Plan& plan) {

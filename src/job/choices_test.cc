@@ -176,3 +176,11 @@ TEST_CASE("a job has the batch of its data ranks, whatever tp and pp") {
   CHECK(job.pipeline.stages == 4);
   CHECK(job.layers_per_stage.data() == plan.layers_per_stage.data());
 }
+
+TEST_CASE("torch DDP reduces beside the backward, where there is no ZeRO") {
+  Stack stack;
+  stack.data_parallel.bucket_buffers = true;
+  CHECK(choices(stack, "dp=4").overlap_grad_reduce);
+  CHECK_FALSE(choices(stack, "dp=4,zero=1").overlap_grad_reduce);
+  CHECK_FALSE(choices(stack, "dp=4,overlap_grad_reduce=false").overlap_grad_reduce);
+}

@@ -81,6 +81,7 @@ class Candidates {
     const double inter =
         crosses() ? phases * static_cast<double>(std::min(links_.placed.domains, links_.placed.ranks - 1))
                   : 0;
+    const double start = crosses() ? steps * links_.rank_step.value * 1e6 : 0;
     for (int p = 0; p < 3; ++p) {
       const ProtocolFigures& f = kFigures[static_cast<std::size_t>(p)];
       const auto protocol = static_cast<Protocol>(p);
@@ -88,8 +89,8 @@ class Candidates {
                            : protocol == Protocol::kLl128 ? (links_.placed.ranks_per_domain < 2 ? 0.7 : 0.92)
                            : crosses() || phases > 1      ? 1.0 / 4
                                                           : 1.0 / 3;
-      add(Algorithm::kRing, protocol, f.ring_start, (steps - inter) * f.ring_intra, inter * f.ring_inter,
-          phases * (n_ - 1) / n_ * bytes_, rate() * share);
+      add(Algorithm::kRing, protocol, start + f.ring_start, (steps - inter) * f.ring_intra,
+          inter * f.ring_inter, phases * (n_ - 1) / n_ * bytes_, rate() * share);
     }
   }
 

@@ -80,6 +80,7 @@ struct GroupLinks {
   BytesPerSecond in_switch;  // bytes a second of an all-reduce in the switch; zero: none
   double intra_steps = 1.0;  // against NCCL's
   double inter_steps = 1.0;
+  Seconds rank_step;           // on top, of every step of a ring that leaves a domain
   double latency_scale = 1.0;  // of starts and steps together
   Seconds row;                 // of a dispatch or combine, a token
 };

@@ -185,5 +185,17 @@ TEST_CASE("a fabric's own steps count in proportion, its latency scale counts st
   check(CollectiveKind::kAllGather, two, {0.16, Algorithm::kRing, Protocol::kSimple, 15});
 }
 
+TEST_CASE("on some fabrics every rank of a ring between nodes costs a step more, whatever the bytes") {
+  GroupLinks two = links_of(2, 8);
+  two.rank_step = microseconds(40);
+  // 15 steps of a gather.
+  check(CollectiveKind::kAllGather, two,
+        {160, Algorithm::kRing, Protocol::kSimple, 15 * 40 + 8.4 + 13 * 3.4 + 2 * 14 + 15000});
+  GroupLinks inside = links_of(1, 8);
+  const Seconds without = fastest(CollectiveKind::kAllGather, Bytes(1e6), inside).seconds;
+  inside.rank_step = microseconds(40);
+  CHECK(fastest(CollectiveKind::kAllGather, Bytes(1e6), inside).seconds == without);
+}
+
 }  // namespace
 }  // namespace foretrain

@@ -165,6 +165,7 @@ GroupLinks links_of(CollectiveKind kind, const Fits& fits, const PlacedGroup& pl
           .in_switch = intra.bandwidth * (intra.nvls_efficiency * of_stated),
           .intra_steps = intra.latency / kSimpleStepIntra,
           .inter_steps = cluster.inter.latency / kSimpleStepInter,
+          .rank_step = cluster.inter.rank_step,
           .latency_scale = fits.own() ? fits.own()->latency_scale : 1.0};
 }
 

@@ -1,6 +1,7 @@
 #include "predict/chunk_memo.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "operators/attention.h"
@@ -93,8 +94,11 @@ std::uint64_t hash_of_passes(const PassShape& c) {
 ShapeKey shape_key(const Setting& setting, const Job& job, const Network& network) {
   ShapeKey key;
   key.passes = pass_shape(job);
-  if (job.mesh.pp > 1 && network.placed(GroupKind::kPipeline).crosses_nodes())
-    key.passes.calls_beside_messages = setting.stack.host.calls_beside_messages * job.mesh.tp;
+  // A tensor-parallel group waits for each of its hosts, so their stalls add up.
+  const Cluster& cluster = setting.cluster;
+  if (job.mesh.pp > 1 && cluster.host_launch > Seconds(0) &&
+      network.placed(GroupKind::kPipeline).crosses_nodes())
+    key.passes.calls_beside_messages = std::llround(cluster.host_stall / cluster.host_launch) * job.mesh.tp;
   key.tensor = network.placed(GroupKind::kTensor);
   if (key.passes.units.scatters) {
     key.shard = network.placed(GroupKind::kShard);
@@ -134,6 +138,7 @@ std::size_t ChunkMemo::OptimizerKeyHash::operator()(const OptimizerKey& key) con
   mix(h, key.elements);
   mix(h, key.owned);
   mix(h, key.tensors * 4096 + f.loaded);
+  mix(h, f.copied_shards);
   return h;
 }
 

@@ -74,17 +74,17 @@ TEST_CASE("each kind of parallelism brings its own cause, and none without it") 
   CHECK(cause(data, StepCause::kRecompute) == Seconds(0));
 }
 
-TEST_CASE("messages that leave the node cost a host-bound layer calls for each tensor-parallel rank") {
+TEST_CASE("messages that leave the node stall the hosts of a host-bound layer, each tensor-parallel rank's") {
   Run inside = run_of("gpt2", "aws-p5", 8, "nanotron", "tp=2,pp=2", 64);
-  inside.stack.host.calls_beside_messages = 0;
+  inside.cluster.host_stall = Seconds(0);
   const double without = predict(inside).step.value;
-  inside.stack.host.calls_beside_messages = 200;
+  inside.cluster.host_stall = microseconds(1200);
   CHECK(predict(inside).step.value == without);  // two stages of one node
 
   Run across = run_of("gpt2", "aws-p5", 16, "nanotron", "tp=2,pp=2", 64);
-  across.stack.host.calls_beside_messages = 0;
+  across.cluster.host_stall = Seconds(0);
   const double two = predict(across).step.value;
-  across.stack.host.calls_beside_messages = 200;
+  across.cluster.host_stall = microseconds(1200);
   CHECK(predict(across).step.value > two * 1.3);
 }
 

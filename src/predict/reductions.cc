@@ -19,23 +19,23 @@ NetworkTime add_buckets(const Setting& setting, const Job& job, const ChunkCost&
   const auto& ready = last.ready_before_end;
   const double longer = AtClock(last, stretch).longer();
   const double elements = static_cast<double>(cost.share.elements);
-  std::int64_t count = 1;
-  if (choices.overlap_grad_reduce && setting.stack.data_parallel.bucket_elements > 0)
-    count = static_cast<std::int64_t>(
-        std::ceil(elements / static_cast<double>(setting.stack.data_parallel.bucket_elements)));
-  // Buckets close at layer ends; more of them than layers only adds latency. They are taken to be of equal size,
-  // as layers of one kind are.
-  count =
-      std::clamp<std::int64_t>(count, 1, std::max<std::int64_t>(1, static_cast<std::int64_t>(ready.size())));
-  if (in_passes) count = 1;
+  double buckets_in_all = 1;
+  if (choices.overlap_grad_reduce && setting.stack.data_parallel.bucket_elements > 0 && !in_passes)
+    buckets_in_all =
+        std::max(1.0, std::ceil(elements / static_cast<double>(setting.stack.data_parallel.bucket_elements)));
+  // Buckets close at layer ends: those of one layer are ready together, and are reduced one after the other. They are
+  // taken to be of equal size, as layers of one kind are.
+  const std::int64_t count = std::min(static_cast<std::int64_t>(buckets_in_all),
+                                      std::max<std::int64_t>(1, static_cast<std::int64_t>(ready.size())));
+  const double at_once = buckets_in_all / static_cast<double>(count);
   NetworkTime bucket;
   const auto add = [&](const Collective& collective) { bucket += NetworkTime(network.cost(collective)); };
   for (const WeightClass weights : kWeightClasses) {
     const std::int64_t elements_of_class = cost.share.of(weights).elements;
     if (in_passes || (weights == WeightClass::kExperts && elements_of_class == 0)) continue;
     const WeightGroups groups = groups_of(weights);
-    const Bytes share = Bytes(static_cast<double>(elements_of_class) * bytes_of(choices.reduce_dtype)) /
-                        static_cast<double>(count);
+    const Bytes share =
+        Bytes(static_cast<double>(elements_of_class) * bytes_of(choices.reduce_dtype)) / buckets_in_all;
     if (sharding.reduces_to_shard) {  // to shards, which copies of the model then sum
       add({CollectiveKind::kReduceScatter, groups.shard, share, true});
       add({CollectiveKind::kAllReduce, groups.replica, share / static_cast<double>(sharding.shards[weights]),
@@ -44,6 +44,7 @@ NetworkTime add_buckets(const Setting& setting, const Job& job, const ChunkCost&
       add({CollectiveKind::kAllReduce, groups.data, share, true});
     }
   }
+  bucket = bucket * at_once;
   // Dualpipe's two copies of a chunk, on mirrored ranks, are summed too: shard by shard, in pairs like first
   // and last rank's.
   if (runs_both_ways(job.pipeline.schedule)) {
@@ -82,6 +83,26 @@ Bytes travelling_bytes(const WeightShare& share, const Choices& choices) {
                          (bytes_of(choices.precision) - choices.low.travelling_bytes()));
 }
 
+// What is sent for, one after the other, where shards become whole: how often, and by what.
+struct Pieces {
+  double count = 1;
+  CollectiveKind kind = CollectiveKind::kAllGather;
+};
+Pieces pieces_of(const Stack& stack, std::int64_t tensors, std::int64_t shards) {
+  const auto several = static_cast<double>(std::max<std::int64_t>(1, tensors));
+  switch (stack.data_parallel.shard_exchange) {
+    case ShardExchange::kTensor:
+    case ShardExchange::kSynchronised:
+      return {several, CollectiveKind::kAllGather};
+    case ShardExchange::kRank:  // one that holds no tensor has nothing to send
+      return {std::min(several, static_cast<double>(shards)), CollectiveKind::kBroadcast};
+    case ShardExchange::kFlat:
+    case ShardExchange::kTensorAndRank:
+      break;
+  }
+  return {};
+}
+
 }  // namespace
 
 NetworkTime parameter_gather(const Setting& setting, const Timed& e, const Network& network,
@@ -89,11 +110,20 @@ NetworkTime parameter_gather(const Setting& setting, const Timed& e, const Netwo
   const Choices& choices = e.job.choices;
   const double elements = static_cast<double>(e.stages[rank].share.elements);
   NetworkTime gather;
+  double launches = 0;
   for (const WeightClass weights : kWeightClasses)
     if (const WeightShare share = e.stages[rank].share.of(weights);
-        share.elements > 0 || weights == WeightClass::kCommon)
-      gather += NetworkTime(network.cost(
-          {CollectiveKind::kAllGather, groups_of(weights).shard, travelling_bytes(share, choices), true}));
+        share.elements > 0 || weights == WeightClass::kCommon) {
+      const Pieces pieces =
+          pieces_of(setting.stack, e.stages[rank].share.tensors, choices.sharding.shards[weights]);
+      gather += NetworkTime(network.cost({pieces.kind, groups_of(weights).shard,
+                                          travelling_bytes(share, choices) / pieces.count, true})) *
+                pieces.count;
+      launches += pieces.count;
+    }
+  const Seconds issued =
+      setting.cluster.host_launch * launches * static_cast<double>(1 + setting.stack.host.calls_per_shard);
+  if (launches > 2 && issued > gather.seconds) gather = gather.waited_for(issued);
   const Seconds whole = gather.seconds;
   if (!choices.overlap_param_gather || setting.stack.data_parallel.bucket_elements == 0) return gather;
   Seconds forward;

@@ -13,7 +13,8 @@ namespace foretrain {
 NetworkTime add_buckets(const Setting& setting, const Job& job, const ChunkCost& cost, double stretch,
                         const Network& network, std::vector<Bucket>& buckets);
 
-// Of ZeRO 1 and 2: the updated weights, once a step. Beside the next forward, bucket by bucket, the first of
+// Of ZeRO 1 and 2: the updated weights, once a step, by as many collectives as the stack sends (`shard_exchange`), for
+// which the host may be too slow. Beside the next forward, bucket by bucket, the first of
 // n is waited for, and what (n-1)/n of the forward does not hide of the others; the two slow each other down.
 NetworkTime parameter_gather(const Setting& setting, const Timed& e, const Network& network,
                              std::size_t rank);

@@ -33,9 +33,9 @@ Seconds host_update(const Setting& setting, const Timed& e, std::size_t rank) {
 }
 
 // At the reference clock.
-void add_optimizers(const Network& network, ChunkMemo& memo, Timed& e) {
+void add_optimizers(const Setting& setting, const Network& network, ChunkMemo& memo, Timed& e) {
   const Sharding& sharding = e.job.choices.sharding;
-  const UpdateFormat format = update_format(e.job);
+  const UpdateFormat format = update_format(e.job, setting.stack);
   e.paces.assign(e.stages.size(), StagePace{});
   for (std::size_t r = 0; r < e.stages.size(); ++r) {
     const ParameterShare& share = e.stages[r].share;
@@ -147,7 +147,7 @@ void add_exchanges(const Network& network, Timed& e) {
 
 void add_times(const Setting& setting, const Network& network, ChunkMemo& memo, Timed& e) {
   for (ChunkCost* cost : e.chunks) memo.lay_out(*cost, network);
-  add_optimizers(network, memo, e);
+  add_optimizers(setting, network, memo, e);
   settle_clocks(setting.cluster.gpu, memo.power(), e);
   add_reductions(setting, network, e);
   add_loads(setting, network, e);

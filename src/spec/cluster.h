@@ -21,6 +21,7 @@ struct Link {
   double collective_efficiency = 0.8;  // share of bandwidth that large collectives reach
   double p2p_efficiency = 0.9;         // likewise send and receive
   double nvls_efficiency = 0.0;        // rate of an all-reduce in the switch over bandwidth; 0: none
+  Seconds rank_step;                   // of inter: on top, every step of a ring that leaves a node
   bool assumed = false;                // the rate is a guess by hardware generation
 
   bool operator==(const Link&) const = default;
@@ -57,6 +58,7 @@ struct Cluster {
   Fabric fabric;
   std::vector<FittedCollective> collectives;  // where samples exist
   Seconds host_launch;                        // host time to issue one kernel through the framework
+  Seconds host_stall;  // of a host, a block and direction, while pipeline messages cross nodes
   BytesPerSecond
       host;           // between a node's GPUs and its memory, each way, all of them together; zero: no limit
   Bytes host_memory;  // of a node; zero: not stated

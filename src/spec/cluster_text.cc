@@ -73,7 +73,7 @@ std::string indented(std::string_view text) {
 Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(const Node&)>& gpu_of) {
   TRY(only_fields(node, "a cluster",
                   {"name", "source", "gpu", "gpus_per_node", "nvlink_domain", "intra", "inter",
-                   "host_launch_us", "host_gbytes", "host_memory_gib", "cpu_memory_gbytes",
+                   "host_launch_us", "host_stall_us", "host_gbytes", "host_memory_gib", "cpu_memory_gbytes",
                    "price_per_gpu_hour", "jitter", "collectives"}));
   Cluster cluster;
   cluster.name = "inline";
@@ -93,13 +93,16 @@ Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(
   TRY(read_optional(*intra, "pair_gbytes", pair, RealNumber{1e-3, 1e6}));
   cluster.intra.pair = gigabytes_per_second(pair);
   TRY(read_optional(*intra, "nvls_efficiency", cluster.intra.nvls_efficiency, RealNumber{1e-3, 2.0}));
-  TRY_ASSIGN(const Node* inter,
-             optional_section(node, "inter",
-                              {"gbps", "nics", "latency_us", "collective_efficiency", "p2p_efficiency",
-                               "assumed", "leaf_nodes", "oversubscription", "rail_optimized"}));
+  TRY_ASSIGN(const Node* inter, optional_section(node, "inter",
+                                                 {"gbps", "nics", "latency_us", "collective_efficiency",
+                                                  "p2p_efficiency", "rank_step_us", "assumed", "leaf_nodes",
+                                                  "oversubscription", "rail_optimized"}));
   if (node.find("inter") != nullptr) {
     TRY_ASSIGN(cluster.inter, parse_link(*inter, "gbps", kGigabit));
     TRY(read_optional(*inter, "nics", cluster.nics, WholeNumber{1, 1024}));
+    double rank_step_us = 0;
+    TRY(read_optional(*inter, "rank_step_us", rank_step_us, RealNumber{0.0, 1e6}));
+    cluster.inter.rank_step = microseconds(rank_step_us);
     TRY(read_optional(*inter, "leaf_nodes", cluster.fabric.leaf_nodes, WholeNumber{1, 1'000'000}));
     TRY(read_optional(*inter, "oversubscription", cluster.fabric.oversubscription, RealNumber{1.0, 1000.0}));
     TRY(read_optional(*inter, "rail_optimized", cluster.fabric.rail_optimized));
@@ -111,6 +114,9 @@ Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(
   double host_launch_us = 0;
   TRY(read_required(node, "host_launch_us", host_launch_us, RealNumber{0.0, 1e6}));
   cluster.host_launch = microseconds(host_launch_us);
+  double host_stall_us = 0;
+  TRY(read_optional(node, "host_stall_us", host_stall_us, RealNumber{0.0, 1e6}));
+  cluster.host_stall = microseconds(host_stall_us);
   double host = 0, memory = 0;
   TRY(read_optional(node, "host_gbytes", host, RealNumber{1e-3, 1e6}));
   TRY(read_optional(node, "host_memory_gib", memory, RealNumber{1.0, 1e6}));
@@ -144,6 +150,8 @@ std::string to_yaml(const Cluster& cluster) {
   if (cluster.inter.bandwidth > BytesPerSecond()) {
     out += fmt::format("inter:\n  gbps: {}\n", in_units_of(kGigabit, cluster.inter.bandwidth.value));
     out += fmt::format("  nics: {}\n", cluster.nics) + link_yaml(cluster.inter);
+    if (cluster.inter.rank_step > Seconds(0))
+      out += fmt::format("  rank_step_us: {}\n", in_units_of(1e-6, cluster.inter.rank_step.value));
     if (cluster.inter.assumed) out += "  assumed: true\n";
     if (cluster.fabric.leaf_nodes > 0) out += fmt::format("  leaf_nodes: {}\n", cluster.fabric.leaf_nodes);
     if (cluster.fabric.oversubscription > 1)
@@ -151,6 +159,8 @@ std::string to_yaml(const Cluster& cluster) {
     if (cluster.fabric.rail_optimized) out += "  rail_optimized: true\n";
   }
   out += fmt::format("host_launch_us: {}\n", in_units_of(1e-6, cluster.host_launch.value));
+  if (cluster.host_stall > Seconds(0))
+    out += fmt::format("host_stall_us: {}\n", in_units_of(1e-6, cluster.host_stall.value));
   if (cluster.host > BytesPerSecond())
     out += fmt::format("host_gbytes: {}\n", in_units_of(1e9, cluster.host.value));
   if (cluster.host_memory > Bytes(0))

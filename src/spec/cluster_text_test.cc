@@ -63,7 +63,9 @@ TEST_CASE("a cluster written as YAML reads back equal, to the last bit") {
   for (const std::string& yaml :
        {kGpu + kLinks + "price_per_gpu_hour: 2.49\nnvlink_domain: 72\n", kGpu + kSwitched + kFitted,
         kGpu + "gpus_per_node: 4\nintra: {gbytes: 300, latency_us: 2}\n"
-               "host_launch_us: 6\nsource: 'one box: no network'\n"}) {
+               "host_launch_us: 6\nsource: 'one box: no network'\n",
+        kGpu + "gpus_per_node: 4\nintra: {gbytes: 300, latency_us: 2}\ninter: {gbps: 800, latency_us: 35, "
+               "rank_step_us: 41.3}\nhost_launch_us: 6\nhost_stall_us: 1080\n"}) {
     const auto cluster = cluster_of(yaml);
     REQUIRE_MESSAGE(cluster.has_value(), error_of(cluster));
     CHECK(*cluster_of(to_yaml(*cluster)) == *cluster);

@@ -155,6 +155,12 @@ inline constexpr std::array<std::string_view, 3> kPrefetchNames = {"none", "afte
 enum class Zero2Gather : unsigned char { kStep, kForward };
 inline constexpr std::array<std::string_view, 2> kZero2GatherNames = {"step", "forward"};
 
+// How shards become whole again: after the update under ZeRO 1 and 2, in passes under ZeRO 3. By one gather; one a
+// tensor; a broadcast a rank; one gather and a copy for each tensor and rank; one gather a tensor that the host waits for.
+enum class ShardExchange : unsigned char { kFlat, kTensor, kRank, kTensorAndRank, kSynchronised };
+inline constexpr std::array<std::string_view, 5> kShardExchangeNames = {"flat", "tensor", "rank",
+                                                                        "tensor_and_rank", "synchronised"};
+
 // Three counters that people read: bytes in tensors (torch's allocated), in the caching allocator's segments
 // (torch's reserved), on the device (nvidia-smi: with context and communication buffers).
 enum class MemoryCounter : unsigned char { kAllocated, kReserved, kNvidiaSmi };
@@ -265,6 +271,8 @@ struct Stack {
     // Of a block with parallel residual: forward, and backward without sp (with it each half gathers its
     // own).
     std::array<std::int64_t, 2> parallel_all_reduces = {1, 2};
+    bool sp_copies =
+        false;  // under sp, what is gathered or scattered is copied, since sequences are no outermost dimension
     bool sp_gather_again = false;  // the backward gathers the saved shard of a column-parallel input again
     std::int64_t sp_buffers = 1;   // whole activations in which shards are gathered, kept from pass to pass
     std::int64_t vocab_multiple = 1;  // the vocabulary is padded to this many times tp
@@ -304,6 +312,7 @@ struct Stack {
     std::array<Prefetch, 2> prefetch = {Prefetch::kBefore, Prefetch::kBefore};  // forward, backward
     bool reshard_after_forward = true;  // ZeRO 3 gathers a block's weights again for its backward
     Zero2Gather zero2_gather = Zero2Gather::kStep;
+    ShardExchange shard_exchange = ShardExchange::kFlat;
     // Copies of a unit's whole gradients before a scatter: flattened, divided.
     std::int64_t gradient_copies = 0;
     // ZeRO 0: gradients are copied to buckets that stay, to be reduced there.
@@ -410,9 +419,8 @@ struct Stack {
     std::array<std::int64_t, 2> calls_per_expert = {0, 0};  // and for each of these in a loop
     std::array<std::int64_t, 2> calls_of_latent = {0, 0};   // and with latent attention
     std::int64_t calls_per_recompute = 0;                   // on top of the forward that is run again
-    // Likewise, of each tensor-parallel rank while pipeline messages cross nodes: its group waits for every one.
-    std::int64_t calls_beside_messages = 0;
-    std::int64_t calls_per_unit = 0;  // likewise around each gather or scatter of a block under ZeRO 2 and 3
+    std::int64_t calls_per_unit = 0;   // likewise around each gather or scatter of a block under ZeRO 2 and 3
+    std::int64_t calls_per_shard = 0;  // likewise of each piece by which shards become whole
     std::array<std::int64_t, 2> calls_per_pass = {0, 0};  // likewise before a forward or backward begins
     bool sync_after_pass = false;                         // a timer waits for the GPU
     // On the first and the last stage, before the forward of each micro-batch: loading it, and copies to the

@@ -79,6 +79,10 @@ inline constexpr auto kTensorParallelFields = std::tuple{
           "with `sp`"),
     field("sp_gather_again", &Stack::TensorParallel::sp_gather_again, Flag{},
           "under sp, the gathered input of a product is not kept"),
+    field(
+        "sp_copies", &Stack::TensorParallel::sp_copies, Flag{},
+        "under sp, activations are copied after each gather and before each scatter: samples, not positions, "
+        "are their outermost dimension"),
     field("sp_buffers", &Stack::TensorParallel::sp_buffers, WholeNumber{0, kMaxCopies},
           "whole activations in which sp gathers, kept from pass to pass"),
     field("vocab_multiple", &Stack::TensorParallel::vocab_multiple, WholeNumber{1, 1'000'000},
@@ -117,7 +121,7 @@ inline constexpr auto kDataParallelFields = std::tuple{
     field("bucket_elements", &Stack::DataParallel::bucket_elements, WholeNumber{0, 1'000'000'000'000},
           "elements of a bucket; 0: one bucket"),
     field("zero_reduce_scatter", &Stack::DataParallel::zero_reduce_scatter, Flag{},
-          "ZeRO 1 reduces to its shard; otherwise all-reduce"),
+          "gradients are reduced to shards; otherwise all-reduced, though a rank needs but its shard"),
     field("overlap_param_gather", &Stack::DataParallel::overlap_param_gather, Flag{},
           "ZeRO 1 and 2: updated weights are gathered beside the next forward, bucket by bucket"),
     field("prefetch", &Stack::DataParallel::prefetch, OneOf{kPrefetchNames},
@@ -128,10 +132,17 @@ inline constexpr auto kDataParallelFields = std::tuple{
     field("zero2_gather", &Stack::DataParallel::zero2_gather, OneOf{kZero2GatherNames},
           "ZeRO 2 puts weights together `step`: after the update; `forward`: in every forward, dropped after "
           "the backward"),
+    field(
+        "shard_exchange", &Stack::DataParallel::shard_exchange, OneOf{kShardExchangeNames},
+        "how shards become whole. `flat`: one gather, where they lie; `tensor`: one for each tensor; `rank`: "
+        "a broadcast of each rank's; `tensor_and_rank`: one gather, then a copy for each tensor and rank; "
+        "`synchronised`: a gather and a copy of each rank's shard for each tensor, and the host waits. In "
+        "passes (ZeRO 3) only `tensor` and `synchronised` differ from `flat`"),
     field("gradient_copies", &Stack::DataParallel::gradient_copies, WholeNumber{0, 1'000},
           "times that whole gradients are copied before ZeRO 2 and 3 reduce them (flattened, divided)"),
     field("bucket_buffers", &Stack::DataParallel::bucket_buffers, Flag{},
-          "without ZeRO and with replicas: gradients are copied to buckets that stay (torch DDP)"),
+          "without ZeRO and with replicas: gradients are copied to buckets that stay, and reduced beside the "
+          "backward whatever `overlap` says (torch DDP)"),
     field("gather_copies", &Stack::DataParallel::gather_copies, WholeNumber{0, 2},
           "copies of all weights while ZeRO 1 puts them together: the first in one block, the second in a "
           "block for each shard"),
@@ -217,11 +228,10 @@ inline constexpr auto kHostFields = std::tuple{
           "likewise, on top where its attention is latent"),
     field("calls_per_recompute", &Stack::Host::calls_per_recompute, WholeNumber{0, kMaxLaunches},
           "likewise, on top of the forward that is run again"),
-    field("calls_beside_messages", &Stack::Host::calls_beside_messages, WholeNumber{0, kMaxLaunches},
-          "likewise, a block and direction, of each tensor-parallel rank while pipeline messages cross "
-          "nodes; its group waits for every one, so they count tp times"),
     field("calls_per_unit", &Stack::Host::calls_per_unit, WholeNumber{0, kMaxLaunches},
           "likewise, around each gather or scatter of ZeRO 2 and 3"),
+    field("calls_per_shard", &Stack::Host::calls_per_shard, WholeNumber{0, kMaxLaunches},
+          "likewise, of each tensor, rank or pair of them by which shards become whole (`shard_exchange`)"),
     field("calls_per_pass", &Stack::Host::calls_per_pass, WholeNumber{0, kMaxLaunches},
           "likewise, before each forward or backward of a chunk"),
     field("sync_after_pass", &Stack::Host::sync_after_pass, Flag{},

@@ -114,15 +114,15 @@ TEST_CASE("a stack's choices are read, and keep their defaults where nothing is 
                "gradients: {dtype: bf16, reduce_dtype: fp16, fp16_stays: true, fused_accumulation: false}\n"
                "states: {master_weights: false, moments: bf16, lazy_gradients: true}\n"
                "tensor_parallel: {blocking: false, parallel_all_reduces: [1, 2], sp_gather_again: true, "
-               "vocab_multiple: 128}\n"
+               "sp_copies: true, vocab_multiple: 128}\n"
                "pipeline: {split: pipeline_layers, blocking: false, sends_mask: true, scatter_gather: true}\n"
                "data_parallel: {overlap: true, bucket_elements: 40000000, zero_reduce_scatter: false, "
                "overlap_param_gather: true, prefetch: [none, after], reshard_after_forward: false, "
-               "zero2_gather: forward, gradient_copies: 2}\n"
+               "zero2_gather: forward, shard_exchange: tensor_and_rank, gradient_copies: 2}\n"
                "host: {syncs_per_layer: 2, calls_per_layer: [7, 9], calls_of_experts: [5, 4], "
                "calls_per_expert: [6, 8], "
                "calls_of_latent: [2, 1], calls_per_recompute: 3, "
-               "calls_beside_messages: 12, calls_per_unit: 4, "
+               "calls_per_unit: 4, calls_per_shard: 12, "
                "calls_per_pass: [5, 6], sync_after_pass: true, calls_per_batch: 8, copies_per_batch: 10, "
                "calls_per_step: 11}\n");
   REQUIRE(stack.has_value());
@@ -140,6 +140,7 @@ TEST_CASE("a stack's choices are read, and keep their defaults where nothing is 
   wanted.tensor_parallel.blocking = false;
   wanted.tensor_parallel.parallel_all_reduces = {1, 2};
   wanted.tensor_parallel.sp_gather_again = true;
+  wanted.tensor_parallel.sp_copies = true;
   wanted.tensor_parallel.vocab_multiple = 128;
   wanted.pipeline.split = StageSplit::kPipelineLayers;
   wanted.pipeline.blocking = false;
@@ -152,6 +153,7 @@ TEST_CASE("a stack's choices are read, and keep their defaults where nothing is 
   wanted.data_parallel.prefetch = {Prefetch::kNone, Prefetch::kAfter};
   wanted.data_parallel.reshard_after_forward = false;
   wanted.data_parallel.zero2_gather = Zero2Gather::kForward;
+  wanted.data_parallel.shard_exchange = ShardExchange::kTensorAndRank;
   wanted.data_parallel.gradient_copies = 2;
   wanted.host.syncs_per_layer = 2;
   wanted.host.calls_per_layer = {7, 9};
@@ -159,7 +161,7 @@ TEST_CASE("a stack's choices are read, and keep their defaults where nothing is 
   wanted.host.calls_per_expert = {6, 8};
   wanted.host.calls_of_latent = {2, 1};
   wanted.host.calls_per_recompute = 3;
-  wanted.host.calls_beside_messages = 12;
+  wanted.host.calls_per_shard = 12;
   wanted.host.calls_per_unit = 4;
   wanted.host.calls_per_pass = {5, 6};
   wanted.host.sync_after_pass = true;

@@ -10,8 +10,10 @@
 
 namespace foretrain {
 
-UpdateFormat update_format(const Job& job) {
+UpdateFormat update_format(const Job& job, const Stack& stack) {
   const Choices& choices = job.choices;
+  const bool copied =
+      choices.sharding.gathers_by_step && stack.data_parallel.shard_exchange == ShardExchange::kTensorAndRank;
   return {.precision = choices.precision,
           .grad_dtype = choices.grad_dtype,
           .moment_width = choices.moment_width,
@@ -19,6 +21,7 @@ UpdateFormat update_format(const Job& job) {
           .by_cpu = choices.offload_optimizer,
           .loaded = choices.graphs.step ? job.micro_batches : 0,
           .captured = choices.graphs.optimizer,
+          .copied_shards = copied ? choices.sharding.shards[WeightClass::kCommon] : 0,
           .low = choices.low};
 }
 
@@ -68,6 +71,19 @@ void add_weight_casts(const Stack& stack, const UpdateFormat& format, const Narr
                   {.impl = transpose_impl(stack), .dtype = low.formats.forward}));
 }
 
+// Weights that were gathered rank by rank are copied to where they belong, each tensor's share of each rank by itself.
+Task shard_copies(const Stack& stack, const UpdateFormat& format, std::int64_t elements,
+                  std::int64_t tensors) {
+  const std::int64_t pieces = std::max<std::int64_t>(1, tensors) * format.copied_shards;
+  Task task;
+  task.op =
+      pointwise(OperatorKind::kCopy, {.tokens = 1, .width = std::max<std::int64_t>(1, elements / pieces)},
+                {.impl = Impl::kEager, .dtype = format.precision});
+  task.times = pieces;
+  task.calls = pieces * stack.host.calls_per_shard;
+  return task;
+}
+
 }  // namespace
 
 Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_t elements,
@@ -107,6 +123,7 @@ Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_
   }
   if (format.low.is_narrow() && matrices.elements > 0)
     add_weight_casts(stack, format, matrices, tensors, repeat);
+  if (format.copied_shards > 1) repeat.tasks.push_back(shard_copies(stack, format, elements, tensors));
   return Pass{{std::move(repeat)}};
 }
 

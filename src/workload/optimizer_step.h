@@ -21,6 +21,8 @@ struct UpdateFormat {
   // the update is of it too.
   std::int64_t loaded = 0;
   bool captured = false;
+  // Ranks of whose shards each tensor is put together by a copy apiece; 0: it lies where it is gathered.
+  std::int64_t copied_shards = 0;
   LowPrecision low;  // copies of the blocks' matrices, which are made again after it
 
   bool operator==(const UpdateFormat&) const = default;
@@ -31,7 +33,7 @@ struct NarrowMatrices {
 
   bool operator==(const NarrowMatrices&) const = default;
 };
-UpdateFormat update_format(const Job& job);
+UpdateFormat update_format(const Job& job, const Stack& stack);
 // A library's casts bring its transpose along; otherwise it is PyTorch's copy.
 Impl transpose_impl(const Stack& stack);
 // `matrices`: elements of the blocks' matrices that it holds, which products take in fewer bits, and those of them

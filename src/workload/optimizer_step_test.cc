@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "operators/optimizer.h"
+#include "operators/pointwise.h"
 #include "spec/plan_text.h"
 #include "workload/testing.h"
 
@@ -31,7 +32,7 @@ TEST_CASE("Moments of eight bits are moved with their scales") {
   const Stack megatron = stack("megatron");
   Job job;
   job.choices = choices_of(gpt(), megatron, plan);
-  const UpdateFormat format = update_format(job);
+  const UpdateFormat format = update_format(job, megatron);
   const Pass pass = build_optimizer(megatron, format, 1024, 1024, 10);
   for (const Task& task : pass.repeats.front().tasks)
     if (task.op.kind == OperatorKind::kAdamw) CHECK(bytes(task.op).value == 1024 * (4 + 4 + 8) + 4 * 16);
@@ -51,7 +52,8 @@ TEST_CASE("Weights in fewer bits are cast anew after the update") {
     plan.dp = 8;
     Job job;
     job.choices = choices_of(gpt(), megatron, plan);
-    const Pass pass = build_optimizer(megatron, update_format(job), 8 << 20, 1 << 20, 10, {8 << 20, 1 << 20});
+    const Pass pass =
+        build_optimizer(megatron, update_format(job, megatron), 8 << 20, 1 << 20, 10, {8 << 20, 1 << 20});
     std::vector<std::pair<OperatorKind, double>> found;
     for (const Task& task : pass.repeats.front().tasks)
       if (!is_optimizer(task.op.kind)) found.emplace_back(task.op.kind, bytes(task.op).value);
@@ -68,4 +70,25 @@ TEST_CASE("Weights in fewer bits are cast anew after the update") {
         Found{{kAmax, 2 * own}, {kQuantise, 3 * own}, {kTranspose, 2 * all}});
   // Gathered in bf16, then cast both ways.
   CHECK(casts("precision=mxfp8,zero=1,fp8_params=1") == Found{{kQuantise, (2 + 2 * 1.03125) * all}});
+}
+
+TEST_CASE("nanotron copies each tensor's share of each rank to its place after the gather") {
+  const Stack nanotron = stack("nanotron");
+  const auto copies = [&](const char* text) {
+    Plan plan = parse_plan(text).value();
+    plan.dp = 8;
+    Job job;
+    job.choices = choices_of(gpt(), nanotron, plan);
+    std::vector<Task> found;
+    for (const Task& task :
+         build_optimizer(nanotron, update_format(job, nanotron), 80'000, 10'000, 10).repeats.front().tasks)
+      if (task.op.kind == OperatorKind::kCopy) found.push_back(task);
+    return found;
+  };
+  CHECK(copies("zero=0").empty());
+  const auto sharded = copies("zero=1");
+  REQUIRE(sharded.size() == 1);
+  CHECK(sharded[0].times == 10 * 8);
+  CHECK(sharded[0].op.as<TokenSizes>().width == 80'000 / (10 * 8));
+  CHECK(sharded[0].calls == 10 * 8 * nanotron.host.calls_per_shard);
 }

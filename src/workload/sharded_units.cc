@@ -3,19 +3,44 @@
 #include <algorithm>
 
 #include "operators/pointwise.h"
+#include "workload/host_work.h"
 #include "workload/parameter_share.h"
 
 namespace foretrain {
 
 void UnitWriter::gather(std::vector<Task>& tasks, const UnitWeights& weights, Direction direction) const {
-  std::size_t place = 0;
+  const ShardExchange exchange = stack_.data_parallel.shard_exchange;
+  const bool by_tensor = exchange == ShardExchange::kTensor || exchange == ShardExchange::kSynchronised;
+  const std::int64_t tensors = by_tensor ? std::max<std::int64_t>(1, weights.tensors) : 1;
+  std::vector<Task> first;
   for (const WeightClass of : kWeightClasses) {
     const Bytes bytes = weight_bytes(weights, of);
     if (bytes == Bytes(0) || (of == WeightClass::kExperts && shape_.units.shards[of] == 1)) continue;
-    Task task = collective(CollectiveKind::kAllGather, groups_of(of).shard, bytes, direction);
+    Task task = collective(CollectiveKind::kAllGather, groups_of(of).shard,
+                           bytes / static_cast<double>(tensors), direction);
+    task.times = tensors;
+    task.calls *= tensors;
     task.prefetch = stack_.data_parallel.prefetch[direction == Direction::kForward ? 0 : 1];
-    tasks.insert(tasks.begin() + static_cast<std::ptrdiff_t>(place++), task);
+    first.push_back(task);
   }
+  if (exchange == ShardExchange::kSynchronised && !first.empty()) {
+    first.push_back(shard_copies(weights, tensors, direction));
+    first.push_back(host_task(direction, 0, true));
+  }
+  tasks.insert(tasks.begin(), first.begin(), first.end());
+}
+
+// A tensor is gathered as a list of the ranks' shards, of which each is copied to its place.
+Task UnitWriter::shard_copies(const UnitWeights& weights, std::int64_t tensors, Direction direction) const {
+  const std::int64_t pieces = tensors * shape_.units.shards[WeightClass::kCommon];
+  const std::int64_t elements = std::max<std::int64_t>(1, weights.elements[WeightClass::kCommon] / pieces);
+  Task task;
+  task.op = pointwise(OperatorKind::kCopy, {.tokens = 1, .width = elements},
+                      {.impl = Impl::kEager, .dtype = shape_.precision});
+  task.times = pieces;
+  task.calls = pieces * stack_.host.calls_per_shard;
+  task.direction = direction;
+  return task;
 }
 
 void UnitWriter::scatter(std::vector<Task>& tasks, const UnitWeights& weights) {
@@ -28,7 +53,9 @@ void UnitWriter::scatter(std::vector<Task>& tasks, const UnitWeights& weights) {
     const WeightGroups groups = groups_of(of);
     const Bytes bytes(static_cast<double>(weights.elements[of]) * bytes_of(shape_.units.reduce_dtype));
     if (of == WeightClass::kCommon || shape_.units.shards[of] > 1)
-      tasks.push_back(collective(CollectiveKind::kReduceScatter, groups.shard, bytes, Direction::kWeight));
+      tasks.push_back(collective(stack_.data_parallel.zero_reduce_scatter ? CollectiveKind::kReduceScatter
+                                                                          : CollectiveKind::kAllReduce,
+                                 groups.shard, bytes, Direction::kWeight));
     if (shape_.units.replicated[of])
       tasks.push_back(collective(CollectiveKind::kAllReduce, groups.replica,
                                  bytes / static_cast<double>(shape_.units.shards[of]), Direction::kWeight));
@@ -65,6 +92,7 @@ UnitWeights UnitWriter::weights(const Chunk& part, bool ends_together) const {
   const ParameterShare share =
       parameter_share(model_, stack_, shape_.weight_ranks(), part, ends_together, shape_.adapters);
   UnitWeights weights;
+  weights.tensors = share.tensors;
   for (const WeightClass of : kWeightClasses) {
     weights.elements[of] = share.of(of).elements;
     if (!shape_.adapters.frozen()) weights.matrices[of] = share.of(of).narrow_elements;

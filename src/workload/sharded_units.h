@@ -12,12 +12,14 @@ struct UnitWeights {
   ByClass<std::int64_t> elements;
   ByClass<double> frozen;
   ByClass<std::int64_t> matrices;  // of the trained, those that products may take in fewer bits
+  std::int64_t tensors = 0;
 
   std::int64_t trained() const { return elements[WeightClass::kCommon] + elements[WeightClass::kExperts]; }
   bool empty() const {
     return trained() == 0 && frozen[WeightClass::kCommon] == 0 && frozen[WeightClass::kExperts] == 0;
   }
   void take_away(const UnitWeights& other, std::int64_t times) {
+    tensors -= times * other.tensors;
     for (const WeightClass of : kWeightClasses) {
       elements[of] -= times * other.elements[of];
       frozen[of] -= static_cast<double>(times) * other.frozen[of];
@@ -48,6 +50,7 @@ class UnitWriter {
  private:
   // The weights of this many parameters, before a pass of the unit.
   void gather(std::vector<Task>& tasks, const UnitWeights& weights, Direction direction) const;
+  Task shard_copies(const UnitWeights& weights, std::int64_t tensors, Direction direction) const;
   // Their gradients, after its backward: to shards, which copies of the model then sum.
   void scatter(std::vector<Task>& tasks, const UnitWeights& weights);
   Bytes weight_bytes(const UnitWeights& weights, WeightClass of) const;

@@ -103,3 +103,27 @@ TEST_CASE("Whole gradients that live for one backward are not accumulated") {
   CHECK(accumulates(1));
   CHECK_FALSE(accumulates(2));
 }
+
+TEST_CASE("shards that become whole tensor by tensor take as many gathers as a unit has tensors") {
+  const Model model = gpt();
+  Stack s = stack("megatron");
+  const auto layer = [&] {
+    const ChunkWork work = sharded(model, s, 3);
+    return *std::find_if(work.forward.repeats.begin(), work.forward.repeats.end(),
+                         [](const Repeat& repeat) { return repeat.is_layer; });
+  };
+  const Task whole = layer().tasks.front();
+  CHECK(whole.times == 1);
+  s.data_parallel.shard_exchange = ShardExchange::kTensor;
+  const Task each = layer().tasks.front();
+  CHECK(each.times == parameter_share(model, s, {1}, {1, false, false}, true).tensors);
+  CHECK(each.collective.bytes.value * static_cast<double>(each.times) ==
+        doctest::Approx(whole.collective.bytes.value));
+  CHECK(layer().tasks[1].kind == Task::Kind::kOperator);
+  // Each rank's shard of each tensor is copied, and the host waits.
+  s.data_parallel.shard_exchange = ShardExchange::kSynchronised;
+  CHECK(layer().tasks[1].op.kind == OperatorKind::kCopy);
+  CHECK(layer().tasks[1].times == 8 * each.times);
+  CHECK(layer().tasks[2].kind == Task::Kind::kHost);
+  CHECK(layer().tasks[2].blocking);
+}

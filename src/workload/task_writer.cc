@@ -34,6 +34,8 @@ TaskWriter::TaskWriter(const Model& model, const Stack& stack, const PassShape& 
       overlaps_(shape.tp_overlap),
       blocking_(stack.tensor_parallel.blocking && !shape.tp_overlap),
       gather_again_(shape.sp_gather_again),
+      copies_sequences_(stack.tensor_parallel.sp_copies && shape.sp && !shape.tp_overlap),
+      activation_sizes_{.tokens = shape.tokens(), .width = model.hidden},
       // Under ZeRO 2 and 3 whole gradients live for one backward; only shards are added up.
       fused_accumulation_(stack.gradients.fused_accumulation || shape.units.scatters),
       activation_(static_cast<double>(shape.tokens() * model.hidden) * bytes_of(shape.precision)) {}
@@ -184,7 +186,20 @@ void TaskWriter::add_collective(CollectiveKind kind, const Exchange& exchange, D
   task.recompute = recompute;
   task.beside = exchange.hidden;
   task.blocking = !exchange.hidden && (waits == Waits::kNow || (waits == Waits::kByStack && blocking_));
+  // What is gathered lies rank by rank, and what is scattered must: a copy to or from how the sequence lies.
+  const bool copies = copies_sequences_ && exchange.group == GroupKind::kTensor;
+  const auto copy = [&] {
+    Task around;
+    around.capture = capture_;
+    around.direction = direction;
+    around.recompute = recompute;
+    around.op =
+        pointwise(OperatorKind::kCopy, activation_sizes_, {.impl = Impl::kEager, .dtype = shape_.precision});
+    tasks_.push_back(around);
+  };
+  if (copies && kind == CollectiveKind::kReduceScatter) copy();
   tasks_.push_back(task);
+  if (copies && kind == CollectiveKind::kAllGather) copy();
 }
 
 void TaskWriter::add_scale_exchange(Direction direction, bool recompute) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "operators/pointwise.h"
 #include "workload/block.h"
 #include "workload/pass.h"
 #include "workload/pass_shape.h"
@@ -47,6 +48,8 @@ class TaskWriter {
   bool overlaps_;                     // products and the collectives around them
   bool blocking_;
   bool gather_again_;
+  bool copies_sequences_;  // around a gather or scatter of activations
+  TokenSizes activation_sizes_;
   bool fused_accumulation_;
   double activation_;
   std::vector<Task> tasks_;
