@@ -142,7 +142,7 @@ Prediction assemble(const Setting& setting, const PowerModel* power, const Simul
   p.peak_allocated = worst.allocated;
   p.needed = worst.needed;
   p.worst_stage = static_cast<std::int64_t>(e.worst_stage);
-  p.fit_probability = fit_probability(p.needed, p.usable);
+  p.fit_probability = fit_probability(p.needed, p.usable, setting.stack.described);
   p.fits = p.fit_probability >= kFitsFrom;
   p.busiest_stage = static_cast<std::int64_t>(e.busiest);
   p.host = e.host;

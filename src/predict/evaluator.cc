@@ -132,7 +132,7 @@ Score Evaluator::score(const Plan& plan, std::int64_t global_batch) {
   const Simulated& e = simulated(plan, global_batch);
   const MemoryCounters& memory = e.stages[e.worst_stage].memory;
   return {e.step, relative_spread(uncertainty(e), e.step), memory.total, memory.needed,
-          fit_probability(memory.needed, setting_.cluster.gpu.usable) >= kFitsFrom};
+          fit_probability(memory.needed, setting_.cluster.gpu.usable, setting_.stack.described) >= kFitsFrom};
 }
 
 Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch, StepTrace* trace) {

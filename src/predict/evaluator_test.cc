@@ -159,19 +159,24 @@ TEST_CASE("what does not fit is an answer, and a small model on a large GPU fits
 }
 
 TEST_CASE(
-    "the chance to fit falls as memory grows, from 1 through one half where the usual error meets the "
-    "limit") {
+    "the chance to fit falls as memory grows, from 1 through one half at the limit, the faster the better "
+    "known") {
   const Bytes limit = gib(80);
-  double before = 1.0;
-  CHECK(fit_probability(Bytes(0), limit) == 1.0);
-  for (double n = 1; n < 640; n *= 1.05) {
-    const double now = fit_probability(gib(n), limit);
-    CHECK(now <= before);
-    CHECK(now >= 0.0);
-    before = now;
+  for (const Described described : {Described::kMeasured, Described::kDocumented, Described::kAssumed}) {
+    double before = 1.0;
+    CHECK(fit_probability(Bytes(0), limit, described) == 1.0);
+    for (double n = 1; n < 640; n *= 1.05) {
+      const double now = fit_probability(gib(n), limit, described);
+      CHECK(now <= before);
+      CHECK(now >= 0.0);
+      before = now;
+    }
+    CHECK(fit_probability(limit, limit, described) == doctest::Approx(0.5));
+    CHECK(before < 1e-6);
+    CHECK(fit_probability(most_that_fits(limit, described), limit, described) == doctest::Approx(kFitsFrom));
   }
-  CHECK(fit_probability(limit * std::exp(-kMemoryBias), limit) == doctest::Approx(0.5));
-  CHECK(before < 1e-6);
+  CHECK(most_that_fits(limit, Described::kMeasured) > most_that_fits(limit, Described::kDocumented));
+  CHECK(most_that_fits(limit, Described::kDocumented) > most_that_fits(limit, Described::kAssumed));
 }
 
 TEST_CASE("errors of one kind add, those of different kinds add in squares, the composition always counts") {

@@ -92,14 +92,17 @@ inline double spread_above(const Uncertainty& u, const IntervalFigures& by = {})
 // By the busiest stage.
 Uncertainty uncertainty(const Simulated& e);
 
-// The chance that what is needed stays under the limit, where log(true / predicted) is normal. Both figures
-// are those of three sources with measured memory, each weighing the same (docs/memory.md has them with any
-// one left out). The mean is not zero: what a model of memory does not know is mostly missing, not too much.
-inline constexpr double kMemoryBias = 0.05;
-inline constexpr double kMemorySpread = 0.15;
-inline double fit_probability(Bytes needed, Bytes limit) {
+// The chance that what is needed stays under the limit, where log(true / predicted) is normal with mean 0: sources of
+// measured memory, each weighing the same, give -0.02. How far they spread hangs on how well the stack is known, by
+// Described (docs/memory.md): the second is that of the six sources whose stacks are documented, the first that of all
+// sources but the one that disagrees most, the third is assumed.
+inline constexpr std::array<double, 3> kMemorySpread = {0.08, 0.14, 0.20};
+inline double memory_spread(Described described) {
+  return kMemorySpread[static_cast<std::size_t>(described)];
+}
+inline double fit_probability(Bytes needed, Bytes limit, Described described) {
   if (needed <= Bytes(0)) return 1.0;
-  return 0.5 * std::erfc(-(std::log(limit / needed) - kMemoryBias) / (kMemorySpread * std::sqrt(2.0)));
+  return 0.5 * std::erfc(-std::log(limit / needed) / (memory_spread(described) * std::sqrt(2.0)));
 }
 
 // A plan is said to fit where that is rather sure: a wrong "fits" costs a job.
@@ -116,8 +119,8 @@ inline std::string_view verdict_name(double probability) {
   return kVerdictNames[static_cast<std::size_t>(verdict_of(probability))];
 }
 inline constexpr double kSureByDeviations = 0.8416212335729143;  // of which 80 % lie below
-inline Bytes most_that_fits(Bytes limit) {
-  return limit * std::exp(-kMemoryBias - kSureByDeviations * kMemorySpread);
+inline Bytes most_that_fits(Bytes limit, Described described) {
+  return limit * std::exp(-kSureByDeviations * memory_spread(described));
 }
 
 }  // namespace foretrain

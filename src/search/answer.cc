@@ -41,7 +41,7 @@ Result<std::vector<NearPlan>> would_fit(const AnswerRequest& request, Evaluators
   }
   if (request.headroom_share > 0 || request.headroom > Bytes(0)) {
     SearchOptions all = options;
-    all.limits.memory = most_that_fits(problem.cluster.gpu.usable);
+    all.limits.memory = most_that_fits(problem.cluster.gpu.usable, problem.stack.described);
     TRY(attempt("without headroom", problem, request.constraints, all));
   }
   const auto without = [&](bool deadline, bool budget, std::string change) {

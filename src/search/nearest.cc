@@ -182,12 +182,13 @@ class Search {
     if (run.plan.shard > 0) run.plan.shard = 0;
     if (!check_run(run)) return;
     const Weighed weighed = evaluator_.weigh(run.plan, run.global_batch);
-    if (weighed.needed() > most_that_fits(run.cluster.gpu.usable)) return;
+    if (weighed.needed() > most_that_fits(run.cluster.gpu.usable, run.stack.described)) return;
     if (const Bytes host = run.cluster.host_memory; host > Bytes(0) && weighed.host() > host) return;
     passes_ += events_of(job_of(run)) + kPassesAPlan;
     if (passes_ > kMostPasses && found_.size() >= least_) return;  // a long step must not read as "none fits"
     const Score score = evaluator_.score(run.plan, run.global_batch);
-    found_.push_back({run.plan, score, fit_probability(score.needed, run.cluster.gpu.usable)});
+    found_.push_back(
+        {run.plan, score, fit_probability(score.needed, run.cluster.gpu.usable, run.stack.described)});
   }
 
   const Run& run_;

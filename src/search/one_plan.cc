@@ -11,7 +11,8 @@ namespace foretrain {
 SearchOptions options_for(const AnswerRequest& request, const Problem& problem) {
   SearchOptions options = request.options;
   const Bytes usable = problem.cluster.gpu.usable;
-  options.limits.memory = most_that_fits(usable * (1 - request.headroom_share) - request.headroom);
+  options.limits.memory =
+      most_that_fits(usable * (1 - request.headroom_share) - request.headroom, problem.stack.described);
   if (request.tokens)
     options.limits.training_steps = std::ceil(
         *request.tokens / (static_cast<double>(problem.global_batch) * static_cast<double>(problem.seq)));

@@ -33,7 +33,7 @@ inline Space space_of(Problem problem, const std::vector<std::string>& sets = {}
 
 inline SearchOptions options_for(const Problem& problem) {
   SearchOptions options;
-  options.limits.memory = most_that_fits(problem.cluster.gpu.usable);
+  options.limits.memory = most_that_fits(problem.cluster.gpu.usable, problem.stack.described);
   options.threads = 2;
   return options;
 }
