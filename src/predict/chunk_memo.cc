@@ -224,8 +224,8 @@ void ChunkMemo::lay_out(ChunkCost& cost, const Network& network) {
 const Segment& ChunkMemo::optimizer(const OptimizerKey& key, const Network& network) {
   const auto found = optimizers_.find(key);
   if (found != optimizers_.end()) return found->second;
-  const Pass pass =
-      build_optimizer(setting_.stack, key.format, key.elements, key.owned, key.tensors, key.matrices);
+  const Pass pass = build_optimizer(setting_.stack, key.format, key.elements, key.owned, key.tensors,
+                                    key.matrices, key.iterated);
   return optimizers_
       .emplace(key, foretrain::lay_out(pass, costs_, network, setting_.cluster.host_launch, Seconds(0)))
       .first->second;

@@ -63,6 +63,7 @@ struct OptimizerKey {
   std::int64_t tensors = 0;
   UpdateFormat format;
   NarrowMatrices matrices;
+  MatrixKinds iterated{};
   bool operator==(const OptimizerKey&) const = default;
 };
 

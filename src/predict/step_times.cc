@@ -32,6 +32,18 @@ Seconds host_update(const Setting& setting, const Timed& e, std::size_t rank) {
                           AtClock(e.chunks[last]->backward, e.paces[rank].stretch).duration());
 }
 
+// Matrices that Muon takes on a rank: of all that its chunks hold, its part, each whole.
+MatrixKinds iterated_by(const Setting& setting, const Timed& e, std::size_t rank, double owned) {
+  MatrixKinds all;
+  for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c) {
+    const MatrixKinds some = matrices_of(setting.model, setting.stack, e.job.mesh.weight_ranks(),
+                                         e.chunks[e.piece(rank, c)]->chunk);
+    for (std::size_t i = 0; i < some.size; ++i)
+      all.add(some.kinds[i].shorter, some.kinds[i].longer, some.kinds[i].count);
+  }
+  return all.share(owned);
+}
+
 // At the reference clock.
 void add_optimizers(const Setting& setting, const Network& network, ChunkMemo& memo, Timed& e) {
   const Sharding& sharding = e.job.choices.sharding;
@@ -51,7 +63,12 @@ void add_optimizers(const Setting& setting, const Network& network, ChunkMemo& m
           share.narrow_elements,
           static_cast<std::int64_t>(static_cast<double>(share.narrow_elements) * static_cast<double>(owned) /
                                     static_cast<double>(share.elements))};
-    e.paces[r].optimizer = &memo.optimizer({gradients, owned, share.tensors, format, matrices}, network);
+    OptimizerKey key{gradients, owned, share.tensors, format, matrices};
+    if (e.job.choices.optimizer == OptimizerKind::kMuon && !e.job.choices.adapters.frozen() &&
+        share.elements > 0)
+      key.iterated =
+          iterated_by(setting, e, r, static_cast<double>(owned) / static_cast<double>(share.elements));
+    e.paces[r].optimizer = &memo.optimizer(key, network);
   }
 }
 

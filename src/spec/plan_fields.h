@@ -130,9 +130,11 @@ inline constexpr auto kPlanFields = std::tuple{
     field("offload", &Plan::offload, Flag{},
           "what blocks keep for their backward waits in the host's memory; copies run beside the passes, "
           "which last at least as long"),
-    field("optimizer", &Plan::optimizer, OneOf{kOptimizerNames},
-          "whose states are kept; what Muon iterates on is not timed. `paged_adamw_8bit` and "
-          "`paged_adamw_32bit` say `paged=1` too"),
+    field(
+        "optimizer", &Plan::optimizer, OneOf{kOptimizerNames},
+        "whose states are kept and whose update is run; `muon` makes the blocks' matrices orthogonal by five "
+        "Newton-Schulz iterations, whose products are timed, each rank those it owns. `paged_adamw_8bit` and "
+        "`paged_adamw_32bit` say `paged=1` too"),
     field(
         "paged", &Plan::paged, Flag{},
         "the optimizer's states lie in unified memory: on the GPU, and of what does not fit beside the rest "

@@ -87,7 +87,8 @@ Task shard_copies(const Stack& stack, const UpdateFormat& format, std::int64_t e
 }  // namespace
 
 Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_t elements,
-                     std::int64_t owned, std::int64_t tensors, const NarrowMatrices& matrices) {
+                     std::int64_t owned, std::int64_t tensors, const NarrowMatrices& matrices,
+                     const MatrixKinds& iterated) {
   const auto size = [](Dtype dtype) { return static_cast<std::int64_t>(bytes_of(dtype)); };
   Repeat repeat;
   if (stack.host.calls_per_step > 0)
@@ -102,7 +103,7 @@ Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_
            kind == OperatorKind::kCastWeights;
   };
   for (const PartOperator& entry : stack.parts.optimizer) {
-    if (format.by_cpu && is_update(entry.kind)) continue;
+    if (elements == 0 || (format.by_cpu && is_update(entry.kind))) continue;
     Task task;
     const StateSizes sizes = {
         .parameters = entry.kind == OperatorKind::kZeroGrads ? elements : owned,
@@ -121,6 +122,7 @@ Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_
     if (format.captured) task.capture = Capture::kStep;
     repeat.tasks.push_back(task);
   }
+  if (!format.by_cpu) add_newton_schulz(iterated, repeat);
   if (format.low.is_narrow() && matrices.elements > 0)
     add_weight_casts(stack, format, matrices, tensors, repeat);
   if (format.copied_shards > 1) repeat.tasks.push_back(shard_copies(stack, format, elements, tensors));

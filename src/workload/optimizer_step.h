@@ -4,13 +4,14 @@
 #include <cstdint>
 
 #include "job/job.h"
+#include "workload/muon.h"
 #include "workload/pass.h"
 
 namespace foretrain {
 
 // The optimizer's step of a rank that holds `elements` gradients and updates `owned` of them (fewer under
-// ZeRO), in `tensors` tensors. Gradients are zeroed all; everything else is done to what it owns. What Muon
-// iterates on is not timed: its step is that of AdamW.
+// ZeRO), in `tensors` tensors. Gradients are zeroed all; everything else is done to what it owns. Muon iterates on
+// matrices besides (muon.h). A rank without weights, as of an empty stage, launches nothing.
 struct UpdateFormat {
   Dtype precision = Dtype::kBf16;
   Dtype grad_dtype = Dtype::kFp32;
@@ -37,8 +38,9 @@ UpdateFormat update_format(const Job& job, const Stack& stack);
 // A library's casts bring its transpose along; otherwise it is PyTorch's copy.
 Impl transpose_impl(const Stack& stack);
 // `matrices`: elements of the blocks' matrices that it holds, which products take in fewer bits, and those of them
-// that it updates.
+// that it updates. `iterated`: those that Muon makes orthogonal on this rank.
 Pass build_optimizer(const Stack& stack, const UpdateFormat& format, std::int64_t elements,
-                     std::int64_t owned, std::int64_t tensors, const NarrowMatrices& matrices = {});
+                     std::int64_t owned, std::int64_t tensors, const NarrowMatrices& matrices = {},
+                     const MatrixKinds& iterated = {});
 
 }  // namespace foretrain

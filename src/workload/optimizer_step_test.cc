@@ -5,6 +5,7 @@
 #include "operators/optimizer.h"
 #include "operators/pointwise.h"
 #include "spec/plan_text.h"
+#include "workload/parameter_share.h"
 #include "workload/testing.h"
 
 using namespace foretrain;
@@ -36,6 +37,43 @@ TEST_CASE("Moments of eight bits are moved with their scales") {
   const Pass pass = build_optimizer(megatron, format, 1024, 1024, 10);
   for (const Task& task : pass.repeats.front().tasks)
     if (task.op.kind == OperatorKind::kAdamw) CHECK(bytes(task.op).value == 1024 * (4 + 4 + 8) + 4 * 16);
+}
+
+TEST_CASE("Muon multiplies each matrix three times in each of five iterations") {
+  // Of n rows and l columns, n the fewer: 2 n l n + 2 n^3 + 2 n n l FLOPs each.
+  MatrixKinds matrices;
+  matrices.add(64, 256, 2);
+  matrices.add(256, 64, 1);  // lies the other way
+  matrices.add(128, 128, 4);
+  CHECK(matrices.size == 2);
+  const Pass pass = build_optimizer(stack("megatron"), {}, 1000, 1000, 10, {}, matrices);
+  double flops_of_products = 0;
+  for (const Task& task : pass.repeats.front().tasks)
+    if (task.op.kind == OperatorKind::kLinear)
+      flops_of_products += flops(task.op).value * static_cast<double>(task.times);
+  const auto iteration = [](double n, double l) { return 4 * n * n * l + 2 * n * n * n; };
+  CHECK(flops_of_products == doctest::Approx(5 * (3 * iteration(64, 256) + 4 * iteration(128, 128))));
+  // Dealt whole to four ranks, each has one of three and one of four.
+  CHECK(matrices.share(0.25).kinds[0].count == 1);
+  CHECK(matrices.share(0.25).kinds[1].count == 1);
+}
+
+TEST_CASE("A chunk's matrices are those of its blocks, as tensor ranks divide them") {
+  // Of a GPT block: qkv, projection and two of the MLP.
+  const Model model = gpt();
+  const MatrixKinds matrices = matrices_of(model, stack("megatron"), {.tp = 2}, Chunk(3, true, true));
+  std::int64_t elements = 0, count = 0;
+  for (std::size_t i = 0; i < matrices.size; ++i) {
+    elements += matrices.kinds[i].shorter * matrices.kinds[i].longer * matrices.kinds[i].count;
+    count += matrices.kinds[i].count;
+  }
+  CHECK(count == 3 * 4);
+  CHECK(elements ==
+        parameter_share(model, stack("megatron"), {.tp = 2}, Chunk(3, true, true), true).matrix_elements);
+}
+
+TEST_CASE("A rank without weights updates nothing") {
+  CHECK(build_optimizer(stack("generic"), {}, 0, 0, 0).repeats.front().tasks.empty());
 }
 
 TEST_CASE("ZeRO 1 updates its shard and zeroes every gradient") {

@@ -36,9 +36,17 @@ struct Weights {
   std::int64_t wide = 0;      // of them, those of routers and gates, which stay in the format of the passes
   std::int64_t others = 0;    // and of all else
   std::int64_t tensors = 0;
-  std::int64_t largest = 0;  // matrix
+  std::int64_t largest = 0;      // matrix; of experts, all of them
+  MatrixKinds* kinds = nullptr;  // where somebody wants them
 
-  void add(std::int64_t elements) {
+  void add(std::int64_t rows, std::int64_t columns, std::int64_t count = 1) {
+    const std::int64_t elements = rows * columns * count;
+    matrices += elements;
+    largest = std::max(largest, elements);
+    if (kinds != nullptr) kinds->add(rows, columns, count);
+  }
+  // Of a router or a gate.
+  void add_wide(std::int64_t elements) {
     matrices += elements;
     largest = std::max(largest, elements);
   }
@@ -47,10 +55,10 @@ struct Weights {
 // Down-projections and norms of latents are whole on every rank.
 void add_latent(const Model& model, const Attention& a, std::int64_t tp, Weights& out) {
   const std::int64_t h = model.hidden, q = a.q_width() / tp;
-  if (a.q_rank > 0) out.add(h * a.q_rank), out.add(a.q_rank * q);
-  if (a.q_rank == 0) out.add(h * q);
-  out.add(h * (a.kv_rank + a.rope_dim));
-  out.add(a.kv_rank * heads_of(a, tp) * (a.nope_dim + a.v_dim));
+  if (a.q_rank > 0) out.add(h, a.q_rank), out.add(a.q_rank, q);
+  if (a.q_rank == 0) out.add(h, q);
+  out.add(h, a.kv_rank + a.rope_dim);
+  out.add(a.kv_rank, heads_of(a, tp) * (a.nope_dim + a.v_dim));
   out.others += a.q_rank + a.kv_rank;
   const std::int64_t products = a.q_rank > 0 ? 4 : 3;
   out.tensors += products + (a.q_rank > 0 ? 2 : 1);
@@ -61,7 +69,7 @@ void add_grouped_query(const Model& model, const Stack& stack, const Attention& 
                        Weights& out) {
   const std::int64_t q = a.q_width() / tp, kv = kv_heads_of(a, tp) * a.head_dim;
   const std::int64_t tensors = matrices(stack.parts.qkv, model);
-  out.add(model.hidden * (q + 2 * kv));
+  out.add(model.hidden, q + 2 * kv);
   out.tensors += tensors;
   if (model.qkv_bias) out.others += q + 2 * kv, out.tensors += tensors;
   if (a.qk_norm == QkNorm::kNone) return;
@@ -73,7 +81,7 @@ void add_attention(const Model& model, const Stack& stack, const Attention& a, s
                    Weights& out) {
   a.is_latent() ? add_latent(model, a, tp, out) : add_grouped_query(model, stack, a, tp, out);
   const std::int64_t tensors = matrices(stack.parts.projection, model);
-  out.add(a.out_width() / tp * model.hidden);
+  out.add(a.out_width() / tp, model.hidden);
   out.tensors += tensors;
   if (model.biases) out.others += model.hidden, out.tensors += tensors;  // row-parallel: on every rank
   if (a.sinks) out.others += heads_of(a, tp), ++out.tensors;
@@ -83,8 +91,8 @@ void add_mlp(const Model& model, const Stack& stack, const FeedForward& f, std::
              Weights& out) {
   const std::int64_t h = model.hidden, up = f.up_width(ffn) / tp;
   const std::int64_t tensors = matrices(stack.parts.mlp[static_cast<std::size_t>(f.mlp)], model);
-  out.add(h * up);
-  out.add(ffn / tp * h);
+  out.add(h, up);
+  out.add(ffn / tp, h);
   out.tensors += tensors;
   if (model.biases) out.others += up + h, out.tensors += tensors;
 }
@@ -94,8 +102,8 @@ void add_experts(const Model& model, const Stack& stack, const FeedForward& f, c
                  Weights& out) {
   const std::int64_t h = model.hidden, up = f.up_width(f.expert_ffn) / ranks.etp;
   const std::int64_t experts = f.experts / ranks.ep;
-  out.add(experts * h * up);
-  out.add(experts * (f.expert_ffn / ranks.etp) * h);
+  out.add(h, up, experts);
+  out.add(f.expert_ffn / ranks.etp, h, experts);
   const std::int64_t tensors = expert_tensors(stack.parts.experts[static_cast<std::size_t>(f.mlp)], experts);
   out.tensors += tensors;
   if (model.biases) out.others += experts * (up + h), out.tensors += tensors;
@@ -105,12 +113,12 @@ void add_experts(const Model& model, const Stack& stack, const FeedForward& f, c
 void add_beside_experts(const Model& model, const Stack& stack, const FeedForward& f, std::int64_t tp,
                         Weights& out) {
   const std::int64_t h = model.hidden;
-  out.add(h * f.experts);
+  out.add_wide(h * f.experts);
   out.wide += h * f.experts + (f.shared_gate ? h : 0);
   out.tensors += 1;
   if (model.biases) out.others += f.experts, ++out.tensors;
   if (f.shared_ffn > 0) add_mlp(model, stack, f, f.shared_ffn, tp, out);
-  if (f.shared_gate) out.add(h), ++out.tensors;
+  if (f.shared_gate) out.add_wide(h), ++out.tensors;
 }
 
 // Layers of one kind, some of which stay in the format of the passes.
@@ -303,6 +311,30 @@ ParameterShare parameter_share(const Model& model, const Stack& stack, const Wei
       counter.add_to(share, layers, chunk.plain[k]);
     }
   return share;
+}
+
+MatrixKinds matrices_of(const Model& model, const Stack& stack, const WeightRanks& ranks,
+                        const Chunk& chunk) {
+  MatrixKinds all;
+  const BlockKinds kinds(model);
+  for (std::size_t k = 0; k < kinds.size(); ++k) {
+    const std::int64_t layers = layers_of(model, stack, chunk, k);
+    const Block& block = kinds[k];
+    const FeedForward& f = block.feed_forward;
+    MatrixKinds layer;
+    Weights weights;
+    weights.kinds = &layer;
+    add_attention(model, stack, block.attention, ranks.tp, weights);
+    if (f.has_experts()) {
+      add_experts(model, stack, f, ranks, weights);
+      add_beside_experts(model, stack, f, ranks.tp, weights);
+    } else {
+      add_mlp(model, stack, f, f.ffn, ranks.tp, weights);
+    }
+    for (std::size_t i = 0; i < layer.size; ++i)
+      all.add(layer.kinds[i].shorter, layer.kinds[i].longer, layer.kinds[i].count * layers);
+  }
+  return all;
 }
 
 }  // namespace foretrain

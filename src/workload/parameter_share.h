@@ -8,6 +8,7 @@
 #include "spec/model.h"
 #include "spec/stack.h"
 #include "workload/chunk.h"
+#include "workload/muon.h"
 
 namespace foretrain {
 
@@ -59,5 +60,8 @@ struct ParameterShare {
 };
 ParameterShare parameter_share(const Model& model, const Stack& stack, const WeightRanks& ranks,
                                const Chunk& chunk, bool ends_together, const AdapterChoices& adapters = {});
+
+// The blocks' matrices that such a rank trains whole: routers, embedding and head are not among them.
+MatrixKinds matrices_of(const Model& model, const Stack& stack, const WeightRanks& ranks, const Chunk& chunk);
 
 }  // namespace foretrain
