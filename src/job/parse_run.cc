@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/field_mark.h"
 #include "base/text.h"
@@ -20,6 +21,8 @@ namespace {
 constexpr std::int64_t kMaxGpus = 10'000'000;
 constexpr std::int64_t kMaxSeq = 100'000'000;
 constexpr std::int64_t kMaxBatch = 1'000'000'000;
+constexpr std::int64_t kMaxPauseSteps = 1'000'000'000;
+constexpr double kMaxPauseSeconds = 1e7;
 
 tl::unexpected<Error> not_given(const Node* node, std::string_view key) {
   Error error{
@@ -154,6 +157,25 @@ Result<void> read_task(const Node* node, const RunOptions& options, Run& run) {
   return {};
 }
 
+// Of a whole training: pauses: {checkpoint: {every: 1000, seconds: 40}}.
+Result<std::vector<Pause>> pauses_of(const Node* node) {
+  std::vector<Pause> pauses;
+  if (field(node, "pauses") == nullptr) return pauses;
+  constexpr std::array<std::string_view, 2> kKinds = {"checkpoint", "evaluation"};
+  TRY_ASSIGN(const Node* map, optional_section(*node, "pauses", kKinds));
+  for (const Node::Entry& entry : map->entries) {
+    TRY(only_fields(entry.value, "a pause", {"every", "seconds"}));
+    Pause pause;
+    pause.what = entry.key;
+    double seconds = 0;
+    TRY(read_required(entry.value, "every", pause.every, WholeNumber{1, kMaxPauseSteps}));
+    TRY(read_required(entry.value, "seconds", seconds, RealNumber{0.0, kMaxPauseSeconds}));
+    pause.length = Seconds(seconds);
+    pauses.push_back(std::move(pause));
+  }
+  return pauses;
+}
+
 // A word only: what it leads to is the cost model's business.
 Result<std::string> profile_of(const Node* node, const RunOptions& options) {
   const Node* profile = field(node, "profile");
@@ -197,7 +219,7 @@ Result<Run> parse_specs(const Node* node, const RunOptions& options, const Catal
   if (node != nullptr)
     TRY(only_fields(*node, "a run",
                     {"model", "cluster", "gpus", "seq", "global_batch", "documents", "stack", "profile",
-                     "task", "plan"}));
+                     "task", "pauses", "plan"}));
   Run run;
   TRY(read_specs(node, options, catalog, run));
   return run;
@@ -207,6 +229,7 @@ Result<Run> parse_run(const Node* node, const RunOptions& options, Run run) {
   TRY(read_counts(node, options, run));
   TRY_ASSIGN(run.documents, documents_of(node, options));
   TRY_ASSIGN(run.profile, profile_of(node, options));
+  TRY_ASSIGN(run.pauses, pauses_of(node));
   const Node* plan = field(node, "plan");
   run.plan.lora = kRankNotStated;
   if (plan != nullptr) {

@@ -244,6 +244,7 @@ TEST_CASE("what a run rests on without saying so is told once") {
   CHECK(assumed(dropping + kRest, options) == Lines{"dropout left out: stack small has none"});
   options.stack = "neox";
   CHECK(assumed(dropping + kRest, options) == Lines{});
+  options.stack = "megatron";
   options.plan = "recompute=selective";
   CHECK(assumed(kSpecs + kRest, options) ==
         Lines{"recompute=selective repeats nothing with flash attention"});
@@ -348,7 +349,7 @@ TEST_CASE("a step has no more passes than can be simulated at once") {
         "or dp");
 }
 
-TEST_CASE("recompute_layers belongs to full recomputation, and Muon's products are said not to be timed") {
+TEST_CASE("recompute_layers belongs to full recomputation") {
   const auto run = [](const std::string& plan) {
     RunOptions options;
     options.model = "gpt2";
@@ -362,15 +363,18 @@ TEST_CASE("recompute_layers belongs to full recomputation, and Muon's products a
   const auto wrong = run("recompute_layers=3");
   REQUIRE_FALSE(wrong.has_value());
   CHECK(wrong.error().message.find("recompute_layers needs recompute=full") != std::string::npos);
-  auto muon = run("optimizer=muon");
-  REQUIRE(muon.has_value());
-  const auto said = [](const Run& r) {
-    return std::count(r.assumed.begin(), r.assumed.end(),
-                      "muon: the products of its iteration are not timed");
-  };
-  CHECK(said(*muon) == 1);
-  CHECK(check_run(*muon).has_value());
-  CHECK(said(*muon) == 1);
+}
+
+TEST_CASE("what a training stops for is read with its length") {
+  const auto run = run_of(kSpecs + kRest +
+                          "seq: 2048\npauses: {checkpoint: {every: 1000, seconds: 40}, evaluation: {every: "
+                          "500, seconds: 9.5}}\n");
+  REQUIRE_MESSAGE(run.has_value(), error_of(run));
+  REQUIRE(run->pauses.size() == 2);
+  CHECK(run->pauses[0] == Pause{"checkpoint", 1000, Seconds(40)});
+  CHECK(run->pauses[1] == Pause{"evaluation", 500, Seconds(9.5)});
+  CHECK(error_of(run_of(kSpecs + kRest + "seq: 2048\npauses: {checkpoint: {seconds: 40}}\n"))
+            .find("missing key 'every'") != std::string::npos);
 }
 
 TEST_CASE("a module that no layer has is not run again, and said to be missing") {

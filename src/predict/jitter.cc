@@ -88,6 +88,7 @@ StepDistribution drawn_steps(const PipelineWork& work, Seconds step, const Jitte
   const int count =
       varies ? static_cast<int>(std::clamp(kMostPasses / passes, 25.0, double{kDrawnSteps})) : kDrawnSteps;
   std::vector<double> steps;
+  double sum = 0;
   for (int k = 0; k < count; ++k) {
     Seconds drawn = step;
     if (varies) {
@@ -95,6 +96,7 @@ StepDistribution drawn_steps(const PipelineWork& work, Seconds step, const Jitte
       drawn = timeline.simulate(varied);
     }
     const double stalls = jitter.stalls_per_node_hour / 3600 * static_cast<double>(nodes) * drawn.value;
+    sum += (drawn + jitter.stall * stalls).value;
     drawn += jitter.stall * draws.stalls(stalls);
     steps.push_back(drawn.value);
   }
@@ -102,7 +104,7 @@ StepDistribution drawn_steps(const PipelineWork& work, Seconds step, const Jitte
   const auto at = [&](double share) {
     return Seconds(steps[static_cast<std::size_t>(share * (count - 1) + 0.5)]);
   };
-  return {Seconds(steps.front()), at(0.5), at(0.9)};
+  return {Seconds(steps.front()), at(0.5), at(0.9), Seconds(sum / count)};
 }
 
 }  // namespace foretrain

@@ -28,6 +28,7 @@ struct StepDistribution {
   Seconds fastest;  // of those drawn
   Seconds median;
   Seconds p90;
+  Seconds mean;  // with as many stalls as are expected: what a whole training takes, a step
 };
 
 // `work` as simulated for the undisturbed step of length `step`.

@@ -108,6 +108,7 @@ struct Prediction {
   Estimate step;                           // seconds; undisturbed
   Seconds typical;                         // median where a cluster's jitter is known, else the same
   std::optional<StepDistribution> jitter;  // where it is known
+  Seconds mean() const { return jitter ? jitter->mean : typical; }
   double tokens_per_s_per_gpu = 0;
   double mfu = 0;  // products and causal attention, forward and backward without recomputation
   std::int64_t params = 0;

@@ -50,7 +50,8 @@ std::string cards(const Run& run, const Prediction& p, const Training* whole) {
   if (whole != nullptr)
     out += card(
         "training", human_seconds(whole->duration),
-        fmt::format("{} tokens, {} GPU-hours{}", human_count(whole->tokens), human_count(whole->gpu_hours),
+        fmt::format("{} to {}; {} tokens, {} GPU-hours{}", human_seconds(whole->low),
+                    human_seconds(whole->high), human_count(whole->tokens), human_count(whole->gpu_hours),
                     whole->usd ? ", " + human_count(*whole->usd) + " USD" : ""));
   return out + "</div>\n";
 }

@@ -116,6 +116,9 @@ void put_training(JsonWriter& w, const Training& whole) {
   put(w, "tokens", whole.tokens);
   put(w, "steps", whole.steps);
   put(w, "seconds", whole.duration);
+  put(w, "seconds_low", whole.low);
+  put(w, "seconds_high", whole.high);
+  put(w, "pauses_s", whole.pauses);
   put(w, "days", whole.days());
   put(w, "gpu_hours", whole.gpu_hours);
   if (whole.usd) put(w, "usd", *whole.usd);

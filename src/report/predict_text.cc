@@ -133,8 +133,12 @@ std::string summary(const Run& run, const Prediction& p, const Training* whole) 
   out += host_line(run, p);
   out += clock_line(run, p);
   if (whole == nullptr) return out;
-  out += fmt::format("training    {} tokens: {} steps, {}, {} GPU-hours", human_count(whole->tokens),
-                     rounded(whole->steps), human_seconds(whole->duration), rounded(whole->gpu_hours));
+  out += fmt::format(
+      "training    {} tokens: {} steps, {} (80 % interval {} to {}){}, {} GPU-hours",
+      human_count(whole->tokens), rounded(whole->steps), human_seconds(whole->duration),
+      human_seconds(whole->low), human_seconds(whole->high),
+      whole->pauses > Seconds(0) ? fmt::format(", {} of it paused", human_seconds(whole->pauses)) : "",
+      rounded(whole->gpu_hours));
   if (whole->usd)
     out += fmt::format(", {} USD ({} a GPU-hour)", rounded(*whole->usd), *run.cluster.price_per_gpu_hour);
   return out + "\n";

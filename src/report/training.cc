@@ -9,7 +9,14 @@ Training training(const Run& run, const Prediction& prediction, double tokens) {
   Training result;
   result.tokens = tokens;
   result.steps = std::ceil(tokens / tokens_per_step);
-  result.duration = prediction.typical * result.steps;
+  for (const Pause& pause : run.pauses)
+    result.pauses += pause.length * std::floor(result.steps / static_cast<double>(pause.every));
+  const Seconds steps = prediction.mean() * result.steps;
+  const Estimate& step = prediction.step;
+  const auto scaled = [&](double end) { return step.value > 0 ? steps * (end / step.value) : steps; };
+  result.duration = steps + result.pauses;
+  result.low = scaled(step.low()) + result.pauses;
+  result.high = scaled(step.high()) + result.pauses;
   result.gpu_hours = static_cast<double>(run.gpus) * result.duration.value / 3600.0;
   if (run.cluster.price_per_gpu_hour) result.usd = result.gpu_hours * *run.cluster.price_per_gpu_hour;
   return result;

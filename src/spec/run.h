@@ -20,6 +20,15 @@ inline std::int64_t micro_batches_of(const Plan& plan, std::int64_t global_batch
   return global_batch / (plan.dp * plan.micro_batch);
 }
 
+// What a training stops for: as many seconds after every so many steps.
+struct Pause {
+  std::string what;
+  std::int64_t every = 0;  // steps
+  Seconds length;
+
+  bool operator==(const Pause&) const = default;
+};
+
 struct Run {
   Model model;
   Cluster cluster;
@@ -30,7 +39,8 @@ struct Run {
   std::int64_t global_batch = 0;
   Documents documents;               // of packed sequences; none stated: each sequence is one
   std::optional<TrainingTask> task;  // as stated; absent: what the plan comes to (job/fine_tuning.h)
-  std::string profile;  // where operators' seconds come from; empty: the GPU's own, if there is one
+  std::string profile;        // where operators' seconds come from; empty: the GPU's own, if there is one
+  std::vector<Pause> pauses;  // of a whole training: checkpoints, evaluations
   std::vector<std::string> assumed;  // what nobody stated, in words that the output repeats
 
   std::int64_t micro_batches() const { return micro_batches_of(plan, global_batch); }
