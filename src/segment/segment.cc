@@ -102,6 +102,7 @@ class Streams {
       in_graph_ = false;
       host_ += item.host;
       if (task.blocking) wait_for_gpu();
+      if (task.device) free_since(std::max(data_, replica_));
       return;
     }
     if (on_data_stream(task)) {

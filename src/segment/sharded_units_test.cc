@@ -109,6 +109,15 @@ TEST_CASE("Scatters hide behind the next unit's work but for the last; a queue o
   CHECK(us(run({work(100), blocking}, 10).duration) == doctest::Approx(10 * 150));
 }
 
+TEST_CASE("A synchronisation of the device waits for scatters too, a read of what compute made does not") {
+  Task wait;
+  wait.kind = Task::Kind::kHost;
+  CHECK(us(run({work(100), scatter(50), wait}, 10).duration) ==
+        doctest::Approx(10 * 100 + 9 * kSlower * 50 + 50));
+  wait.device = true;
+  CHECK(us(run({work(100), scatter(50), wait}, 10).duration) == doctest::Approx(10 * 150));
+}
+
 TEST_CASE("Links are shared: a scatter delays the gather behind it") {
   // Each unit's 100 us of work see a gather and a scatter of 60 us each: the stream is what counts.
   const Segment segment = run({gather(60, Prefetch::kBefore), work(100), scatter(60)}, 20);

@@ -38,6 +38,7 @@ void spread_syncs(std::vector<Task>& tasks, std::int64_t syncs, bool recompute) 
     if (!counts(task)) continue;
     Task sync = host_task(task.direction, 0, true);
     sync.recompute = recompute;
+    sync.device = true;
     for (std::int64_t k = (i + 1) * syncs / n - i * syncs / n; k > 0; --k) out.push_back(sync);
     ++i;
   }
@@ -62,9 +63,13 @@ void add_host_work(const Stack& stack, const Chunk& chunk, ChunkWork& work) {
   put_before(forward, work.forward);
   put_before(backward, work.backward);
   if (!stack.host.sync_after_pass) return;
-  work.forward.repeats.push_back({1, false, {host_task(Direction::kForward, 0, true)}});
-  work.backward.repeats.push_back(
-      {1, false, {host_task(Direction::kBackward, 0, true), host_task(Direction::kWeight, 0, true)}});
+  const auto timer = [](Direction direction) {
+    Task task = host_task(direction, 0, true);
+    task.device = true;
+    return task;
+  };
+  work.forward.repeats.push_back({1, false, {timer(Direction::kForward)}});
+  work.backward.repeats.push_back({1, false, {timer(Direction::kBackward), timer(Direction::kWeight)}});
 }
 
 }  // namespace foretrain

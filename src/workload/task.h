@@ -28,6 +28,9 @@ struct Task {
   bool beside = false;
   bool turns =
       false;  // of an operator: the host reads what its kernels make, so that the two never work at once
+  // Of the host: it waits for every stream of the GPU (a synchronisation of the device), collectives over data-parallel
+  // ranks too; otherwise for what it reads.
+  bool device = false;
   Capture capture = Capture::kNone;
   Prefetch prefetch = Prefetch::kNone;  // of a unit's gather: when it may start
   Operator op;
