@@ -19,6 +19,7 @@
 #include "output.h"
 #include "report/search_report.h"
 #include "report/sweep_report.h"
+#include "search/frameworks.h"
 
 namespace foretrain {
 namespace {
@@ -191,9 +192,11 @@ class Search final : public Command {
 
   Result<int> tell_search(AnswerRequest& request, bool first, std::optional<StreamedFile>& csv) const {
     SomePlans dots;
+    Frameworks frameworks(request.problem, csv ? request.frameworks() : std::vector<Stack>{});
     if (!csv_.empty() || !html_.empty())
       request.options.evaluated = [&](const ScoredPlan& plan, const Candidate& candidate) {
-        if (csv) csv->write(search_csv_row(request.problem, plan, candidate));
+        if (csv)
+          csv->write(search_csv_row(request.problem, plan, candidate, frameworks.that_launch(candidate)));
         if (!html_.empty()) dots.add(plan);
       };
     TRY_ASSIGN(SearchAnswer answer, watched<Result<SearchAnswer>>(request, first, ask));

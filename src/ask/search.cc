@@ -13,6 +13,7 @@
 #include "base/field_mark.h"
 #include "base/text.h"
 #include "job/fine_tuning.h"
+#include "job/launch_check.h"
 #include "job/parse_run.h"
 #include "job/precision.h"
 #include "job/run_check.h"
@@ -85,6 +86,7 @@ Result<std::vector<std::int64_t>> gpu_counts(const std::string& text, const Clus
 // What no plan can help: the rules that the plainest plan breaks by the run's other figures.
 Result<void> check_problem(const Problem& p) {
   Run run = run_without_plan(p);
+  run.stack.rules.clear();  // some plan may keep to them
   run.gpus = p.gpus.front();
   run.plan.tp = 1;
   run.plan.pp = 1;
@@ -198,6 +200,20 @@ Result<void> check_several(const SearchRequest& r, const BatchPoints& over) {
   return {};
 }
 
+// Rules of the stack that speak of nothing but what every plan has.
+Result<void> check_launch(Run run) {
+  std::erase_if(run.stack.rules, [](const LaunchRule& rule) {
+    const auto varies = [](const TraitValues& values) {
+      return find_dimension(key_of(values.trait)) != nullptr || values.trait == Trait::kEven;
+    };
+    return std::any_of(rule.plan.begin(), rule.plan.end(), varies) ||
+           std::any_of(rule.needs.begin(), rule.needs.end(), varies);
+  });
+  run.plan.dp = 1;
+  if (auto reason = launch_refusal(run)) return fail(*std::move(reason));
+  return {};
+}
+
 // What every plan has must go with model and stack, and with one of the recipes that are set, or none would be legal.
 Result<void> check_given(const Problem& p, const Constraints& constraints) {
   Run run = run_without_plan(p);
@@ -215,7 +231,8 @@ Result<void> check_given(const Problem& p, const Constraints& constraints) {
   }
   TRY(checked);
   TRY(check_fine_tuning(run));
-  return check_expert_choices(run, true);
+  TRY(check_expert_choices(run, true));
+  return check_launch(run);
 }
 
 Result<void> read_task(const SearchRequest& r, AnswerRequest& out) {
@@ -316,6 +333,13 @@ Result<AnswerRequest> prepared(Session& session, const SearchRequest& request) {
                       const Cluster& cluster) -> Result<std::shared_ptr<const CostSource>> {
     TRY_ASSIGN(ProfileStore::Choice found, of_field("profile", session.costs_for(cluster, profile)));
     return std::move(found.costs);
+  };
+  out.frameworks = [&session] {
+    const Catalog& catalog = session.catalog();
+    std::vector<Stack> stacks;
+    for (const std::string& name : catalog.names("stacks"))
+      if (auto stack = catalog.stack(name)) stacks.push_back(*std::move(stack));
+    return stacks;
   };
   return out;
 }

@@ -14,6 +14,7 @@
 #include "job/fine_tuning.h"
 #include "job/graph_check.h"
 #include "job/job.h"
+#include "job/launch_check.h"
 #include "job/length_check.h"
 #include "job/precision.h"
 
@@ -431,6 +432,7 @@ Result<void> check_run(Run& run) {
   TRY(check_stack(run));
   TRY(check_positions(run));
   TRY(check_sizes(run));
+  if (auto reason = launch_refusal(run)) return fail(*std::move(reason));
   add_assumptions(run);
   return {};
 }

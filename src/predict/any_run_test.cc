@@ -61,8 +61,10 @@ const Specs& specs() {
       s.of_fewer_bits.push_back(catalog.cluster(name).value());
     // Those of fine-tuning are others' but for their adapters, which draw_adapters draws.
     for (const std::string& name : catalog.names("stacks"))
-      if (name != "hf-peft" && name != "hf-trainer" && name != "torchtune")
+      if (name != "hf-peft" && name != "hf-trainer" && name != "torchtune") {
         s.stacks.push_back(catalog.stack(name).value());
+        s.stacks.back().rules.clear();  // any plan is timed
+      }
     for (const Stack& stack : s.stacks)
       if (!stack.parts.router.empty()) s.of_experts.push_back(stack);
     return s;

@@ -15,6 +15,7 @@ Run long_run(const char* plan, std::int64_t gpus = 8, std::int64_t global_batch 
   run.model = catalog.model("llama-3-8b").value();
   run.cluster = catalog.cluster("dgx-h100").value();
   run.stack = catalog.stack("megatron").value();
+  run.stack.rules.clear();
   run.plan = parse_plan(plan).value();
   run.gpus = gpus;
   run.seq = 65536;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "workload/split.h"
+#include "job/split.h"
 
 namespace foretrain {
 

@@ -149,6 +149,13 @@ std::string row(const RankedPlan& plan, std::string_view rank, std::string_view 
       gpu_hours_per_billion(plan), plan.scored.gpus, html_plan(to_text(plan.run.plan)), below);
 }
 
+std::string launched(const RankedPlan& plan) {
+  if (!plan.launched_by) return "";
+  return fmt::format("<br><small>run by {}</small>", plan.launched_by->empty()
+                                                         ? "no framework that is described"
+                                                         : html_escaped(join(*plan.launched_by, ", ")));
+}
+
 std::string rank_cell(std::size_t i, bool tied) {
   return fmt::format("<td class=\"n\">{}{}</td>", tied ? "= " : "", i + 1);
 }
@@ -158,7 +165,7 @@ std::string flat_table(const SearchAnswer& a) {
   for (std::size_t i = 0; i < a.best.size(); ++i) {
     const bool tied =
         std::any_of(a.ties.begin(), a.ties.end(), [i](const TiedPlan& t) { return t.rank == i; });
-    out += row(a.best[i], rank_cell(i, tied));
+    out += row(a.best[i], rank_cell(i, tied), launched(a.best[i]));
   }
   out += "</table></div>\n";
   if (a.ties.empty()) return out;
@@ -183,7 +190,7 @@ std::string family_table(const SearchAnswer& a) {
     const ListFamily& family = a.families[i];
     const bool tied = family.tie && family.tie->tied;
     if (tied) settles = family.tie->settles;
-    out += row(family.best, rank_cell(i, tied), folded(a, family));
+    out += row(family.best, rank_cell(i, tied), launched(family.best) + folded(a, family));
   }
   out += "</table></div>\n";
   if (!a.list_note.empty()) out += "<p>" + html_escaped(a.list_note) + "</p>\n";

@@ -68,6 +68,11 @@ void put_ranked(JsonWriter& w, const SearchAnswer& a, const RankedPlan& plan) {
   w.key("headroom_bytes").value(std::round((p.usable - p.needed).value));
   w.key("fits").value(p.fits);
   w.key("fit_probability").value(p.fit_probability);
+  if (plan.launched_by) {
+    w.key("launched_by").begin_array();
+    for (const std::string& name : *plan.launched_by) w.value(name);
+    w.end_array();
+  }
   w.key("gpu_hours_per_billion_tokens").value(gpu_hours_per_billion(plan));
   w.key("usd_per_billion_tokens");
   const auto usd = usd_per_billion(plan);
@@ -76,6 +81,8 @@ void put_ranked(JsonWriter& w, const SearchAnswer& a, const RankedPlan& plan) {
   if (a.tokens) {
     const Training whole = training(plan.run, p, *a.tokens);
     w.key("training_s").value(whole.duration.value);
+    w.key("training_low_s").value(whole.low.value);
+    w.key("training_high_s").value(whole.high.value);
     w.key("training_gpu_hours").value(whole.gpu_hours);
     w.key("training_usd");
     whole.usd ? w.value(*whole.usd) : w.null();

@@ -38,7 +38,9 @@ std::string search_html(const SearchAnswer& answer, std::span<const ScoredPlan> 
                         SearchList list = SearchList::kFamilies);
 
 std::string search_csv_header();
-std::string search_csv_row(const Problem& problem, const ScoredPlan& scored, const Candidate& candidate);
+// `launched_by`: frameworks that run it, where the search was for any.
+std::string search_csv_row(const Problem& problem, const ScoredPlan& scored, const Candidate& candidate,
+                           std::span<const std::string> launched_by = {});
 
 // What a plan costs: GPU-hours for 10^9 tokens; and USD, where its cluster states a price.
 double gpu_hours_per_billion(const RankedPlan& plan);

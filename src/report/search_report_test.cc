@@ -81,7 +81,9 @@ Run run_of(const std::string& plan) {
   options.gpus = 512;
   options.global_batch = 512;
   options.plan = plan;
-  return parse_run(nullptr, options, Catalog()).value();
+  Run specs = parse_specs(nullptr, options, Catalog()).value();
+  specs.stack.rules.clear();  // flags of what another stack found, too
+  return parse_run(nullptr, options, std::move(specs)).value();
 }
 
 std::string flags(const std::string& plan) { return join(megatron_flags(run_of(plan)).flags, " "); }

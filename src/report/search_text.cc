@@ -174,6 +174,13 @@ std::string ties_text(std::size_t rank, const Tie& tie) {
          fmt::format("    what would settle most between 1 and {}: {}\n", rank + 1, tie.settles);
 }
 
+// "run by megatron, nemo", of a plan that any framework may run.
+std::string launched(const RankedPlan& plan) {
+  if (!plan.launched_by) return "";
+  return fmt::format("         run by {}\n", plan.launched_by->empty() ? "no framework that is described"
+                                                                       : join(*plan.launched_by, ", "));
+}
+
 std::string flat_table(const SearchAnswer& a) {
   const Columns c = columns_of(a);
   Table table(aligned(c));
@@ -183,7 +190,12 @@ std::string flat_table(const SearchAnswer& a) {
         std::any_of(a.ties.begin(), a.ties.end(), [i](const TiedPlan& t) { return t.rank == i; });
     table.add(cells(a, c, a.best[i], fmt::format("{}{}", tied ? "= " : "", i + 1)));
   }
-  return "\n" + table.text() + (a.ties.empty() ? "" : ties_text(a.ties.back().rank, a.ties.back().tie));
+  const std::string rows = table.text();
+  const std::vector<std::string_view> lines = split(rows, '\n');
+  std::string out = fmt::format("\n{}\n", lines.front());
+  for (std::size_t i = 0; i < a.best.size(); ++i)
+    out += fmt::format("{}\n", lines[i + 1]) + launched(a.best[i]);
+  return out + (a.ties.empty() ? "" : ties_text(a.ties.back().rank, a.ties.back().tie));
 }
 
 // What the other plans of a family change: "41 plans, the last +2.3 %: = sp=0 +0.6 %, +4.4 GiB; ...".
@@ -211,7 +223,7 @@ std::string family_table(const SearchAnswer& a) {
   const std::vector<std::string_view> lines = split(rows, '\n');
   std::string out = fmt::format("\n{}\n", lines.front());
   for (std::size_t i = 0; i < a.families.size(); ++i)
-    out += fmt::format("{}\n", lines[i + 1]) + folded(a, a.families[i]);
+    out += fmt::format("{}\n", lines[i + 1]) + launched(a.families[i].best) + folded(a, a.families[i]);
   if (!a.list_note.empty()) out += fmt::format("  {}\n", a.list_note);
   return last_tied == 0 ? out : out + ties_text(last_tied, *a.families[last_tied].tie);
 }

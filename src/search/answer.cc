@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "job/run_check.h"
 #include "predict/uncertainty.h"
+#include "search/frameworks.h"
 #include "search/list_family.h"
 #include "search/one_plan.h"
 #include "search/what_if_answer.h"
@@ -74,6 +75,19 @@ Result<std::vector<NearPlan>> would_fit(const AnswerRequest& request, Evaluators
 
 constexpr double kLongestTime = 1e9;  // seconds: what a clock of nanoseconds can add
 
+// Which frameworks launch what is listed.
+void mark_frameworks(const AnswerRequest& request, SearchAnswer& answer) {
+  if (!request.frameworks || answer.best.empty() || !request.problem.stack.rules.empty()) return;
+  Frameworks frameworks(request.problem, request.frameworks());
+  if (!frameworks.any()) return;
+  const auto mark = [&](RankedPlan& plan) {
+    plan.launched_by = frameworks.that_launch({plan.run.gpus, plan.run.plan});
+  };
+  for (RankedPlan& plan : answer.best) mark(plan);
+  for (ListFamily& family : answer.families) mark(family.best);
+  for (RankedPlan& plan : answer.pareto) mark(plan);
+}
+
 // A best plan that divides sequences, where nobody asked for it, says what that gains.
 std::vector<std::string> whys_of(const AnswerRequest& request, const SearchAnswer& answer) {
   std::vector<std::string> whys = request.whys;
@@ -133,6 +147,7 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
         "each the best of its tp, pp, dp, ep, cp and zero among the {} plans kept; {} lists every plan",
         with_commas(static_cast<std::int64_t>(best.size())), marked("all"));
   for (const ScoredPlan& plan : answer.result.pareto) answer.pareto.push_back(ranked(space, plan, evaluator));
+  mark_frameworks(request, answer);
   answer.assumed = request.assumed;
   if (!answer.best.empty())
     for (const std::string& line : answer.best.front().run.assumed) answer.assumed.push_back(line);

@@ -22,6 +22,8 @@ struct RankedPlan {
   ScoredPlan scored;
   Run run;  // checked
   Prediction prediction;
+  // Frameworks that launch it, where the search was for any (of what is listed).
+  std::optional<std::vector<std::string>> launched_by = std::nullopt;
 };
 
 struct TiedPlan {
@@ -116,6 +118,8 @@ struct AnswerRequest {
   SearchOptions options;  // its limits are worked out from what follows
   std::function<Result<std::shared_ptr<const CostSource>>(const Cluster&)> costs_for;
   std::string profile;
+  // Stacks of frameworks that plans are marked with, where the problem's own has no rules; asked for when plans are known.
+  std::function<std::vector<Stack>()> frameworks;
   double headroom_share = 0;  // of usable memory, to be left free
   Bytes headroom;             // likewise, in bytes
   std::optional<double> tokens, deadline_s, budget_usd;

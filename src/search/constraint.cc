@@ -9,10 +9,10 @@
 #include "base/text.h"
 #include "job/choices.h"
 #include "job/pipeline.h"
+#include "job/split.h"
 #include "spec/plan_fields.h"
 #include "spec/plan_text.h"
 #include "timeline/schedule.h"
-#include "workload/split.h"
 
 namespace foretrain {
 namespace {

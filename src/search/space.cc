@@ -8,13 +8,19 @@
 #include "base/field_mark.h"
 #include "base/text.h"
 #include "job/run_check.h"
+#include "job/split.h"
 #include "search/split_dimension.h"
-#include "workload/split.h"
 
 namespace foretrain {
 namespace {
 
 constexpr std::size_t kMostFamilies = 5'000'000;  // of about 100 bytes each
+
+std::size_t split_place() {
+  static const auto place = static_cast<std::size_t>(
+      std::find_if(dimensions().begin(), dimensions().end(), is_split) - dimensions().begin());
+  return place;
+}
 
 }  // namespace
 
@@ -29,6 +35,10 @@ bool Space::is_bounded(const Dimension& dimension) const {
 
 std::vector<LeftOut> Space::left_out() const {
   std::vector<LeftOut> all;
+  if (not_launched_ > 0)
+    all.push_back({fmt::format("{} plans", with_commas(static_cast<std::int64_t>(not_launched_))),
+                   fmt::format("stack {} does not launch them; {} any looks at what any framework runs",
+                               problem_.stack.name, marked("stack"))});
   for (const Dimension& dimension : dimensions()) {
     if (is_bounded(dimension))
       if (const Value most = dimension.most(problem_); most < problem_.gpus.back())
@@ -63,17 +73,40 @@ void Space::fill(const Dimension& dimension, const Candidate& so_far, std::vecto
   });
 }
 
-std::vector<std::vector<Value>> Space::inner_values(const Candidate& shared) const {
+std::vector<std::vector<Value>> Space::inner_values(const Candidate& shared, const Traits& traits) const {
   std::vector<std::vector<Value>> inner;
-  for (const Dimension& d : dimensions().subspan(outer_count())) fill(d, shared, inner.emplace_back());
+  for (const Dimension& d : dimensions().subspan(outer_count())) {
+    fill(d, shared, inner.emplace_back());
+    launches_.keep(problem_, shared, traits, d, inner.back());
+    if (is_split(d)) break;
+  }
   return inner;
+}
+
+std::vector<std::vector<Value>> Space::flag_values(const Candidate& shared, const Traits& traits) const {
+  std::vector<std::vector<Value>> together = {{}};
+  std::vector<Value> values;
+  for (const Dimension& d : dimensions().subspan(split_place() + 1)) {
+    fill(d, shared, values);
+    std::vector<std::vector<Value>> longer;
+    for (const std::vector<Value>& some : together)
+      for (const Value value : values) {
+        longer.push_back(some);
+        longer.back().push_back(value);
+      }
+    together = std::move(longer);
+  }
+  launches_.keep_flags(traits, together);
+  return together;
 }
 
 std::vector<std::vector<Value>> Space::parts(const Candidate& shared) const {
   std::vector<std::vector<Value>> parts;
+  const Traits traits = launches_.traits(problem_, shared);
   for (const Dimension& d : dimensions().subspan(outer_count())) {
     if (is_split(d)) break;
     fill(d, shared, parts.emplace_back());
+    launches_.keep(problem_, shared, traits, d, parts.back());
   }
   return parts;
 }
@@ -97,6 +130,31 @@ std::int64_t Space::largest_chunk(const Candidate& candidate, const Pipeline& pi
   return most;
 }
 
+// How many plans a family has, and how many it would have if the stack launched all.
+std::pair<std::uint64_t, std::uint64_t> Space::count_plans(const Candidate& candidate) const {
+  const Traits traits = launches_.traits(problem_, candidate);
+  std::uint64_t count = launches_.family(traits) ? 1 : 0, all = 1, flags = 1;
+  std::vector<Value> values;
+  for (std::size_t i = outer_count(); i < dimensions().size(); ++i) {
+    const Dimension& d = dimensions()[i];
+    const bool split = i == split_place();
+    if (!split) fill(d, candidate, values);
+    const std::uint64_t legal = split ? split_values_.size() : values.size();
+    all *= legal;
+    if (i > split_place()) {
+      flags *= legal;
+    } else if (!launches_.binds(d)) {
+      count *= legal;
+    } else {
+      if (split) values = split_values_;
+      launches_.keep(problem_, candidate, traits, d, values);
+      count *= values.size();
+    }
+  }
+  if (count == 0) return {0, all};
+  return {count * (launches_.binds_flags() ? flag_values(candidate, traits).size() : flags), all};
+}
+
 // Depth first; a family where all outer dimensions have a value.
 Result<void> Space::grow(Run& run, Candidate& candidate, Family& family, std::size_t depth) {
   if (depth < outer_count()) {
@@ -115,24 +173,14 @@ Result<void> Space::grow(Run& run, Candidate& candidate, Family& family, std::si
   run.plan = candidate.plan;
   run.gpus = candidate.gpus;
   if (!check_run(run)) return {};
-  std::uint64_t count = 1;
-  for (std::size_t i = outer_count(); i < dimensions().size(); ++i) {
-    const Dimension& d = dimensions()[i];
-    // How stages are split depends on few of the others: the last answer serves many families.
-    const Pipeline pipeline = pipeline_of(candidate.plan);
-    if (is_split(d)) {
-      if (split_of_ != pipeline) {
-        fill(d, candidate, split_values_);
-        most_layers_ = largest_chunk(candidate, pipeline, split_values_);
-      }
-      split_of_ = pipeline;
-      count *= split_values_.size();
-    } else {
-      std::vector<Value> values;
-      fill(d, candidate, values);
-      count *= values.size();
-    }
+  // How stages are split depends on few of the others: the last answer serves many families.
+  if (const Pipeline pipeline = pipeline_of(candidate.plan); split_of_ != pipeline) {
+    fill(dimensions()[split_place()], candidate, split_values_);
+    most_layers_ = largest_chunk(candidate, pipeline, split_values_);
+    split_of_ = pipeline;
   }
+  const auto [count, all] = count_plans(candidate);
+  not_launched_ += all - count;
   if (count == 0) return {};
   if (families_.size() == kMostFamilies)
     return fail(fmt::format("the space has more than {} families of plans; narrow it by {} or {}",
@@ -151,6 +199,8 @@ Result<Space> Space::make(Problem problem, Constraints constraints) {
   space.problem_ = std::move(problem);
   space.constraints_ = std::move(constraints);
   Run run = run_without_plan(space.problem_);
+  TRY_ASSIGN(space.launches_, LaunchFilter::of(run.stack));
+  run.stack.rules.clear();  // the filter holds plans against them, and counts those that it leaves out
   Candidate candidate{0, space.problem_.given};
   Family family;
   TRY(space.grow(run, candidate, family, 0));
@@ -182,31 +232,32 @@ Candidate Space::candidate(std::uint64_t index) const {
 }
 
 Space::Members::Members(const Space& space, std::size_t family)
-    : space_(space),
-      family_(family),
-      candidate_(space.shared(family)),
-      inner_(space.inner_values(candidate_)),
-      now_(inner_.size(), 0) {
-  for (std::size_t i = 0; i < inner_.size(); ++i) {
-    dimensions()[outer_count() + i].put(space_.problem(), candidate_, inner_[i].front());
-    now_[i] = inner_[i].front();
-  }
-  for (std::size_t i = inner_.size(); i-- > 0;) {
-    part_size_ *= inner_[i].size();
-    if (is_split(dimensions()[outer_count() + i])) break;
-    flags_ *= inner_[i].size();
-  }
+    : space_(space), family_(family), candidate_(space.shared(family)) {
+  const Traits traits = space.launches_.traits(space.problem(), candidate_);
+  inner_ = space.inner_values(candidate_, traits);
+  flags_of_plans_ = space.flag_values(candidate_, traits);
+  flags_ = flags_of_plans_.size();
+  part_size_ = flags_ * inner_.back().size();
+  for (const std::vector<Value>& values : inner_) now_.push_back(values.front());
+  for (const Value value : flags_of_plans_.front()) now_.push_back(value);
+  for (std::size_t i = 0; i < now_.size(); ++i)
+    dimensions()[outer_count() + i].put(space_.problem(), candidate_, now_[i]);
 }
 
 // The last dimension changes fastest.
 const Candidate& Space::Members::member(std::uint64_t n) {
   CHECK_THAT(n < space_.count(family_));
-  for (std::size_t i = inner_.size(); i-- > 0;) {
-    const Value value = inner_[i][n % inner_[i].size()];
-    n /= inner_[i].size();
-    if (value == now_[i]) continue;
+  const auto put = [&](std::size_t i, Value value) {
+    if (value == now_[i]) return;
     dimensions()[outer_count() + i].put(space_.problem(), candidate_, value);
     now_[i] = value;
+  };
+  const std::vector<Value>& flags = flags_of_plans_[n % flags_];
+  for (std::size_t i = 0; i < flags.size(); ++i) put(inner_.size() + i, flags[i]);
+  n /= flags_;
+  for (std::size_t i = inner_.size(); i-- > 0;) {
+    put(i, inner_[i][n % inner_[i].size()]);
+    n /= inner_[i].size();
   }
   return candidate_;
 }

@@ -8,10 +8,12 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "job/pipeline.h"
 #include "search/constraint.h"
+#include "search/launch_filter.h"
 
 namespace foretrain {
 
@@ -26,6 +28,7 @@ class Space {
   const Constraints& constraints() const { return constraints_; }
   std::vector<LeftOut> left_out() const;
   std::uint64_t size() const { return size_; }
+  std::uint64_t not_launched() const { return not_launched_; }  // plans that the stack's rules leave out
   std::size_t families() const { return families_.size(); }
 
   // Of a family: the number of its first plan, and how many it has.
@@ -56,7 +59,8 @@ class Space {
     const Space& space_;
     std::size_t family_;
     Candidate candidate_;
-    std::vector<std::vector<Value>> inner_;
+    std::vector<std::vector<Value>> inner_;  // as far as the split
+    std::vector<std::vector<Value>> flags_of_plans_;
     std::vector<Value> now_;
     std::uint64_t part_size_ = 1;  // combinations of the split and the dimensions after it
     std::uint64_t flags_ = 1;      // of those after it alone
@@ -82,10 +86,14 @@ class Space {
   };
   bool is_bounded(const Dimension& dimension) const;
   void fill(const Dimension& dimension, const Candidate& so_far, std::vector<Value>& out) const;
-  std::vector<std::vector<Value>> inner_values(const Candidate& shared) const;
+  // Of the inner dimensions as far as the split: what each may be, whatever the others are.
+  std::vector<std::vector<Value>> inner_values(const Candidate& shared, const Traits& traits) const;
+  // Of those after it, which may need one another: what they may be together.
+  std::vector<std::vector<Value>> flag_values(const Candidate& shared, const Traits& traits) const;
 
   std::int64_t largest_chunk(const Candidate& candidate, const Pipeline& pipeline,
                              const std::vector<Value>& splits) const;
+  std::pair<std::uint64_t, std::uint64_t> count_plans(const Candidate& candidate) const;
   Result<void> grow(Run& run, Candidate& candidate, Family& family, std::size_t depth);
 
   Problem problem_;
@@ -94,7 +102,9 @@ class Space {
   std::vector<Value> split_values_;
   std::int64_t most_layers_ = 0;  // of a chunk in any of these splits
   std::deque<Family> families_;   // grows without a second copy
+  LaunchFilter launches_;
   std::uint64_t size_ = 0;
+  std::uint64_t not_launched_ = 0;
 };
 
 }  // namespace foretrain

@@ -17,6 +17,7 @@ inline Problem problem_of(const std::string& model, const std::string& cluster, 
   problem.model = catalog.model(model).value();
   problem.cluster = catalog.cluster(cluster).value();
   problem.stack = catalog.stack(stack).value();
+  problem.stack.rules.clear();  // what can be stated; launch_filter_test has the rules
   problem.gpus = std::move(gpus);
   problem.global_batch = global_batch;
   problem.seq = problem.model.default_seq;

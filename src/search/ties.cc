@@ -33,6 +33,7 @@ Tie compare(const Prediction& a, const Prediction& b) {
   for (std::size_t c = 0; c < kStepCauseCount; ++c)
     apart += std::abs((b.breakdown[c] - a.breakdown[c]).value);
   add(kComposition * apart / 2, "a few steps of each");
+  if (most == 0) tie.settles = "nothing: their parts take the same";
   tie.difference = Seconds(b.step.value - a.step.value);
   tie.sigma = Seconds(std::sqrt(square));
   tie.tied = std::abs(tie.difference.value) <= kZ80 * tie.sigma.value;

@@ -48,11 +48,11 @@ static_assert(member_count<Stack::Pipeline>() == field_count(kPipelineFields));
 static_assert(member_count<Stack::DataParallel>() == field_count(kDataParallelFields));
 static_assert(member_count<Stack::MemoryLog>() == field_count(kMemoryLogFields));
 static_assert(member_count<Stack::Host>() == field_count(kHostFields));
-constexpr std::size_t kParts = 1, kRecipes = 1;
+constexpr std::size_t kParts = 1, kRecipes = 1, kRules = 1;
 static_assert(member_count<Stack::LowPrecision>() == field_count(kLowPrecisionFields));
 static_assert(member_count<RecipeFormats>() == field_count(kFormatFields));
 static_assert(member_count<Stack>() ==
-              field_count(kStackFields) + field_count(kStackSections) + kParts + kRecipes);
+              field_count(kStackFields) + field_count(kStackSections) + kParts + kRecipes + kRules);
 
 template <class Table>
 void check_table(const Table& table) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "spec/dtype.h"
+#include "spec/launch_rule.h"
 #include "spec/model.h"
 #include "spec/operator_kind.h"
 #include "spec/plan.h"
@@ -399,6 +400,9 @@ struct Stack {
   LowPrecision low_precision;
   // What it can run; of several of one family, the first is what a plan means by the family's word.
   std::vector<Recipe> recipes = {half_recipe(Dtype::kBf16), half_recipe(Dtype::kFp16)};
+
+  // What it refuses to launch; none: whatever can be stated.
+  std::vector<LaunchRule> rules;
 
   // What the framework's own log says of memory, for runs that do not name a counter: which, and whose.
   struct MemoryLog {

@@ -53,6 +53,7 @@ namespace {
 constexpr std::int64_t kMaxTimes = 1'000;
 constexpr double kMaxExtra = 1'000;
 constexpr std::string_view kRecipesKey = "recipes";
+constexpr std::string_view kRulesKey = "rules";
 constexpr std::size_t kMaxRecipes = 32;
 constexpr std::size_t kMaxOperators = 64;  // a part; each is laid out layer by layer
 
@@ -279,6 +280,15 @@ Result<void> read_recipes(const Node& node, const RecipeReader& reader, Stack& s
   return {};
 }
 
+Result<void> read_rules(const Node& node, Stack& stack) {
+  const Node* rules = node.find(kRulesKey);
+  if (rules == nullptr) return {};
+  auto read = parse_launch_rules(*rules);
+  if (!read) return named(kRulesKey, std::move(read).error());
+  stack.rules = *std::move(read);
+  return {};
+}
+
 // The maps of choices beside the parts.
 Result<void> read_sections(const Node& node, Stack& stack) {
   Result<void> result;
@@ -297,6 +307,7 @@ Result<Stack> parse_stack_with(const RecipeReader& recipe, const Node& node) {
   std::vector<std::string_view> allowed = keys_of(kStackFields);
   allowed.push_back("parts");
   allowed.push_back(kRecipesKey);
+  allowed.push_back(kRulesKey);
   for (const std::string_view section : keys_of(kStackSections)) allowed.push_back(section);
   for (const std::string_view key : keys_of(kCatalogFields)) allowed.push_back(key);
   TRY(only_fields(node, "a stack", allowed));
@@ -307,6 +318,7 @@ Result<Stack> parse_stack_with(const RecipeReader& recipe, const Node& node) {
   TRY(read_parts(node, stack));
   TRY(read_sections(node, stack));
   TRY(read_recipes(node, recipe, stack));
+  TRY(read_rules(node, stack));
   return stack;
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "job/launch_check.h"
+#include "job/pipeline.h"
 #include "spec/catalog.h"
 #include "validate/row_state.h"
 
@@ -76,28 +78,48 @@ bool better(const Score& a, const Score& b) {
   return a.fits ? a.step < b.step : a.needed < b.needed;
 }
 
+// What may have been run again: nothing, what the stack calls selective, the first layers of each chunk, or all.
+std::vector<Plan> recomputations(const Run& run) {
+  std::vector<Plan> plans(3, run.plan);
+  plans[0].recompute = Recompute::kNone;
+  plans[1].recompute = Recompute::kSelective;
+  plans[2].recompute = Recompute::kFull;
+  const std::int64_t chunks = pipeline_of(run.plan).model_chunks();
+  const std::int64_t layers = (run.model.layers() + chunks - 1) / chunks;
+  for (std::int64_t n = 1; n < layers; ++n) {
+    plans.push_back(plans[2]);
+    plans.back().recompute_layers = n;
+  }
+  std::erase_if(plans, [&](const Plan& plan) {
+    Run with = run;
+    with.plan = plan;
+    return launch_refusal(with).has_value();
+  });
+  return plans;
+}
+
+std::string recompute_text(const Plan& plan) {
+  const std::string word =
+      fmt::format("recompute={}", kRecomputeNames[static_cast<std::size_t>(plan.recompute)]);
+  return plan.recompute_layers == 0 ? word
+                                    : fmt::format("{},recompute_layers={}", word, plan.recompute_layers);
+}
+
 // Settles what the row leaves open, cheapest first, and says so in `assumed`.
 void choose(RowRun& row_run, Evaluator& evaluator) {
   Run& run = row_run.run;
-  std::vector<Recompute> recomputes = {run.plan.recompute};
-  std::vector<int> zeros = {run.plan.zero};
-  if (row_run.recompute_open) recomputes = {Recompute::kNone, Recompute::kSelective, Recompute::kFull};
-  if (row_run.zero_open) zeros = {0, 1};
-
+  std::vector<Plan> plans = {run.plan};
+  if (row_run.recompute_open) plans = recomputations(run);
   std::optional<Score> best;
-  Plan plan = run.plan;
-  for (const Recompute recompute : recomputes)
-    for (const int zero : zeros) {
-      plan.recompute = recompute;
+  for (Plan& plan : plans)
+    for (const int zero : row_run.zero_open ? std::vector<int>{0, 1} : std::vector<int>{run.plan.zero}) {
       plan.zero = zero;
       const Score score = evaluator.score(plan, run.global_batch);
       if (best && !better(score, *best)) continue;
       best = score;
       run.plan = plan;
     }
-  if (row_run.recompute_open)
-    run.assumed.push_back(
-        fmt::format("recompute={}", kRecomputeNames[static_cast<std::size_t>(run.plan.recompute)]));
+  if (row_run.recompute_open) run.assumed.push_back(recompute_text(run.plan));
   if (row_run.zero_open) run.assumed.push_back(fmt::format("zero={}", run.plan.zero));
 }
 

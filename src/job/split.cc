@@ -1,5 +1,5 @@
 // With one chunk a stage, the words are stages.
-#include "workload/split.h"
+#include "job/split.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,13 +1,22 @@
-#include "workload/split.h"
+#include "job/split.h"
 
 #include <doctest/doctest.h>
 
 #include <numeric>
 #include <vector>
 
-#include "workload/testing.h"
+#include "spec/model.h"
 
 using namespace foretrain;
+
+// Layers alone count.
+static Model gpt(std::int64_t layers) {
+  Model model;
+  model.hidden = 1024;
+  model.blocks = {{layers, Block{{16, 16, 64}, {MlpKind::kGelu, 4096}}}};
+  model.vocab = 51200;
+  return model;
+}
 
 TEST_CASE("Layers are dealt by each stack's own rule and none is lost") {
   using Layers = std::vector<std::int64_t>;
