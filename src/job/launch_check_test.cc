@@ -16,11 +16,9 @@ TEST_CASE("a framework's own rule is the reason") {
   CHECK(refused("megatron", "pp=8,schedule=zbv") ==
         "stack 'megatron' does not run schedule=zbv, expected schedule=1f1b|interleaved: "
         "core/pipeline_parallel/schedules.py has no other");
-  CHECK(
-      refused("megatron", "zero=1,overlap_param_gather=1") ==
-      "stack 'megatron' does not run overlap_grad_reduce=0 with overlap_param_gather=1, expected "
-      "overlap_grad_reduce=1: --overlap-param-gather only supported with distributed optimizer, and must be "
-      "used with --overlap-grad-reduce");
+  CHECK(refused("megatron", "zero=1,overlap_param_gather=1")
+            .starts_with("stack 'megatron' does not run overlap_grad_reduce=0 with overlap_param_gather=1, "
+                         "expected overlap_grad_reduce=1: "));
   CHECK(refused("megatron", "zero=1,overlap_grad_reduce=1,overlap_param_gather=1") == "");
   CHECK(refused("megatron", "zero=0,overlap_grad_reduce=1,overlap_param_gather=1") != "");
 }
@@ -32,8 +30,8 @@ TEST_CASE("what a plan leaves open is the stack's") {
 }
 
 TEST_CASE("a stack over another has its rules, and its own in their place") {
-  CHECK(refused("megatron", "zero=3") != "");
-  CHECK(refused("megatron-bridge", "zero=3") == "");
+  CHECK(refused("megatron", "pp=8,schedule=zbv") != "");
+  CHECK(refused("primus-megatron", "pp=8,schedule=zbv") == "");
   CHECK(refused("megatron-bridge", "pp=8,schedule=zbv") != "");
   CHECK(refused("torchtitan", "zero=3,lora=8") != "");
   CHECK(refused("torchtune", "zero=3,lora=8") == "");
