@@ -23,6 +23,9 @@ double filled(double share, double m, double p) {
   return share / -std::expm1(p * std::log1p(-share / m));
 }
 
+// The governor's clock is found to a millionth.
+constexpr double kBelowClock = 1 - 1e-5;
+
 bool runs_in_turns(ScheduleKind schedule) {
   return schedule == ScheduleKind::kGpipe || schedule == ScheduleKind::k1f1b;
 }
@@ -36,7 +39,8 @@ struct Floors::Units {
   std::size_t kinds = 0;
   std::array<UnitStrands, 2> ends;
   std::size_t end_count = 0;
-  double waits = 0;          // of any chunk, for shards, in both passes
+  // What any chunk waits for at least, of shards.
+  double gather = std::numeric_limits<double>::infinity(), scatter = gather;
   bool some = false;         // layers are run again, not all of them
   double fewest_again = 0;   // then so many, at least
   std::size_t f = 0, b = 0;  // the longest rows of all passes
@@ -62,27 +66,21 @@ struct Floors::Units {
   }
 
   // A chunk begins with a gather that nothing hides, and ends so with a scatter; whichever unit is its first or last.
-  void find_waits() {
-    double gather = std::numeric_limits<double>::infinity(), back = gather, scatter = gather;
-    const auto look_at = [&](const UnitStrands& unit) {
-      gather = std::min(gather, unit.forward.first_gather);
-      back = std::min(back, unit.backward.first_gather);
-      scatter = std::min(scatter, unit.backward.last_scatter);
-    };
-    for (std::size_t k = 0; k < kinds; ++k) {
-      look_at(plain[k]);
-      if (some) look_at(again[k]);
-    }
-    for (std::size_t e = 0; e < end_count; ++e) look_at(ends[e]);
-    waits = gather * waiting_share(f) + (back + scatter) * waiting_share(b);
+  void wait_for(const UnitStrands& unit) {
+    gather = std::min(gather, unit.forward.first_gather);
+    scatter = std::min(scatter, unit.backward.last_scatter);
   }
+  UnitLoad waits(std::size_t of_forward, std::size_t of_backward) const {
+    return {gather * waiting_share(of_forward) + scatter * waiting_share(of_backward), 0, 0, 0};
+  }
+  // By the first of the rows. Which layers are run again does not matter much here.
   UnitLoad all() const {
     UnitLoad sum;
     for (std::size_t k = 0; k < kinds; ++k) {
-      sum.add(plain[k].by_rows(f, b), count[k] - (k == 0 ? fewest_again : 0));
-      if (some && k == 0) sum.add(again[k].by_rows(f, b), fewest_again);
+      sum.add(plain[k].by_rows(0, 0), count[k] - (k == 0 ? fewest_again : 0));
+      if (some && k == 0) sum.add(again[k].by_rows(0, 0), fewest_again);
     }
-    for (std::size_t e = 0; e < end_count; ++e) sum.add(ends[e].by_rows(f, b), 1);
+    for (std::size_t e = 0; e < end_count; ++e) sum.add(ends[e].by_rows(0, 0), 1);
     return sum;
   }
 };
@@ -113,7 +111,8 @@ Floors::Units Floors::units_of(const Job& job, const Network& network, const Sha
     units.ends[units.end_count++] = way(shape.last);
   }
   units.find_rows();
-  units.find_waits();
+  for (std::size_t k = 0; k < units.kinds; ++k) units.wait_for(units.plain[k]);
+  for (const ShapeFloor::Ways* end : {&shape.first, &shape.last}) units.wait_for(way(*end));
   return units;
 }
 
@@ -133,11 +132,11 @@ Seconds Floors::least_step(const Job& job, const Units& units, const PowerModel*
   const double chunks =
       static_cast<double>(std::min((layers + most - 1) / most, job.pipeline.model_chunks()));
   // At the reference clock, then at what the governor leaves of it.
-  take_parts(units, chunks, ClockFloor(), at_reference_);
+  take_parts(units, chunks, nullptr, at_reference_);
   take_forwards(units);
   double step = std::max(at_reference_.all * way, at_reference_.least_layer * fullest);
   if (splits_backward(schedule) && copies == 1 && job.pipeline.chunks_per_stage == 1)
-    step = std::max(step, split_step(units, m, p));
+    step = std::max(step, split_step(units, m, p, chunks));
   at_clock_ = {};
   if (power == nullptr) return Seconds(step * kBelowRounding);
   const double fill = (p - 1) / (static_cast<double>(job.pipeline.chunks_per_stage) * m);
@@ -145,9 +144,9 @@ Seconds Floors::least_step(const Job& job, const Units& units, const PowerModel*
   const double slowest = slowest_card(static_cast<double>(job.mesh.gpus()));
   const UnitLoad all = units.all();
   const auto slow_down = [&](double idle) {
-    take_parts(units, chunks, ClockFloor(setting_.cluster.gpu, *power, all, fill, idle, waited, slowest),
-               at_clock_);
-    step = std::max(step, at_any_split(way / m, m, p));
+    const ClockFloor clock(setting_.cluster.gpu, *power, all, fill, idle, waited, slowest);
+    take_parts(units, chunks, &clock, at_clock_);
+    step = std::max(step, at_clock_.all * way / (1 + way * p * at_clock_.less / m));
     step = std::max(step, at_clock_.least_layer * fullest / (1 + at_clock_.less));
   };
   // As if all ranks were as busy; then with what they wait for at least in such a step.
@@ -156,37 +155,15 @@ Seconds Floors::least_step(const Job& job, const Units& units, const PowerModel*
   return Seconds(step * kBelowRounding);
 }
 
-// With A the sum of all parts, L of their seconds, b = less, c how long the step is at least of what all ranks are busy.
-// Every rank has D_j >= A_j - b S + G_j, G_j what it waits inside its passes, and one of them is the slowest: S = L_j + G_j.
-// Of that one A_j - L_j >= w A_j - e, with w of the coolest layer and e what the ends are cooler still. From
-//   step >= c (A - p b S + G_j)     step >= D_j     S - G_j = L_j <= (1 - w) A_j + e
-// A_j drops out, with q = (1 - w) / w:
-//   step (1 + c q) >= c (A - (1 + q) e + S (q (1 - b) - p b + 1))
-// which is linear in S; S is between L / p and the step, and the least is at one of these.
-double Floors::at_any_split(double c, double m, double p) const {
-  const Parts &at = at_clock_, &reference = at_reference_;
-  const double all = at.all * m, b = at.less;
-  const double plain = c * all / (1 + c * p * b);
-  double w = 1;
-  for (std::size_t k = 0; k < kinds_.size(); ++k) {
-    w = std::min(w, 1 - reference.layers[k] / at.layers[k]);
-    if (reference.more > 0)
-      w = std::min(w, 1 - (reference.layers[k] + reference.more) / (at.layers[k] + at.more));
-  }
-  if (w <= 0 || b >= 1) return plain;
-  // Those that wait for shards are cooler too.
-  double ends = (reference.waits - at.waits + w * at.waits) * m;
-  for (std::size_t e = 0; e < at.end_count; ++e)
-    ends += std::max(0.0, w * at.ends[e] - (at.ends[e] - reference.ends[e])) * m;
-  const double q = (1 - w) / w, rest = all - (1 + q) * ends;
-  const double equal = c * (rest + reference.all * m / p * (q * (1 - b) - p * b + 1)) / (1 + c * q);
-  const double denominator = 1 + c * ((p + q) * b - 1);
-  return std::max(plain, denominator > 0 ? std::min(equal, c * rest / denominator) : equal);
-}
-
-void Floors::take_parts(const Units& units, double chunks, const ClockFloor& clock, Parts& out) {
-  const auto part = [&](const UnitStrands& unit) { return clock.part(unit.by_rows(units.f, units.b)); };
-  out.less = clock.less();
+// At a clock, by the first of the rows: what is hidden behind operators may be hidden behind launches that the GPU waits
+// for, and these are gone where work takes longer (at_clock.cc).
+void Floors::take_parts(const Units& units, double chunks, const ClockFloor* clock, Parts& out) {
+  const std::size_t f = clock != nullptr ? 0 : units.f, b = clock != nullptr ? 0 : units.b;
+  const auto value = [&](const UnitLoad& load) {
+    return clock != nullptr ? clock->part(load) * kBelowClock : load.seconds;
+  };
+  const auto part = [&](const UnitStrands& unit) { return value(unit.by_rows(f, b)); };
+  out.less = clock != nullptr ? clock->less() : 0;
   out.all = 0;
   out.more = units.some ? std::numeric_limits<double>::infinity() : 0;
   out.least_layer = std::numeric_limits<double>::infinity();
@@ -203,7 +180,7 @@ void Floors::take_parts(const Units& units, double chunks, const ClockFloor& clo
   out.all += out.more * units.fewest_again;
   for (std::size_t e = 0; e < units.end_count; ++e) out.all += out.ends[e] = part(units.ends[e]);
   out.end_count = units.end_count;
-  out.waits = clock.part({units.waits, 0, 0, 0});
+  out.waits = value(units.waits(f, b));
   out.all += out.waits * chunks;
 }
 
@@ -215,9 +192,8 @@ void Floors::take_forwards(const Units& units) {
 }
 
 // Each rank by itself has all its passes to run, but for dualpipe after the first micro-batch has come down to it; and
-// where backwards are whole, the last gradient has to go up. With X what a rank comes to so, at the clock's parts less
-// b' S, and the slowest rank's step >= w + (1 - b) S, w the least that any rank's parts are above its seconds:
-//   step >= X / (1 + b'),     step >= ((1 - b) X + b' w) / (1 - b + b')
+// where backwards are whole, the last gradient has to go up. At a clock each second of a rank has `less` of the step taken
+// from it, and each micro-batch that comes down from a rank above a share of that.
 Seconds Floors::split_seconds(const Job& job, std::span<const Chunk> chunks) {
   const Pipeline& pipeline = job.pipeline;
   const double each = static_cast<double>(pipeline.through_each(job.micro_batches));
@@ -237,8 +213,7 @@ Seconds Floors::split_seconds(const Job& job, std::span<const Chunk> chunks) {
     return sum;
   };
   const bool slows = at_clock_.less > 0;
-  double step = 0, above = 0, above_slowed = 0, cooler = std::numeric_limits<double>::infinity();
-  slowed_.clear();
+  double step = 0, above = 0, above_slowed = 0;
   for (std::int64_t r = 0; r < pipeline.stages; ++r) {
     double own = 0, slowed = 0;
     for (std::int64_t c = 0; c < pipeline.chunks_per_stage; ++c) {
@@ -248,17 +223,11 @@ Seconds Floors::split_seconds(const Job& job, std::span<const Chunk> chunks) {
     }
     step = std::max(step, above + own * each);
     if (slows) {
-      cooler = std::min(cooler, (slowed - own) * each);
-      slowed_.push_back({(in_turns ? above_slowed : above) + slowed * each,
-                         at_clock_.less * (1 + (in_turns ? static_cast<double>(r) / each : 0))});
+      const double less = at_clock_.less * (1 + (in_turns ? static_cast<double>(r) / each : 0));
+      step = std::max(step, ((in_turns ? above_slowed : above) + slowed * each) / (1 + less));
       above_slowed += slowed;
     }
     if (!both_ways) above += piece(split ? forwards_ : at_reference_, pipeline.piece(r, 0));
-  }
-  for (const auto& [reached, less] : slowed_) {
-    step = std::max(step, reached / (1 + less));
-    const double left = 1 - at_clock_.less;
-    if (left > 0) step = std::max(step, (left * reached + less * cooler) / (left + less));
   }
   return Seconds(step * kBelowRounding);
 }
@@ -272,8 +241,8 @@ PlanFloor Floors::of_split(const Job& job, std::span<const Chunk> chunks, Bytes 
 }
 
 // Where backwards are split only forwards come first: a share of each layer, and of any of them at least so much.
-double Floors::split_step(const Units& units, double m, double p) const {
-  double share = 1, work = at_reference_.all;
+double Floors::split_step(const Units& units, double m, double p, double chunks) const {
+  double share = 1, work = at_reference_.all - at_reference_.waits * chunks;
   const auto look_at = [&](const UnitStrands& unit) {
     const UnitLoad load = unit.by_rows(units.f, units.b);
     if (load.seconds > 0) share = std::min(share, unit.forward.of[units.f] / load.seconds);

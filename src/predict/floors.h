@@ -86,14 +86,13 @@ class Floors {
     double all = 0, least_layer = 0;
     double less = 0;
   };
-  static void take_parts(const Units& units, double chunks, const ClockFloor& clock, Parts& out);
+  static void take_parts(const Units& units, double chunks, const ClockFloor* clock, Parts& out);
   void take_forwards(const Units& units);
-  double at_any_split(double c, double m, double p) const;
   const Shares& shares_of(const Job& job, const ShapeFloor& shape);
   Units units_of(const Job& job, const Network& network, const ShapeFloor& shape,
                  std::int64_t most_layers) const;
   Seconds least_step(const Job& job, const Units& units, const PowerModel* power, std::int64_t most_layers);
-  double split_step(const Units& units, double m, double p) const;
+  double split_step(const Units& units, double m, double p, double chunks) const;
   void weigh(const Job& job, const ShapeFloor& shape, const FloorScope& scope, PlanFloor& out);
   Seconds split_seconds(const Job& job, std::span<const Chunk> chunks);
   Bytes split_bytes(const Job& job, std::span<const Chunk> chunks, Bytes limit);
@@ -119,10 +118,6 @@ class Floors {
   HeldParts held_;
   OrderBook orders_;
   std::vector<Held> pieces_;  // of a rank
-  struct Slowed {
-    double reached = 0, less = 0;
-  };
-  std::vector<Slowed> slowed_;  // by rank
 };
 
 }  // namespace foretrain

@@ -1,6 +1,7 @@
 // The bytes of floors.h.
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "memory/counters.h"
 #include "memory/states.h"
@@ -192,17 +193,16 @@ Bytes Floors::split_bytes(const Job& job, std::span<const Chunk> chunks, Bytes l
       piece.held =
           std::max(0.0, piece.held - held_.less * static_cast<double>(std::min(again, chunk.all_layers())));
     }
-    const HeldTable* table = orders_.held(r);
-    if (table == nullptr) table = orders_.held(r);
+    const HeldTable& table = orders_.held(r);
     double peak = 0;
-    for (std::size_t i = 0; i < table->moments().size(); ++i) {
-      const auto counts = table->counts(i);
+    for (std::size_t i = 0; i < table.moments().size(); ++i) {
+      const auto counts = table.counts(i);
       double bytes = 0;
       for (std::size_t c = 0; c < count; ++c) {
         bytes += counts[c] * pieces_[c].held;
         if (counts.size() > count) bytes += counts[count + c] * pieces_[c].for_weight;
       }
-      const HeldTable::Moment& moment = table->moments()[i];
+      const HeldTable::Moment& moment = table.moments()[i];
       const std::int64_t n = pipeline.piece(r, moment.chunk);
       const bool last = pipeline.last(n);
       if (!moment.at_end && (last || chunks[static_cast<std::size_t>(n) % chunks.size()].all_layers() > 0)) {

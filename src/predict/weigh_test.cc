@@ -108,7 +108,7 @@ TEST_CASE("a floor is near the step of a plan that products decide") {
   const Score score = evaluator.score(run.plan, run.global_batch);
   CHECK(evaluator.floor(run.plan, run.global_batch).step > score.step * 0.9);
   const PlanFloor split = evaluator.split_floor(run.plan, run.global_batch, score.needed);
-  CHECK(split.step > score.step * 0.97);
+  CHECK(split.step > score.step * 0.93);
   CHECK(split.peak > score.needed * 0.99);
 }
 

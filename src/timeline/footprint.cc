@@ -45,9 +45,7 @@ void Footprint::measure(const PipelineWork& work, OrderBook& book) {
   const Pipeline pipeline = work.pipeline();
   for (std::int64_t r = 0; r < work.ranks(); ++r) {
     if (hold_equal_chunks(work, pipeline, r)) continue;
-    const HeldTable* table = book.held(r);
-    if (table == nullptr || !hold_by_table(work, *table, pipeline, r))
-      walk_through(work, book.orders(), pipeline, r);
+    if (!hold_by_table(work, book.held(r), pipeline, r)) walk_through(work, book.orders(), pipeline, r);
   }
 }
 

@@ -33,7 +33,11 @@ class HeldTable {
     return std::span(counts_).subspan(moment * width_, width_);
   }
   std::size_t width() const { return width_; }  // counts of a moment
-  std::size_t words() const { return moments_.size() + counts_.size(); }
+  // Of four bytes, all that it takes; of each vector some for the allocator's own.
+  std::size_t words() const {
+    return moments_.size() + counts_.size() + 2 * most_.size() + 4 * backwards_.size() +
+           sizeof(HeldTable) / 4 + 16;
+  }
 
   // Whatever the bytes are: see Footprint.
   std::int64_t in_flight() const { return in_flight_; }

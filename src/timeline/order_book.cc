@@ -35,17 +35,13 @@ const Orders& OrderBook::orders() {
   return orders_;
 }
 
-const HeldTable* OrderBook::held(std::int64_t r) {
-  Rank& rank = open_->second[static_cast<std::size_t>(r)];
-  if (!rank.weighed) {
-    rank.weighed = true;
-    return nullptr;
+const HeldTable& OrderBook::held(std::int64_t r) {
+  std::unique_ptr<HeldTable>& table = open_->second[static_cast<std::size_t>(r)];
+  if (!table) {
+    table = std::make_unique<HeldTable>(orders(), r, open_->first.shape.chunks);
+    words_ += table->words();
   }
-  if (!rank.table) {
-    rank.table = std::make_unique<HeldTable>(orders(), r, open_->first.shape.chunks);
-    words_ += rank.table->words();
-  }
-  return rank.table.get();
+  return *table;
 }
 
 }  // namespace foretrain

@@ -1,5 +1,6 @@
 // The orders of schedules by shape, written when somebody asks for them, and tables of what their ranks hold. Many
-// plans run in few orders: a table is made when a rank is weighed for the second time, and kept while there is room.
+// plans run in few orders: a table is made when a rank is weighed first, so that equal plans weigh the same to the last bit
+// whoever asks, and kept while there is room.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,7 @@ class OrderBook {
   void open(ScheduleKind schedule, const PipelineShape& shape);
 
   const Orders& orders();
-  // Null: weighed for the first time, when going through the order takes less than to tabulate it.
-  const HeldTable* held(std::int64_t rank);
+  const HeldTable& held(std::int64_t rank);
 
  private:
   struct Key {
@@ -30,15 +30,11 @@ class OrderBook {
   struct KeyHash {
     std::size_t operator()(const Key& key) const noexcept;
   };
-  struct Rank {
-    bool weighed = false;
-    std::unique_ptr<HeldTable> table;
-  };
 
   Orders orders_;
   Key written_;  // whose orders these are
-  std::unordered_map<Key, std::vector<Rank>, KeyHash> pages_;
-  std::pair<const Key, std::vector<Rank>>* open_ = nullptr;
+  std::unordered_map<Key, std::vector<std::unique_ptr<HeldTable>>, KeyHash> pages_;
+  std::pair<const Key, std::vector<std::unique_ptr<HeldTable>>>* open_ = nullptr;
   std::size_t words_ = 0;  // that tables take
 };
 
