@@ -117,9 +117,9 @@ TEST_CASE("nanotron copies each tensor's share of each rank to its place after t
     plan.dp = 8;
     Job job;
     job.choices = choices_of(gpt(), nanotron, plan);
+    const Pass update = build_optimizer(nanotron, update_format(job, nanotron), 80'000, 10'000, 10);
     std::vector<Task> found;
-    for (const Task& task :
-         build_optimizer(nanotron, update_format(job, nanotron), 80'000, 10'000, 10).repeats.front().tasks)
+    for (const Task& task : update.repeats.front().tasks)
       if (task.op.kind == OperatorKind::kCopy) found.push_back(task);
     return found;
   };
