@@ -156,6 +156,7 @@ TEST_CASE("bounds lose nothing: brute force finds the same plans, on random smal
   }
   MESSAGE(plans, " plans; evaluated ", brute_evaluated, " by brute force, ", evaluated, " with bounds; ",
           empty, " problems have no answer, ", uncommon, " that have one are uncommon");
+  if (problems < 75) return;  // of the few that sanitizers try, shares say nothing
   CHECK(2 * empty < problems);
   CHECK(4 * uncommon > problems);
 }
