@@ -40,10 +40,8 @@ Result<NcclTestsOptions> nccl_options(const ImportRequest& request) {
   TRY_ASSIGN(options.ranks_per_node, count_word("ranks_per_node", request.ranks_per_node));
   if (!request.ranks.empty() && (options.ranks < 2 || options.ranks > 1'000'000))
     return fail_field("ranks", fmt::format("found {}, expected 2 to 10^6", options.ranks));
-  if (!request.ranks_per_node.empty() && request.ranks.empty())
-    return fail_field("ranks_per_node",
-                      fmt::format("found no {}, expected how many there are", marked("ranks")));
-  if (!request.ranks_per_node.empty() && options.ranks % options.ranks_per_node != 0)
+  if (!request.ranks_per_node.empty() && !request.ranks.empty() &&
+      options.ranks % options.ranks_per_node != 0)
     return fail_field("ranks_per_node", fmt::format("found {}, expected a divisor of {} {}",
                                                     options.ranks_per_node, marked("ranks"), options.ranks));
   return options;

@@ -24,6 +24,7 @@ bool is_time_stamp(std::string_view word) {
 // How long a mark at the beginning is; 0 where there is none.
 std::size_t mark_length(std::string_view text) {
   if (text.empty()) return 0;
+  if (text.front() == '>') return 1;  // a quotation of Markdown
   if (text.front() == '[') {
     std::size_t end = text.find(']');
     if (end == std::string_view::npos) return 0;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>
@@ -15,7 +16,7 @@ std::optional<NcclRank> nccl_rank(const std::vector<NcclWord>& words) {
   if (words.size() < 6 || words[0].text != "Rank") return std::nullopt;
   NcclRank line;
   const auto rank = parse_integer(words[1].text);
-  if (!rank) return std::nullopt;
+  if (!rank || *rank < 0 || *rank > 10'000'000) return std::nullopt;
   line.rank = *rank;
   for (std::size_t i = 2; i + 1 < words.size(); ++i) {
     if (words[i].text == "Group") line.group = parse_integer(words[i + 1].text).value_or(0);
@@ -27,6 +28,32 @@ std::optional<NcclRank> nccl_rank(const std::vector<NcclWord>& words) {
   }
   if (line.host.empty()) return std::nullopt;
   return line;
+}
+
+bool is_complete(std::span<const NcclRank> ranks) {
+  std::int64_t last = -1;
+  for (const NcclRank& rank : ranks) last = std::max(last, rank.rank);
+  return !ranks.empty() && last == static_cast<std::int64_t>(ranks.size()) - 1;
+}
+
+NcclLayout partial_layout(std::span<const NcclRank> ranks) {
+  NcclLayout layout;
+  for (const NcclRank& rank : ranks) {
+    layout.ranks = std::max(layout.ranks, rank.rank + 1);
+    const std::string_view device(rank.device);
+    const auto number = parse_integer(device.substr(0, device.find('[')));
+    if (number && *number >= 0 && *number < rank.rank + 1)
+      layout.ranks_per_node = std::max(layout.ranks_per_node, *number + 1);
+  }
+  if (layout.ranks_per_node > 0 && layout.ranks % layout.ranks_per_node != 0) layout.ranks_per_node = 0;
+  return layout;
+}
+
+std::int64_t usual_node(std::int64_t ranks) {
+  constexpr std::int64_t kUsual = 8;
+  for (std::int64_t size = std::min(kUsual, ranks); size > 1; --size)
+    if (ranks % size == 0) return size;
+  return 1;
 }
 
 Result<NcclLayout> nccl_layout(std::span<const NcclRank> ranks, const Position& table) {

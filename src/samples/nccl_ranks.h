@@ -27,6 +27,16 @@ struct NcclLayout {
   std::string skipped;  // why no sample can say it: "6 ranks on node-a, 2 on node-b"; empty: it can
 };
 
+// One line for each rank from 0, so far as their number goes.
+bool is_complete(std::span<const NcclRank> ranks);
+
+// What some of the lines tell, as where a document leaves the others out: the highest rank is the last, the
+// highest device of a node its last. 0 where there are none.
+NcclLayout partial_layout(std::span<const NcclRank> ranks);
+
+// Ranks a node where nothing tells: the most up to eight that divide them.
+std::int64_t usual_node(std::int64_t ranks);
+
 // Of at least one rank. Ranks that stand twice or are missing are an error at `table`.
 Result<NcclLayout> nccl_layout(std::span<const NcclRank> ranks, const Position& table);
 

@@ -9,81 +9,28 @@
 
 #include "base/field_mark.h"
 #include "base/text.h"
+#include "samples/nccl_inference.h"
 #include "samples/nccl_line.h"
 #include "samples/nccl_ranks.h"
+#include "samples/nccl_row.h"
 #include "samples/sample_table.h"
 
 namespace foretrain {
 namespace {
 
 constexpr std::size_t kMaxRanks = 1'000'000;
-constexpr double kMaxSize = 1e15, kMinUs = 1e-3, kMaxUs = 1e12;
-constexpr double kRounding = 0.01;       // numbers are printed with three digits or more
-constexpr double kShortRounding = 0.06;  // but for those in the form 1.2e+07
-constexpr double kHundredth = 0.006;     // GB/s are printed to a hundredth
+constexpr double kMinUs = 1e-3;
+constexpr double kHundredth = 0.006;  // GB/s are printed to a hundredth
 
 constexpr double kTelling = 0.1;  // GB/s from which on they say something
 constexpr std::string_view kBadAlgbw = "algbw is not size / time", kBadBusbw = "busbw does not fit";
-
-// Where the words of a header stand; a time stamp is two words of a row.
-struct Columns {
-  std::size_t count = 0;
-  std::vector<std::string> names;
-  std::size_t size = 0, time = 0, algbw = 0, busbw = 0, wrong = 0,
-              cv = 0;  // cv, wrong: 0 where there is none
-  bool is_host_time = false;
-};
-
-// The words of versions from 2015 on.
-std::string_view plain_column(std::string_view word) {
-  if (word == "bytes") return "size";
-  if (word == "N") return "count";
-  if (word == "op") return "redop";
-  if (word == "#wrong" || word == "res" || word == "delta") return "error";
-  return word;
-}
-
-std::optional<Columns> parse_header(const std::vector<NcclWord>& words) {
-  Columns columns;
-  for (const NcclWord& word : words) columns.names.emplace_back(plain_column(word.text));
-  const auto find = [&](std::string_view name) {
-    const auto found = std::find(columns.names.begin(), columns.names.end(), name);
-    return static_cast<std::size_t>(found - columns.names.begin());
-  };
-  const std::size_t none = columns.names.size();
-  if (none == 0 || columns.names[0] != "size") return std::nullopt;
-  columns.is_host_time = find("cputime") != none;
-  columns.time = columns.is_host_time ? find("cputime") : find("time");
-  columns.algbw = find("algbw"), columns.busbw = find("busbw");
-  if (columns.time == none || columns.algbw == none || columns.busbw == none) return std::nullopt;
-  // Of the first half: the next time begins the second.
-  const auto next = std::find(columns.names.begin() + static_cast<std::ptrdiff_t>(columns.time) + 1,
-                              columns.names.end(), columns.names[columns.time]);
-  const auto half = static_cast<std::size_t>(next - columns.names.begin());
-  if (find("error") < half) columns.wrong = find("error");
-  if (find("i_cv%") < half) columns.cv = find("i_cv%");
-  columns.count = none + (find("timestamp") != none ? 1 : 0);
-  return columns;
-}
-
-struct Number {
-  double value = 0;
-  bool is_known = true;  // false: N/A
-  double rounding = kRounding;
-};
-
-// A row's figures, out of place.
-struct Row {
-  double size = 0;
-  Number time, algbw, busbw, wrong, cv;
-};
 
 bool near(double found, double expected, double rounding) {
   return std::abs(found - expected) <= rounding * expected + kHundredth;
 }
 
 // Why a row is not a sample; empty where it is one.
-std::string reason_against(const Row& row, CollectiveKind kind, std::int64_t ranks) {
+std::string reason_against(const NcclRow& row, CollectiveKind kind, std::int64_t ranks) {
   if (row.size == 0) return "no bytes";
   if (!row.time.is_known || row.time.value < kMinUs) return "not timed";
   if (row.wrong.is_known && row.wrong.value > 0) return "wrong results";
@@ -124,28 +71,27 @@ class Reader {
 
   Result<void> read_line(const NcclLine& line) {
     if (line.text.empty()) return {};
-    if (!line.is_comment()) {
-      if (columns_) {
-        TRY_ASSIGN(const bool is_row, read_row(line));
-        if (is_row) return {};
-      }
-      // A command that is echoed.
-      if (const auto test = nccl_test_in(line.text)) next_test_ = test;
-      return {};
-    }
     const std::vector<NcclWord> words = line.words();
     if (words.empty()) return {};
+    if (columns_ && !line.is_comment()) {
+      TRY_ASSIGN(const bool is_row, read_row(line));
+      if (is_row) return {};
+    }
     if (line.text.find("Collective test starting") != std::string_view::npos) {
       TRY(end_table());
       next_test_ = nccl_test_in(line.text);
       if (!next_test_) next_test_ = NcclTest{std::string(words.back().text), {}};
       return {};
     }
-    if (words[0].text == "nThread") return start_run();
+    // Any of these may have lost its '#' where a log was pasted.
+    if (words[0].text == "nThread" || words[0].text == "nThread:") return start_run();
     if (auto rank = nccl_rank(words)) return add_rank(*std::move(rank), words[1].column);
-    if (auto columns = parse_header(words)) return start_table(*std::move(columns), line.column);
-    if (words[0].text == "Out" || words[0].text == "Avg") return end_table();
+    if (auto columns = nccl_columns(words)) return start_table(*std::move(columns), line.column);
+    if (line.text.find("Out of bounds values") != std::string_view::npos ||
+        line.text.find("Avg bus bandwidth") != std::string_view::npos)
+      return end_table();
     if (line.text.find("test concluded") != std::string_view::npos) return {};
+    // A command that is echoed.
     if (const auto test = nccl_test_in(line.text)) next_test_ = test;
     return {};
   }
@@ -159,6 +105,9 @@ class Reader {
   }
 
   Result<void> add_rank(NcclRank rank, int column) {
+    // The ranks of a table are those since the one before.
+    TRY(end_table());
+    if (std::exchange(ranks_had_table_, false)) ranks_.clear();
     if (ranks_.size() >= kMaxRanks) return fail("found more than 10^6 ranks, expected fewer", here(column));
     if (!ranks_.empty() && ranks_.back().rank == rank.rank)
       return fail(fmt::format("found rank {} twice, on {} and {}, expected one run a table: were the tests "
@@ -169,81 +118,139 @@ class Reader {
     return {};
   }
 
-  Result<NcclLayout> find_layout(int column) const {
-    if (!ranks_.empty()) return nccl_layout(ranks_, here(column));
-    if (options_.ranks == 0)
-      return fail(
-          fmt::format("found no lines '# Rank ... on HOST' before this table, expected them or {} and {}",
-                      marked("ranks"), marked("ranks_per_node")),
-          here(column));
-    return NcclLayout{options_.ranks, options_.ranks_per_node == 0 ? options_.ranks : options_.ranks_per_node,
-                      ""};
-  }
-
-  Result<void> start_table(Columns columns, int column) {
+  Result<void> start_table(NcclColumns columns, int column) {
     TRY(end_table());
     NcclTable table;
     table.file = file_;
     table.line = line_;
-    TRY_ASSIGN(const NcclLayout layout, find_layout(column));
-    table.skipped = layout.skipped;
-    std::optional<CollectiveKind> kind;
+    columns_ = std::move(columns);
+    header_column_ = column;
+    ranks_had_table_ = true;
+    rows_.clear();
+    result_.tables.push_back(std::move(table));
+    return {};
+  }
+
+  // What was timed: by name, or by the figures.
+  Result<std::optional<CollectiveKind>> find_kind(NcclTable& table, const Position& at) {
     // The command may be echoed after the run's first lines, or those be missing.
     if (next_test_ && (!test_ || has_table_)) test_ = std::exchange(next_test_, std::nullopt);
     has_table_ = true;
     if (test_) {
       table.test = test_->name;
-      kind = test_->kind;
-      if (!kind && table.skipped.empty()) table.skipped = "not a collective of ours";
-    } else {
-      kind = options_.collective ? options_.collective : collective_in_file_name(file_);
-      if (!kind)
-        return fail(
-            fmt::format("found no name of the test in the log or the file's name, expected one such as "
-                        "all_reduce_perf, or {} NAME",
-                        marked("collective")),
-            here(column));
-      table.test = name(*kind);
+      return test_->kind;
     }
-    if (columns.is_host_time && table.skipped.empty()) table.skipped = "times of the host (-C)";
-    kind_ = kind.value_or(CollectiveKind::kAllReduce);
-    table.layout = !layout.skipped.empty()
-                       ? fmt::format("{} ranks", layout.ranks)
-                       : fmt::format("{}x{}", layout.ranks / layout.ranks_per_node, layout.ranks_per_node);
-    layout_ = layout;
-    columns_ = std::move(columns);
-    header_column_ = column;
-    telling_ = bad_algbw_ = bad_busbw_ = 0;
-    result_.tables.push_back(std::move(table));
-    return {};
+    std::optional<CollectiveKind> kind =
+        options_.collective ? options_.collective : collective_in_file_name(file_);
+    if (!kind && (kind = inferred_collective(rows_)))
+      table.assumed.push_back(fmt::format("{} by its columns", name(*kind)));
+    if (!kind)
+      return fail(fmt::format("found no name of the test in the log or the file's name, expected one such as "
+                              "all_reduce_perf, or {} NAME",
+                              marked("collective")),
+                  at);
+    table.test = name(*kind);
+    return kind;
+  }
+
+  // Who took part: by the lines of ranks, or by the figures.
+  Result<NcclLayout> find_layout(CollectiveKind kind, NcclTable& table, const Position& at) const {
+    const auto range = inferred_ranks(rows_, kind);
+    if (is_complete(ranks_)) return nccl_layout(ranks_, at);
+    if (ranks_.empty() && options_.ranks > 0)
+      return NcclLayout{options_.ranks,
+                        options_.ranks_per_node == 0 ? options_.ranks : options_.ranks_per_node, ""};
+    if (!range)
+      return ranks_.empty()
+                 ? fail(fmt::format(
+                            "found no lines '# Rank ... on HOST' before this table, expected them or {} "
+                            "and {}",
+                            marked("ranks"), marked("ranks_per_node")),
+                        at)
+                 : nccl_layout(ranks_, at);
+    NcclLayout layout = partial_layout(ranks_);
+    std::string against;
+    if (layout.ranks > 0 && !range->holds(layout.ranks)) {
+      against = fmt::format(" (its lines of ranks end at {})", layout.ranks - 1);
+      layout.ranks = 0;
+    }
+    if (layout.ranks == 0) layout.ranks = roundest(*range);
+    if (options_.ranks_per_node > 0) layout.ranks_per_node = options_.ranks_per_node;
+    if (layout.ranks_per_node == 0 ||
+        (options_.ranks_per_node == 0 && layout.ranks % layout.ranks_per_node != 0))
+      layout.ranks_per_node = usual_node(layout.ranks);
+    if (layout.ranks % layout.ranks_per_node != 0)
+      return fail(fmt::format("found {} ranks by its figures and {} a node, expected a divisor", layout.ranks,
+                              layout.ranks_per_node),
+                  at);
+    table.assumed.push_back(
+        fmt::format("{} ranks by its figures{}, {} a node", layout.ranks, against, layout.ranks_per_node));
+    return layout;
   }
 
   // A table that ended: rows it must have, and some that agree.
   Result<void> end_table() {
     if (!columns_) return {};
-    columns_.reset();
-    const NcclTable& table = result_.tables.back();
+    NcclTable& table = result_.tables.back();
     const Position at{file_, table.line, header_column_};
     if (!half_row_.empty())
       return fail("found a row that other output breaks off, expected its times", half_at_);
-    if (table.rows == 0) return fail("found a header and no rows, expected sizes and times", at);
-    if (2 * (bad_algbw_ + bad_busbw_) <= telling_) return {};
-    if (bad_algbw_ >= bad_busbw_)
+    if (rows_.empty()) return fail("found a header and no rows, expected sizes and times", at);
+    table.rows = rows_.size();
+    TRY_ASSIGN(const std::optional<CollectiveKind> kind, find_kind(table, at));
+    kind_ = kind.value_or(CollectiveKind::kAllReduce);
+    TRY_ASSIGN(layout_, find_layout(kind_, table, at));
+    table.skipped = layout_.skipped;
+    if (!kind && table.skipped.empty()) table.skipped = "not a collective of ours";
+    if (columns_->is_host_time && table.skipped.empty()) table.skipped = "times of the host (-C)";
+    table.layout = !layout_.skipped.empty()
+                       ? fmt::format("{} ranks", layout_.ranks)
+                       : fmt::format("{}x{}", layout_.ranks / layout_.ranks_per_node, layout_.ranks_per_node);
+    if (table.skipped.empty()) TRY(add_samples(table, at));
+    columns_.reset();
+    return {};
+  }
+
+  Result<void> add_samples(NcclTable& table, const Position& at) {
+    std::size_t telling = 0;  // rows whose GB/s have digits enough
+    std::size_t bad_algbw = 0, bad_busbw = 0;
+    double ratio = 0;  // busbw / algbw of the last telling row
+    for (const NcclRow& row : rows_) {
+      const std::string reason = reason_against(row, kind_, layout_.ranks);
+      if (row.algbw.value >= kTelling) {
+        ++telling;
+        ratio = row.busbw.value / row.algbw.value;
+        bad_algbw += reason == kBadAlgbw;
+        bad_busbw += reason == kBadBusbw;
+      }
+      if (reason.empty())
+        TRY(add_sample(row, table));
+      else
+        ++table.rejected[reason];
+    }
+    if (2 * (bad_algbw + bad_busbw) <= telling) return {};
+    if (bad_algbw >= bad_busbw)
       return fail("found algbw that is not size / time in most rows, expected it to be", at);
     return fail(
         fmt::format("found busbw / algbw of {:.3g}, expected {:.3g} for {} of {} ranks: is it another "
                     "collective, or are ranks missing?",
-                    ratio_, bus_factor(kind_, layout_.ranks), name(kind_), layout_.ranks),
+                    ratio, bus_factor(kind_, layout_.ranks), name(kind_), layout_.ranks),
         at);
   }
 
-  Result<Number> number(const NcclWord& word, std::string_view column) const {
-    if (word.text == "N/A" || word.text == "n/a") return Number{0, false};
-    const auto value = parse_number(word.text);
-    if (!value || *value < 0)
-      return fail(fmt::format("{}: found {}, expected a number", column, quoted(word.text)),
-                  here(word.column));
-    return Number{*value, true, word.text.find('e') == std::string_view::npos ? kRounding : kShortRounding};
+  Result<void> add_sample(const NcclRow& row, NcclTable& table) {
+    CollectiveSample sample;
+    sample.kind = kind_;
+    sample.bytes = Bytes(row.size);
+    sample.ranks = layout_.ranks;
+    sample.ranks_per_node = layout_.ranks_per_node;
+    sample.seconds = microseconds(row.time.value);
+    sample.spread = columns_->cv > 0 ? std::min(row.cv.value / 100, 100.0) : 0;
+    sample.source = source_label(file_name(file_));
+    TRY(check_sample_count(result_.samples.size() + 1, file_));
+    result_.samples.push_back(std::move(sample));
+    ++table.samples;
+    return {};
   }
 
   // Sizes in front, or as many words as a row has and most of them numbers: one that is garbled is a row,
@@ -275,62 +282,14 @@ class Reader {
         return true;
       }
     }
-    if (words.size() != columns_->count)
+    const auto blank = nccl_blank_cells(words, *columns_);
+    if (!blank)
       return fail(fmt::format("found a row of {} words, expected {} as in the header of line {}",
                               words.size(), columns_->count, result_.tables.back().line),
                   here(words.size() > columns_->count ? words[columns_->count].column : words[0].column));
-    TRY(add_row(words));
+    TRY_ASSIGN(NcclRow row, nccl_row(words, *columns_, *blank, file_, line_));
+    rows_.push_back(std::move(row));
     return true;
-  }
-
-  Result<void> add_row(const std::vector<NcclWord>& words) {
-    Row row;
-    for (std::size_t i = columns_->time; i < columns_->names.size(); ++i) {
-      const std::string& column = columns_->names[i];
-      if (column == "timestamp") break;
-      TRY_ASSIGN(const Number value, number(words[i], column));
-      if (i == columns_->time) row.time = value;
-      if (i == columns_->algbw) row.algbw = value;
-      if (i == columns_->busbw) row.busbw = value;
-      if (i == columns_->wrong) row.wrong = value;
-      if (i == columns_->cv) row.cv = value;
-    }
-    // An error below 1 is the largest difference of old versions, not a count.
-    if (row.wrong.value < 1) row.wrong.value = 0;
-    TRY_ASSIGN(const Number size, number(words[columns_->size], "size"));
-    row.size = size.value;
-    if (row.size != std::floor(row.size))
-      return fail(fmt::format("size: found {}, expected a whole number", quoted(words[columns_->size].text)),
-                  here(words[columns_->size].column));
-    if (row.size > kMaxSize || row.time.value > kMaxUs)
-      return fail("found a size or time out of range, expected at most 10^15 bytes and 10^12 us",
-                  here(words[0].column));
-    NcclTable& table = result_.tables.back();
-    ++table.rows;
-    if (!table.skipped.empty()) return {};
-    const std::string reason = reason_against(row, kind_, layout_.ranks);
-    if (row.algbw.value >= kTelling) {
-      ++telling_;
-      ratio_ = row.busbw.value / row.algbw.value;
-      bad_algbw_ += reason == kBadAlgbw;
-      bad_busbw_ += reason == kBadBusbw;
-    }
-    if (!reason.empty()) {
-      ++table.rejected[reason];
-      return {};
-    }
-    CollectiveSample sample;
-    sample.kind = kind_;
-    sample.bytes = Bytes(row.size);
-    sample.ranks = layout_.ranks;
-    sample.ranks_per_node = layout_.ranks_per_node;
-    sample.seconds = microseconds(row.time.value);
-    sample.spread = columns_->cv > 0 ? std::min(row.cv.value / 100, 100.0) : 0;
-    sample.source = source_label(file_name(file_));
-    TRY(check_sample_count(result_.samples.size() + 1, file_));
-    result_.samples.push_back(std::move(sample));
-    ++table.samples;
-    return {};
   }
 
   std::string_view text_;
@@ -342,16 +301,14 @@ class Reader {
   // Of the run: the test it names, its ranks; the test that was named since, for the next run.
   std::optional<NcclTest> test_, next_test_;
   std::vector<NcclRank> ranks_;
-  bool has_table_ = false;
+  bool has_table_ = false, ranks_had_table_ = false;
 
   // Of the table being read.
-  std::optional<Columns> columns_;
+  std::optional<NcclColumns> columns_;
+  std::vector<NcclRow> rows_;
   CollectiveKind kind_ = CollectiveKind::kAllReduce;
   NcclLayout layout_;
   int header_column_ = 1;
-  std::size_t telling_ = 0;  // rows whose GB/s have digits enough
-  std::size_t bad_algbw_ = 0, bad_busbw_ = 0;
-  double ratio_ = 0;  // busbw / algbw of the last telling row
   std::vector<NcclWord> half_row_;
   Position half_at_;
 };
@@ -402,6 +359,7 @@ std::string import_text(const NcclTestsImport& imported) {
                         printable(table.test), test_width, table.layout, layout_width, count(table.rows),
                         count(table.samples));
     if (!table.skipped.empty()) text += "  skipped: " + table.skipped;
+    if (!table.assumed.empty()) text += "  assumed: " + join(table.assumed, "; ");
     for (const auto& [reason, rows] : table.rejected) text += fmt::format("  {} {}", count(rows), reason);
     text += '\n';
   }

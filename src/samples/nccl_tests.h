@@ -13,7 +13,9 @@
 //   algbw = size / time,   busbw = algbw x {all_reduce 2 (n-1)/n; all_gather, reduce_scatter, alltoall
 //   (n-1)/n; broadcast, sendrecv 1},
 // and rejected with a reason where it does not agree (before June 2020 the (n-1)/n of all_gather and
-// reduce_scatter stood in algbw too, which is allowed). Other output between the lines is passed over; a row
+// reduce_scatter stood in algbw too, which is allowed). A pasted log may have lost its lines of ranks, the name
+// of its test or a '#': ranks and collective then follow from the figures (samples/nccl_inference.h) and are
+// told as assumed. Other output between the lines is passed over; a row
 // that is cut short or holds no number is an error with its position.
 #pragma once
 
@@ -43,7 +45,8 @@ struct NcclTable {
   std::size_t rows = 0;
   std::size_t samples = 0;
   std::map<std::string, std::size_t> rejected;  // rows by reason
-  std::string skipped;                          // why the whole table is left out; empty: it is not
+  std::vector<std::string> assumed;  // what the log does not say: "16 ranks by its figures, 8 a node"
+  std::string skipped;               // why the whole table is left out; empty: it is not
 };
 
 struct NcclTestsImport {

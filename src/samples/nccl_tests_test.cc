@@ -174,16 +174,72 @@ TEST_CASE("other output is passed over, even inside a row") {
 }
 
 TEST_CASE("what a log does not say can be given") {
-  const std::string table = std::string(kNew) + row(15);
-  CHECK(error_of(table, "x.log") ==
-        "x.log:1:1: error: found no lines '# Rank ... on HOST' before this table, expected them or ranks and "
-        "ranks_per_node");
-  CHECK(error_of(ranks(1, 4) + table, "x.log") ==
+  const std::string table =
+      std::string(kNew) + "1000000 250000 float none 0 100.0 10.00 10.00 0 99.0 10.10 10.10 0\n";
+  // A broadcast's bus carries the tensor once, however many ranks there are.
+  CHECK(error_of(table, "broadcast.log") ==
+        "broadcast.log:1:1: error: found no lines '# Rank ... on HOST' before this table, expected them or "
+        "ranks and ranks_per_node");
+  // Without a type nothing tells whether it counts a share.
+  CHECK(error_of(ranks(1, 4) + "# size time algbw busbw\n1000000 100.0 10.00 10.00\n", "x.log") ==
         "x.log:6:1: error: found no name of the test in the log or the file's name, expected one such as "
         "all_reduce_perf, or collective NAME");
-  const auto given = parse_nccl_tests(table, "x.log", {CollectiveKind::kAllReduce, 4, 2});
+  const auto given = parse_nccl_tests(table, "x.log", {CollectiveKind::kBroadcast, 4, 2});
   REQUIRE(given);
   CHECK(given->samples.at(0).nodes() == 2);
+}
+
+TEST_CASE("ranks that no line tells follow from busbw / algbw, the collective from the columns") {
+  // 2 (n-1)/n = 1.875 for 16 ranks.
+  const auto reduced = read(std::string(kNew) + row(18.75), "x.log");
+  CHECK(reduced.samples.at(0).kind == CollectiveKind::kAllReduce);
+  CHECK(reduced.samples.at(0).ranks == 16);
+  CHECK(reduced.samples.at(0).ranks_per_node == 8);
+  CHECK(reduced.tables.at(0).assumed ==
+        std::vector<std::string>{"all_reduce by its columns", "16 ranks by its figures, 8 a node"});
+  // 62,500 floats are a quarter of the megabyte: what one of four ranks gives.
+  const std::string share = " -1 100.0 10.00 7.50 0 99.0 10.10 7.58 0\n";
+  const auto gathered = read(kNew + ("1000000 62500 float none" + share), "x.log");
+  CHECK(gathered.samples.at(0).kind == CollectiveKind::kAllGather);
+  CHECK(gathered.samples.at(0).ranks == 4);
+  CHECK(read(kNew + ("1000000 62500 float sum" + share), "x.log").samples.at(0).kind ==
+        CollectiveKind::kReduceScatter);
+  CHECK(parse_nccl_tests(kNew + row(18.75), "x.log", {{}, 0, 4})->samples.at(0).ranks_per_node == 4);
+  CHECK(error_of(kNew + row(18.75), "x.log", {{}, 0, 3}) ==
+        "x.log:1:1: error: found 16 ranks by its figures and 3 a node, expected a divisor");
+}
+
+TEST_CASE("some lines of ranks say the last rank and the devices of a node") {
+  const std::string last = "#  Rank 15 Group  0 Pid 7 on node-d device  3 [0x00] X1\n";
+  const auto imported = read(last + kNew + row(18.75) + "# Avg bus bandwidth : 18\n" +
+                             "#  Rank 7 Group  0 Pid 7 on node-b device  3 [0x00] X1\n" + kNew + row(17.5));
+  REQUIRE(imported.samples.size() == 2);
+  CHECK(imported.samples[0].ranks == 16);
+  CHECK(imported.samples[0].ranks_per_node == 4);
+  CHECK(imported.samples[1].ranks == 8);  // counted anew
+  // Where they contradict the figures, the figures hold.
+  CHECK(read(last + kNew + row(17.5)).tables.at(0).assumed.at(0) ==
+        "8 ranks by its figures (its lines of ranks end at 15), 4 a node");
+}
+
+TEST_CASE("a blank redop is a cell less; a lost '#' and Markdown's marks are passed over") {
+  CHECK(read(ranks(1, 4) + kOld + "1000000 62500 float 100.0 10.00 7.50 N/A 99.0 10.10 7.58 N/A\n",
+             "alltoall.log")
+            .samples.size() == 1);
+  std::string pasted = "> mpirun ./all_reduce_perf -g 4\n```\n" + ranks(1, 4) + kNew + row(15);
+  for (std::size_t at = pasted.find("\n# "); at != std::string::npos; at = pasted.find("\n# "))
+    pasted.erase(at + 1, 1);
+  CHECK(pasted.find("\n#") == std::string::npos);
+  CHECK(read(pasted + "```\nIn all 4 GPUs took part.\n", "notes.md").samples.at(0).ranks == 4);
+}
+
+TEST_CASE("rccl-tests print the same table under another first line") {
+  const auto imported = read(
+      "rccl-tests: Version develop:448c4c7\n# nThread: 1 nGpus: 2 minBytes: 8 maxBytes: 8 step: 2(factor)\n"
+      "#   Rank  0 Pid 1 on host device  0 [0000:c1:00.0] AMD X\n"
+      "#   Rank  1 Pid 1 on host device  1 [0000:c6:00.0] AMD X\n" +
+      std::string(kNew) + row(10));
+  CHECK(imported.samples.at(0).ranks == 2);
 }
 
 TEST_CASE("broken logs are refused where they break") {
@@ -217,9 +273,14 @@ TEST_CASE("broken logs are refused where they break") {
   CHECK(error_of(
             "# nThread 1\n#  Rank  0 Pid 1 on a device 0 [0x0] X\n#  Rank  2 Pid 1 on b device 0 [0x0] X\n" +
             std::string(kNew)) ==
-        "all_reduce.log:4:1: error: found 2 lines of ranks from 0 to 2 before this table, expected one for "
-        "each "
-        "from 0");
+        "all_reduce.log:4:1: error: found a header and no rows, expected sizes and times");
+  CHECK(
+      error_of("# nThread 1\n#  Rank  0 Pid 1 on a device 0 [0x0] X\n#  Rank  2 Pid 1 on b device 0 [0x0] "
+               "X\n" +
+                   std::string(kNew) + row(10),
+               "broadcast.log") ==
+      "broadcast.log:4:1: error: found 2 lines of ranks from 0 to 2 before this table, expected one for each "
+      "from 0");
   CHECK(
       error_of(ranks(1, 4) + kNew + row(7.5)) ==
       "all_reduce.log:6:1: error: found busbw / algbw of 0.75, expected 1.5 for all_reduce of 4 ranks: is it "
