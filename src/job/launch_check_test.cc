@@ -23,6 +23,24 @@ TEST_CASE("a framework's own rule is the reason") {
   CHECK(refused("megatron", "zero=0,overlap_grad_reduce=1,overlap_param_gather=1") != "");
 }
 
+TEST_CASE(
+    "Megatron-LM divides states alone, Megatron-FSDP gradients and weights too, and Bridge has either") {
+  CHECK(refused("megatron", "zero=1") == "");
+  for (const char* plan : {"zero=2,overlap_grad_reduce=1", "zero=3,overlap_grad_reduce=1"}) {
+    CHECK(refused("megatron", plan).find("expected zero=0|1") != std::string::npos);
+    CHECK(refused("nemo", plan) != "");
+    CHECK(refused("primus-megatron", plan) != "");
+    CHECK(refused("megatron-fsdp", plan) == "");
+    CHECK(refused("megatron-bridge", plan) == "");
+  }
+  CHECK(refused("megatron-fsdp", "zero=1") == "");
+  CHECK(refused("megatron-fsdp", "zero=0") != "");
+  CHECK(refused("megatron-bridge", "zero=0") == "");
+  // 64 GPUs: one data-parallel rank is nothing to divide over, unless context ranks are beside it.
+  CHECK(refused("megatron-fsdp", "tp=8,pp=8,zero=3").find("expected dp=2..") != std::string::npos);
+  CHECK(refused("megatron-fsdp", "tp=8,pp=4,cp=2,zero=3") == "");
+}
+
 TEST_CASE("what a plan leaves open is the stack's") {
   CHECK(refused("nemo", "zero=1") == "");  // both overlaps are its own
   CHECK(refused("nemo", "zero=1,overlap_grad_reduce=0") != "");

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "job/fine_tuning.h"
+#include "predict/uncertainty.h"
 #include "report/megatron_flags.h"
 #include "report/search_curve.h"
 #include "report/search_report.h"
@@ -67,6 +68,7 @@ void put_ranked(JsonWriter& w, const SearchAnswer& a, const RankedPlan& plan) {
   w.key("needed_bytes").value(std::round(p.needed.value));
   w.key("headroom_bytes").value(std::round((p.usable - p.needed).value));
   w.key("fits").value(p.fits);
+  w.key("verdict").value(verdict_name(p.fit_probability));
   w.key("fit_probability").value(p.fit_probability);
   if (plan.launched_by) {
     w.key("launched_by").begin_array();

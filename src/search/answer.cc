@@ -77,7 +77,7 @@ constexpr double kLongestTime = 1e9;  // seconds: what a clock of nanoseconds ca
 
 // Which frameworks launch what is listed.
 void mark_frameworks(const AnswerRequest& request, SearchAnswer& answer) {
-  if (!request.frameworks || answer.best.empty() || !request.problem.stack.rules.empty()) return;
+  if (!request.frameworks || answer.best.empty() || is_framework(request.problem.stack)) return;
   Frameworks frameworks(request.problem, request.frameworks());
   if (!frameworks.any()) return;
   const auto mark = [&](RankedPlan& plan) {

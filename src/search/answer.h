@@ -118,7 +118,7 @@ struct AnswerRequest {
   SearchOptions options;  // its limits are worked out from what follows
   std::function<Result<std::shared_ptr<const CostSource>>(const Cluster&)> costs_for;
   std::string profile;
-  // Stacks of frameworks that plans are marked with, where the problem's own has no rules; asked for when plans are known.
+  // Stacks of frameworks that plans are marked with, where the problem's own is of none; asked for when plans are known.
   std::function<std::vector<Stack>()> frameworks;
   double headroom_share = 0;  // of usable memory, to be left free
   Bytes headroom;             // likewise, in bytes

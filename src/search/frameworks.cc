@@ -5,9 +5,9 @@
 namespace foretrain {
 
 Frameworks::Frameworks(const Problem& problem, const std::vector<Stack>& stacks) {
-  if (!problem.stack.rules.empty()) return;
+  if (is_framework(problem.stack)) return;
   for (const Stack& stack : stacks) {
-    if (stack.rules.empty()) continue;
+    if (!is_framework(stack)) continue;
     runs_.push_back(run_without_plan(problem));
     runs_.back().stack = stack;
   }

@@ -8,9 +8,12 @@
 
 namespace foretrain {
 
+// Whether a stack is of one framework: the assumed ones (generic) are of nobody's in particular.
+inline bool is_framework(const Stack& stack) { return stack.described != Described::kAssumed; }
+
 class Frameworks {
  public:
-  // Of these stacks those whose framework's rules are known; none of them where the problem's own has rules.
+  // Of these stacks those of a framework; none of them where the problem's own is of one.
   Frameworks(const Problem& problem, const std::vector<Stack>& stacks);
 
   bool any() const { return !runs_.empty(); }

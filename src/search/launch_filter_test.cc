@@ -110,6 +110,12 @@ TEST_CASE("a plan is marked with the frameworks that launch it") {
   Problem named = problem;
   named.stack = Catalog().stack("megatron").value();
   CHECK_FALSE(Frameworks(named, all_stacks()).any());
+  // What is described is a framework, whether or not it refuses anything; rules of somebody's own make none.
+  named.stack.rules.clear();
+  CHECK_FALSE(Frameworks(named, all_stacks()).any());
+  named.stack = problem.stack;
+  named.stack.rules = Catalog().stack("megatron").value().rules;
+  CHECK(Frameworks(named, all_stacks()).any());
 }
 
 }  // namespace

@@ -91,7 +91,8 @@ TEST_CASE("a plan that the host's memory cannot hold is not near") {
 TEST_CASE("sequence parallelism is found for a plan that had no tensor parallelism to go with it") {
   // 30e9 parameters over 24 GPUs of 40 GB: sharded and split twice, the activations have to be split too, or to wait
   // in the host's memory.
-  const Run run = run_of("mpt-30b", "mosaic-a100-40", 24, "generic", "pp=4,zero=2,recompute=full", 48);
+  const Run run =
+      run_of("mpt-30b", "mosaic-a100-40", 24, "megatron-bridge", "pp=4,zero=2,recompute=full", 48);
   Evaluator evaluator = evaluator_of(run);
   const auto nearest = nearest_fitting(run, evaluator);
   REQUIRE(nearest.size() == 3);

@@ -107,6 +107,8 @@ Result<std::vector<TraitValues>> parse_side(const Node& rule, std::string_view k
     const auto place = std::find(known.begin(), known.end(), entry.key) - known.begin();
     TraitValues values;
     values.trait = static_cast<Trait>(place);
+    if (entry.value.is_list() && entry.value.items.empty())
+      return named(entry.key, Error{"found an empty list, expected at least one value", entry.value.at});
     const std::span<const Node> items = entry.value.is_list() ? std::span<const Node>(entry.value.items)
                                                               : std::span<const Node>(&entry.value, 1);
     for (const Node& item : items) {

@@ -37,6 +37,11 @@ TEST_CASE("what a rule does not know is refused with what it does") {
   CHECK(error_of("a: {needs: {schedule: 1f1}, says: so}") ==
         "a: schedule: unknown word '1f1'; did you mean '1f1b'?");
   CHECK(error_of("a: {needs: {tp: 4..2}, says: so}") == "a: tp: found '4..2', which is empty");
+  CHECK(error_of("a: {needs: {schedule: []}, says: so}") ==
+        "a: schedule: found an empty list, expected at least one value");
+  const auto placed = rules_of("a:\n  needs: {zero: []}\n  says: so\n").error();
+  CHECK(placed.at.line == 2);
+  CHECK(placed.at.column == 17);
   CHECK(error_of("a: {needs: {tp: 1}}") == "a: missing key 'says'");
   CHECK(error_of("a: {plan: {tp: 1}, says: so}") == "a: missing key 'needs'");
   CHECK(error_of("[1, 2]") == "expected a map of rules by name");
