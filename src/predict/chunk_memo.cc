@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "operators/attention.h"
+#include "segment/task_price.h"
 #include "workload/workload.h"
 
 namespace foretrain {
@@ -188,19 +189,22 @@ void ChunkMemo::lay_out(ChunkCost& cost, const Network& network) {
   if (cost.laid_out) return;
   const ShapeKey& key = shape_->first;
   const ChunkWork work = write(key.passes, cost.chunk);
-  const auto lay = [&](const Pass& pass, Seconds lead) {
-    return foretrain::lay_out(pass, costs_, network, setting_.cluster.host_launch, lead);
+  const auto priced = [&](const Pass& pass) {
+    return PricedPass(pass, costs_, network, setting_.cluster.host_launch);
   };
-  cost.forward = lay(work.forward, Seconds(0));
-  cost.backward = lay(work.backward, key.drained ? Seconds(0) : cost.forward.lead);
+  const PricedPass forward = priced(work.forward), backward = priced(work.backward);
+  cost.forward = foretrain::lay_out(forward, Seconds(0));
+  cost.backward = foretrain::lay_out(backward, key.drained ? Seconds(0) : cost.forward.lead);
   if (!key.drained &&
       key.passes.accumulates) {  // a micro-batch in the middle of a step: the lead has settled
-    cost.forward = lay(work.forward, cost.backward.lead);
-    cost.backward = lay(work.backward, cost.forward.lead);
+    cost.forward = foretrain::lay_out(forward, cost.backward.lead);
+    cost.backward = foretrain::lay_out(backward, cost.forward.lead);
   }
   if (key.split) {
-    cost.input = lay(only(work.backward, Direction::kBackward), key.drained ? Seconds(0) : cost.forward.lead);
-    cost.weight = lay(only(work.backward, Direction::kWeight), key.drained ? Seconds(0) : cost.input.lead);
+    const Pass input = only(work.backward, Direction::kBackward);
+    const Pass weight = only(work.backward, Direction::kWeight);
+    cost.input = foretrain::lay_out(priced(input), key.drained ? Seconds(0) : cost.forward.lead);
+    cost.weight = foretrain::lay_out(priced(weight), key.drained ? Seconds(0) : cost.input.lead);
   }
   if (key.passes.experts.hidden) {
     PassShape alone = key.passes;
@@ -208,7 +212,7 @@ void ChunkMemo::lay_out(ChunkCost& cost, const Network& network) {
     const ChunkWork waiting = write(alone, cost.chunk);
     const Seconds lead = key.drained ? Seconds(0) : cost.forward.lead;
     const auto longer = [&](const Pass& pass, Seconds ahead, const Segment& beside) {
-      return std::max(Seconds(0), lay(pass, ahead).duration - beside.duration);
+      return std::max(Seconds(0), foretrain::lay_out(priced(pass), ahead).duration - beside.duration);
     };
     cost.forward_unpaired = longer(waiting.forward, Seconds(0), cost.forward);
     cost.backward_unpaired = longer(waiting.backward, lead, cost.backward);

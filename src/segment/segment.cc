@@ -15,16 +15,16 @@ constexpr Seconds kNoWait = microseconds(1e-3);
 
 class Streams {
  public:
-  Streams(const CostSource& costs, const Network& network, Seconds launch_cost, Seconds lead)
-      : prices_(costs, network, launch_cost),
-        launch_cost_(launch_cost),
-        replicas_apart_{{apart(network, WeightClass::kCommon), apart(network, WeightClass::kExperts)}},
-        host_(Seconds(0) - lead) {}
+  Streams(const PricedPass& pass, Seconds lead) : pass_(pass), host_(Seconds(0) - lead) {
+    in_queue_.reserve(256);
+  }
 
-  void run(const Pass& pass) {
-    for (std::size_t i = 0; i < pass.repeats.size(); ++i) {
-      const bool sends = i + 1 < pass.repeats.size() && !is_host_work(pass.repeats[i]);
-      run(pass.repeats[i], sends ? gathers_of(pass.repeats[i + 1]) : std::span<const Task>());
+  void run() {
+    const auto units = pass_.units();
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      const bool sends =
+          i + 1 < units.size() && !units[i].host_work;  // none is at work: none sends for the next
+      run(units[i], sends ? units[i + 1].gathers : std::span<const PricedTask>());
     }
     const Seconds done = std::max(compute_, comm_);
     add_wait(done - compute_, comm_cause_);
@@ -39,45 +39,22 @@ class Streams {
   Segment take() { return std::move(out_); }
 
  private:
-  static bool apart(const Network& network, WeightClass weights) {
-    return !network.placed(groups_of(weights).shard).crosses_nodes();
-  }
-
-  // What the host does before or after the units: none of them is at work, so none sends for the next.
-  static bool is_host_work(const Repeat& repeat) {
-    return std::all_of(repeat.tasks.begin(), repeat.tasks.end(),
-                       [](const Task& task) { return task.kind == Task::Kind::kHost; });
-  }
-
-  // One for each class of weights, in front.
-  static std::span<const Task> gathers_of(const Repeat& repeat) {
-    const auto end = std::find_if_not(repeat.tasks.begin(), repeat.tasks.end(), is_gather);
-    return {repeat.tasks.begin(), end};
-  }
-
   // `following` are the gathers of the unit after the last of these.
-  void run(const Repeat& repeat, std::span<const Task> following) {
-    priced_.clear();
-    next_unit_.clear();
-    for (const Task& task : repeat.tasks) priced_.push_back(prices_.of(task));
-    for (const Task& task : following) next_unit_.push_back(prices_.of(task));
-
-    const std::size_t gathers = gathers_of(repeat).size();
-    const std::span<const PricedTask> own = std::span(priced_).first(gathers);
-    const std::span<const PricedTask> work = std::span(priced_).subspan(gathers);
+  void run(const PricedPass::Unit& unit, std::span<const PricedTask> following) {
+    const std::span<const PricedTask> own = unit.gathers;
     Advance last;
     State before;
-    for (std::int64_t i = 0; i < repeat.count; ++i) {
+    for (std::int64_t i = 0; i < unit.count; ++i) {
       // The last unit is followed by another than the rest.
-      const std::int64_t left = repeat.count - 1 - i - (gathers > 0 || !following.empty() ? 1 : 0);
+      const std::int64_t left = unit.count - 1 - i - (!own.empty() || !following.empty() ? 1 : 0);
       const bool may_settle = i > 0 && left > 0;
       if (may_settle) before = state();
       const Seconds gpu = compute_, host = host_;
-      run_unit(work, own, i + 1 < repeat.count ? own : std::span<const PricedTask>(next_unit_));
-      if (repeat.is_layer) out_.ready_before_end.push_back(std::max(compute_, comm_));
+      run_unit(unit.work, own, i + 1 < unit.count ? own : following);
+      if (unit.is_layer) out_.ready_before_end.push_back(std::max(compute_, comm_));
       const Advance now{compute_ - gpu, host_ - host, lags()};
       if (may_settle && settled(now, last)) {
-        add_periods(before, left, repeat.is_layer);
+        add_periods(before, left, unit.is_layer);
         i += left;
       }
       last = now;
@@ -90,7 +67,7 @@ class Streams {
     in_graph_ = false;
     begin_unit(gathers, upcoming);
     for (const PricedTask& item : work) {
-      if (on_data_stream(*item.task)) end_work(upcoming);
+      if (item.on_data_stream) end_work(upcoming);
       step(item);
     }
     end_work(upcoming);
@@ -105,7 +82,7 @@ class Streams {
       if (task.device) free_since(std::max(data_, replica_));
       return;
     }
-    if (on_data_stream(task)) {
+    if (item.on_data_stream) {
       issue(item);
       if (task.blocking) wait_for_data(std::max(data_, replica_));
       return;
@@ -163,7 +140,7 @@ class Streams {
     if (capture == Capture::kStep || in_graph_) return 0;
     in_graph_ = true;
     const bool forward = item.task->direction == Direction::kForward;
-    host_ += launch_cost_ * kGraphLaunches[forward ? 0 : 1];
+    host_ += pass_.launch_cost() * kGraphLaunches[forward ? 0 : 1];
     return 1;
   }
 
@@ -225,7 +202,7 @@ class Streams {
   void issue(const PricedTask& collective) {
     host_ += collective.host;
     const bool apart = std::any_of(kWeightClasses.begin(), kWeightClasses.end(), [&](WeightClass weights) {
-      return replicas_apart_[weights] && collective.task->collective.group == groups_of(weights).replica;
+      return pass_.replicas_apart(weights) && collective.task->collective.group == groups_of(weights).replica;
     });
     Seconds& stream = apart ? replica_ : data_;
     stream = std::max({stream, data_, compute_, comm_, host_}) + collective.gpu;
@@ -245,8 +222,10 @@ class Streams {
   }
 
   Seconds run_beside_collectives(Seconds gpu, Seconds start) {
+    const Seconds until = std::max({data_, replica_, comm_});
+    if (until <= start) return gpu;  // all other streams are empty: the most frequent case
     const SlowDown slow = comm_ > start ? comm_slow_ : SlowDown{};
-    const Beside run = beside(gpu, std::max({data_, replica_, comm_}) - start, slow);
+    const Beside run = beside(gpu, until - start, slow);
     for (Seconds* end : {&gather_end_, &data_, &replica_, &comm_, &needed_by_input_, &needed_by_weight_})
       *end += collective_delay(*end - start, run.both, slow);
     return run.compute;
@@ -353,10 +332,7 @@ class Streams {
     host_ = std::max(host_, compute_ - gpu_step * (static_cast<double>(kQueueDepth) / launches));
   }
 
-  TaskPrices prices_;
-  std::vector<PricedTask> priced_, next_unit_;  // of the units at hand, and the gathers of the one after them
-  Seconds launch_cost_;
-  ByClass<bool> replicas_apart_;  // shards stay inside a domain: the NICs are left to replicas
+  const PricedPass& pass_;
   Segment out_;
   Seconds host_;
   Seconds host_free_;  // since then nothing has held the host back, or what it took is counted
@@ -383,11 +359,15 @@ class Streams {
 
 }  // namespace
 
+Segment lay_out(const PricedPass& pass, Seconds lead) {
+  Streams layout(pass, lead);
+  layout.run();
+  return layout.take();
+}
+
 Segment lay_out(const Pass& pass, const CostSource& costs, const Network& network, Seconds launch_cost,
                 Seconds lead) {
-  Streams layout(costs, network, launch_cost, lead);
-  layout.run(pass);
-  return layout.take();
+  return lay_out(PricedPass(pass, costs, network, launch_cost), lead);
 }
 
 }  // namespace foretrain

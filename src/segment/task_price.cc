@@ -49,10 +49,35 @@ PricedTask TaskPrices::of(const Task& task) const {
             0,
             cost.seconds.value * times * cost.watts,
             0,
-            cost.held_share};
+            cost.held_share,
+            on_data_stream(task)};
   }
   if (captured) calls += launch_cost_ * kStepGraphLaunches;
   return {&task, Seconds(0), calls, 0, Origin::kAnalytic, 0};
+}
+
+PricedPass::PricedPass(const Pass& pass, const CostSource& costs, const Network& network, Seconds launch_cost)
+    : launch_cost_(launch_cost) {
+  for (const WeightClass weights : kWeightClasses)
+    replicas_apart_[weights] = !network.placed(groups_of(weights).shard).crosses_nodes();
+  const TaskPrices prices(costs, network, launch_cost);
+  std::size_t count = 0;
+  for (const Repeat& repeat : pass.repeats) count += repeat.tasks.size();
+  tasks_.reserve(count);  // units refer to it
+  units_.reserve(pass.repeats.size());
+  for (const Repeat& repeat : pass.repeats) {
+    const std::size_t begin = tasks_.size();
+    bool host_work = true;
+    for (const Task& task : repeat.tasks) {
+      tasks_.push_back(prices.of(task));
+      host_work = host_work && task.kind == Task::Kind::kHost;
+    }
+    const auto own = std::span<const PricedTask>(tasks_).subspan(begin);
+    const auto work = std::find_if_not(own.begin(), own.end(),
+                                       [](const PricedTask& priced) { return is_gather(*priced.task); });
+    const auto gathers = static_cast<std::size_t>(work - own.begin());
+    units_.push_back({repeat.count, repeat.is_layer, host_work, own.first(gathers), own.subspan(gathers)});
+  }
 }
 
 PassLeast least(const Pass& pass, const CostSource& costs, const Network& network, Seconds launch_cost) {

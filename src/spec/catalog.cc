@@ -150,14 +150,14 @@ Result<Stack> Catalog::stack(const Node& name_path_or_map) const {
     if (depth == kMostBases)
       return fail(fmt::format("found more than {} bases, expected no circle", kMostBases), below.at);
     if (!below.is_scalar()) return fail("base: expected the name or the path of a stack", below.at);
-    TRY_ASSIGN(const Node base, load(kStacks, below));
-    const Node* further = base.is_map() ? base.find(kBaseKey) : nullptr;
-    Node next = over_base(node, base);
-    if (further != nullptr) {
-      next.entries.emplace_back(std::string(kBaseKey), *further);
-      next.key_at.push_back(further->at);
+    TRY_ASSIGN(Node base, load(kStacks, below));
+    std::optional<Node> further;
+    if (const Node* found = base.is_map() ? base.find(kBaseKey) : nullptr) further = *found;
+    node = over_base(std::move(node), std::move(base));
+    if (further) {
+      node.key_at.push_back(further->at);
+      node.entries.emplace_back(std::string(kBaseKey), *std::move(further));
     }
-    node = std::move(next);
   }
   return parse_stack_with([this](const Node& recipe_node) { return recipe(recipe_node); }, node);
 }

@@ -12,40 +12,45 @@ bool is_of_a_file(std::string_view key) {
   return std::find(kOfAFile.begin(), kOfAFile.end(), key) != kOfAFile.end();
 }
 
-void put(Node& map, const std::string& key, const Position& key_at, Node value) {
-  map.entries.push_back({key, std::move(value)});
-  map.key_at.push_back(key_at);
+// Trees of a few hundred nodes, of which each is moved once.
+Node merged(Node own, Node base) {
+  if (!own.is_map() || !base.is_map()) return own;
+  const std::size_t of_own = own.entries.size();
+  for (std::size_t i = 0; i < base.entries.size(); ++i) {
+    Node::Entry& below = base.entries[i];
+    const auto end = own.entries.begin() + static_cast<std::ptrdiff_t>(of_own);
+    const auto over = std::find_if(own.entries.begin(), end,
+                                   [&](const Node::Entry& entry) { return entry.key == below.key; });
+    if (over == end) {
+      own.entries.push_back(std::move(below));
+      own.key_at.push_back(std::move(base.key_at[i]));
+    } else {
+      over->value = merged(std::move(over->value), std::move(below.value));
+    }
+  }
+  return own;
 }
 
-Node merged(const Node& own, const Node& base) {
-  if (!own.is_map() || !base.is_map()) return own;
-  Node out = own;
-  out.entries.clear();
-  out.key_at.clear();
-  for (std::size_t i = 0; i < own.entries.size(); ++i) {
-    const auto& [key, value] = own.entries[i];
-    const Node* below = base.find(key);
-    put(out, key, own.key_at[i], below == nullptr ? value : merged(value, *below));
+void leave_out(Node& map, const auto& leaves_out) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < map.entries.size(); ++i) {
+    if (leaves_out(map.entries[i].key)) continue;
+    if (kept != i) {
+      map.entries[kept] = std::move(map.entries[i]);
+      map.key_at[kept] = std::move(map.key_at[i]);
+    }
+    ++kept;
   }
-  for (std::size_t i = 0; i < base.entries.size(); ++i)
-    if (const auto& [key, value] = base.entries[i]; own.find(key) == nullptr)
-      put(out, key, base.key_at[i], value);
-  return out;
+  map.entries.resize(kept);
+  map.key_at.resize(kept);
 }
 
 }  // namespace
 
-Node over_base(const Node& own, const Node& base) {
-  const auto without = [](const Node& map, const auto& leaves_out) {
-    Node rest = map;
-    rest.entries.clear();
-    rest.key_at.clear();
-    for (std::size_t i = 0; i < map.entries.size(); ++i)
-      if (!leaves_out(map.entries[i].key)) put(rest, map.entries[i].key, map.key_at[i], map.entries[i].value);
-    return rest;
-  };
-  return merged(without(own, [](std::string_view key) { return key == kBaseKey; }),
-                without(base, is_of_a_file));
+Node over_base(Node own, Node base) {
+  leave_out(own, [](std::string_view key) { return key == kBaseKey; });
+  leave_out(base, is_of_a_file);
+  return merged(std::move(own), std::move(base));
 }
 
 }  // namespace foretrain

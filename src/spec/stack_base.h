@@ -15,6 +15,6 @@ namespace foretrain {
 inline constexpr std::string_view kBaseKey = "base";
 
 // What `own` leaves out is taken from `base`: maps key by key, all else whole.
-Node over_base(const Node& own, const Node& base);
+Node over_base(Node own, Node base);
 
 }  // namespace foretrain
