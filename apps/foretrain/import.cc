@@ -6,8 +6,6 @@
 #include "base/file.h"
 #include "command.h"
 #include "output.h"
-#include "samples/nccl_tests.h"
-#include "samples/operator_tables.h"
 #include "samples/published.h"
 #include "samples/published_collectives.h"
 
@@ -18,31 +16,37 @@ class Import final : public Command {
  public:
   const char* name() const override { return "import"; }
   const char* what() const override {
-    return "Samples that others took, and logs of nccl-tests, in our format";
+    return "What others measured: logs of training runs and of nccl-tests, published samples";
   }
   const char* example() const override {
-    return "foretrain import nccl-tests *.log -o comm\n"
+    return "foretrain import log train.log --json\n"
+           "  foretrain import nccl-tests *.log -o comm\n"
            "  foretrain import published-samples Perlmutter -o samples\n"
            "  foretrain import operator-tables deepep.csv nccl.csv -o exchanges";
   }
   void declare(Options& options) override {
     options.argument(
         "FORMAT", request_.format,
-        "nccl-tests: collectives, from the text that NVIDIA's tests print; published-samples: "
+        "log: the steady step of a training run, from what Megatron-LM and its forks, torchtitan, nanotron, "
+        "NeMo, "
+        "GPT-NeoX, DeepSpeed, Hugging Face Trainer, MaxText or MLPerf print; nccl-tests: collectives, from "
+        "the text "
+        "that NVIDIA's tests print; published-samples: "
         "operators and collectives in the layout of arXiv 2509.22832; operator-tables: "
         "published tables of operators (aiconfigurator, SimuMax) and of exchanges (NCCL, DeepEP, "
         "NVLink)");
     options.argument("PATH", paths_, "The logs or tables; for published-samples the folder of one site");
-    options.option(
-        "-o,--out", "FOLDER", out_,
-        "The folder to write collectives.csv (and operators.csv) into; for operator-tables GPU.csv and "
-        "GPU/operators.csv");
+    options.option("-o,--out", "FOLDER", out_,
+                   "Where samples are written: the folder to write collectives.csv (and operators.csv) into; "
+                   "for operator-tables GPU.csv and "
+                   "GPU/operators.csv");
     options.option("--collective", "NAME", request_.collective,
                    "nccl-tests: what was timed, where neither a log nor its name says it");
     options.option("--ranks", "N", request_.ranks,
                    "nccl-tests: how many took part, where a log has no lines of ranks");
     options.option("--ranks-per-node", "N", request_.ranks_per_node,
                    "nccl-tests: how many of them share a node (all)");
+    options.flag("--json", is_json_, "log: as JSON (docs/formats/training-log.md)");
     options.flag("--force", force_, "Also where that folder exists");
   }
   std::string word(std::string_view field) const override {
@@ -52,7 +56,16 @@ class Import final : public Command {
 
   Result<int> run(Session& session, Team*) override {
     TRY(check(request_));
+    if (is_json_ && request_.writes_folder())
+      return fail_field("json", "found with " + request_.format + ", expected with log");
     const std::string out = without_slashes(out_);
+    if (!request_.writes_folder()) {
+      if (!out.empty())
+        return fail_field("out", "found with " + request_.format + ", which writes no folder");
+      TRY(read(session.files()));
+      TRY_ASSIGN(const ImportAnswer answer, ask(request_));
+      return tell(is_json_ ? answer.json : answer.text);
+    }
     if (out.empty()) return fail_field("out", "found no folder, expected where the samples go");
     TRY(check_replaceable(out, force_, "its samples"));
     TRY(read(session.files()));
@@ -65,10 +78,9 @@ class Import final : public Command {
 
  private:
   Result<void> read(const Files& files) {
-    if (request_.is_nccl_tests() || request_.is_operator_tables()) {
-      const std::size_t most = request_.is_nccl_tests() ? kMaxLogBytes : kMaxOperatorTableBytes;
+    if (!request_.is_published()) {
       for (const std::string& path : paths_) {
-        TRY_ASSIGN(std::string text, files.read(path, most));
+        TRY_ASSIGN(std::string text, files.read(path, request_.most_bytes()));
         request_.logs.push_back({path, std::move(text)});
       }
       return {};
@@ -84,7 +96,7 @@ class Import final : public Command {
   ImportRequest request_;
   std::string out_;
   std::vector<std::string> paths_;
-  bool force_ = false;
+  bool force_ = false, is_json_ = false;
 };
 
 }  // namespace

@@ -2,21 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ask/guard.h"
 #include "ask/words.h"
 #include "base/did_you_mean.h"
 #include "base/field_mark.h"
 #include "base/text.h"
+#include "report/log_report.h"
 #include "samples/nccl_tests.h"
 #include "samples/operator_tables.h"
 #include "samples/published.h"
 #include "samples/published_collectives.h"
+#include "samples/training_log.h"
 #include "spec/choice.h"
 
 namespace foretrain {
 namespace {
 
-const std::string kFormats[] = {"nccl-tests", "published-samples", "operator-tables"};
+const std::string kFormats[] = {"nccl-tests", "published-samples", "operator-tables", "log"};
 
 Result<ImportAnswer> published_samples(const ImportRequest& request) {
   TRY_ASSIGN(const PublishedImport operators, import_published_samples(request.operators));
@@ -65,21 +69,35 @@ Result<ImportAnswer> operator_tables(const ImportRequest& request) {
   return answer;
 }
 
+Result<ImportAnswer> training_logs(const ImportRequest& request) {
+  if (request.logs.empty()) return fail_field("logs", "found no log, expected what a training run printed");
+  std::vector<TrainingLog> logs;
+  ImportAnswer answer;
+  for (const Source& source : request.logs) {
+    TRY_ASSIGN(TrainingLog log, parse_training_log(source.text, source.name));
+    answer.text += log_text(log);
+    logs.push_back(std::move(log));
+  }
+  answer.json = log_json(logs);
+  return answer;
+}
+
 }  // namespace
 
-bool ImportRequest::is_nccl_tests() const { return format == kFormats[0]; }
-
-bool ImportRequest::is_operator_tables() const { return format == kFormats[2]; }
+std::size_t ImportRequest::most_bytes() const {
+  if (format == "operator-tables") return kMaxOperatorTableBytes;
+  return format == "log" ? kMaxTrainingLogBytes : kMaxLogBytes;
+}
 
 Result<void> check(const ImportRequest& request) {
   if (request.format.empty()) return fail_field("format", "found nothing" + suggestion("", kFormats));
-  if (request.is_nccl_tests()) {
+  if (std::find(std::begin(kFormats), std::end(kFormats), request.format) == std::end(kFormats))
+    return fail_field("format", "unknown format " + foretrain::quoted(request.format) +
+                                    suggestion(request.format, kFormats));
+  if (request.format == "nccl-tests") {
     TRY(nccl_options(request));
     return {};
   }
-  if (request.format != kFormats[1] && !request.is_operator_tables())
-    return fail_field("format", "unknown format " + foretrain::quoted(request.format) +
-                                    suggestion(request.format, kFormats));
   if (!request.collective.empty() || !request.ranks.empty() || !request.ranks_per_node.empty())
     return fail_field("collective",
                       fmt::format("{}, {} and {}: expected with nccl-tests only", marked("collective"),
@@ -90,8 +108,9 @@ Result<void> check(const ImportRequest& request) {
 Result<ImportAnswer> ask(const ImportRequest& request) {
   return guarded([&]() -> Result<ImportAnswer> {
     TRY(check(request));
-    if (request.is_operator_tables()) return operator_tables(request);
-    return request.is_nccl_tests() ? nccl_tests(request) : published_samples(request);
+    if (request.format == "operator-tables") return operator_tables(request);
+    if (request.format == "log") return training_logs(request);
+    return request.format == "nccl-tests" ? nccl_tests(request) : published_samples(request);
   });
 }
 

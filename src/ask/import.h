@@ -1,4 +1,4 @@
-// Samples that others took, in our formats.
+// What others measured, in our formats: samples, logs of training runs.
 #pragma once
 
 #include <string>
@@ -9,20 +9,22 @@
 namespace foretrain {
 
 struct ImportRequest {
-  std::string format;              // nccl-tests, published-samples or operator-tables
-  std::vector<Source> logs;        // of nccl-tests; the tables of operator-tables
+  std::string format;              // nccl-tests, published-samples, operator-tables or log
+  std::vector<Source> logs;        // of all but published-samples
   Sources operators, collectives;  // of a published site (published_sources() and its like read them)
   // What a log of nccl-tests may not say itself; words as they were given, empty: not given.
   std::string collective, ranks, ranks_per_node;
 
-  bool is_nccl_tests() const;
-  bool is_operator_tables() const;
+  bool is_published() const { return format == "published-samples"; }
+  bool writes_folder() const { return format != "log"; }
+  std::size_t most_bytes() const;  // of a file of its logs
 };
 
 struct ImportAnswer {
   std::vector<OutputFile>
       files;         // collectives.csv, operators.csv, or GPU.csv and GPU/operators.csv for each GPU
   std::string text;  // what was taken from where, and what was left out
+  std::string json;  // the same for programs; empty where a format has no such form
 };
 
 // All that can be wrong with the words, before anything is read.

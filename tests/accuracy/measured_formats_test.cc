@@ -1,6 +1,7 @@
 // Real logs against what their manifest says of them.
 #include "format_manifest.h"
 #include "samples/nccl_tests.h"
+#include "samples/training_log.h"
 
 using namespace foretrain;
 
@@ -14,5 +15,41 @@ TEST_CASE("logs of nccl-tests: tables and rows") {
     for (const NcclTable& table : imported->tables) rows += table.rows;
     CHECK(static_cast<double>(imported->tables.size()) == row.number("tables"));
     CHECK(static_cast<double>(rows) == row.number("rows"));
+  }
+}
+
+TEST_CASE("training logs: format, lines, the steady step within 2 %, and the run that they state") {
+  const auto argument = [](const TrainingLog& log, std::string_view key) {
+    for (const auto& [name, value] : log.run)
+      if (name == key) return std::strtod(value.c_str(), nullptr);
+    return 0.0;
+  };
+  constexpr std::pair<const char*, const char*> kArguments[] = {{"layers", "num_layers"},
+                                                                {"hidden", "hidden_size"},
+                                                                {"heads", "num_attention_heads"},
+                                                                {"seq", "seq_length"},
+                                                                {"micro_batch", "micro_batch_size"},
+                                                                {"global_batch", "global_batch_size"},
+                                                                {"global_batch_size", "global_batch_size"},
+                                                                {"tp", "tensor_model_parallel_size"},
+                                                                {"pp", "pipeline_model_parallel_size"},
+                                                                {"ep", "expert_model_parallel_size"},
+                                                                {"gpus", "world_size"}};
+  for (const auto& [row, source] : manifest_files("training-log")) {
+    CAPTURE(row.file);
+    const auto log = parse_training_log(source.text, source.name);
+    REQUIRE_MESSAGE(log.has_value() == row.is_read(), (log ? "read" : log.error().text()));
+    if (!log) continue;
+    CHECK(row.facts.at("format").starts_with(log->format));
+    if (row.number("lines") > 0) CHECK(static_cast<double>(log->lines) == row.number("lines"));
+    const double steady = row.number("steady");
+    const double found = row.facts.contains("steady") && row.facts.at("steady").ends_with("ms")
+                             ? 1e3 * log->steady.seconds
+                             : log->steady.tokens;
+    if (steady > 0) CHECK(found == doctest::Approx(steady).epsilon(0.02));
+    if (const double samples = row.number("throughput_samples_a_second"); samples > 0)
+      CHECK(log->steady.samples == doctest::Approx(samples).epsilon(0.02));
+    for (const auto& [fact, key] : kArguments)
+      if (row.facts.contains(fact)) CHECK(argument(*log, key) == row.number(fact));
   }
 }

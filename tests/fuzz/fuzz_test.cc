@@ -24,6 +24,7 @@
 #include "mutate.h"
 #include "predict/evaluator.h"
 #include "report/chart.h"
+#include "report/log_report.h"
 #include "report/over_report.h"
 #include "report/path_report.h"
 #include "report/predict_html.h"
@@ -180,8 +181,18 @@ struct Corpus {
   std::vector<std::string> runs;
   std::vector<std::string> logs;
   std::vector<std::string> tables;
+  std::vector<std::string> training_logs;
   std::vector<std::string> words;
 };
+
+// Every file of a folder of golden inputs.
+std::vector<std::string> golden_texts(const std::string& folder, std::string_view suffix) {
+  std::vector<std::string> texts;
+  const std::string path = FORETRAIN_GOLDEN_INPUTS "/" + folder;
+  const auto files = list_folder(path, suffix).value();
+  for (const std::string& file : files) texts.push_back(read_file(path + "/" + file, kMaxYamlBytes).value());
+  return texts;
+}
 
 const Corpus& corpus() {
   static const Corpus made = [] {
@@ -189,14 +200,9 @@ const Corpus& corpus() {
     const auto files = list_folder(FORETRAIN_GOLDEN_INPUTS, ".yaml").value();
     for (const std::string& file : files)
       out.runs.push_back(read_file(FORETRAIN_GOLDEN_INPUTS "/" + file, kMaxYamlBytes).value());
-    const std::string nccl = FORETRAIN_GOLDEN_INPUTS "/nccl";
-    const auto logs = list_folder(nccl, ".log").value();
-    for (const std::string& file : logs)
-      out.logs.push_back(read_file(nccl + "/" + file, kMaxYamlBytes).value());
-    const std::string tables = FORETRAIN_GOLDEN_INPUTS "/operator_tables";
-    const auto tabled = list_folder(tables, ".csv").value();
-    for (const std::string& file : tabled)
-      out.tables.push_back(read_file(tables + "/" + file, kMaxYamlBytes).value());
+    out.logs = golden_texts("nccl", "");
+    out.tables = golden_texts("operator_tables", ".csv");
+    out.training_logs = golden_texts("logs", "");
     for (const EmbeddedFile& file : embedded_files())
       if (file.path.ends_with(".yaml"))
         for (std::string& word : words_of(file.content))
@@ -473,6 +479,22 @@ void try_nccl_log(Random& random, bool& accepted) {
   if (!imported->samples.empty()) expect_sorted_out(imported->samples, random);
 }
 
+// Logs of training runs with something wrong in them.
+void try_training_log(Random& random, bool& accepted) {
+  const std::string text = mutated(random.pick(corpus().training_logs), corpus().words, random);
+  current += text;
+  const auto log = parse_training_log(text, "x.log");
+  if (!good(log)) return;
+  accepted = true;
+  expect(log->steps > 0 || log->steady.seconds > 0, "a step");
+  expect_not_negative(log->steady.seconds, "seconds");
+  expect_not_negative(log->steady.spread, "spread");
+  expect(!log_text(*log).empty(), "a report");
+  const std::string json = log_json({*log});
+  for (const char* nothing : {": nan", ": inf"})
+    expect(json.find(nothing) == std::string::npos, "figures in JSON");
+}
+
 // Figures from anywhere in their ranges, the ends included, chosen so that most of the rules hold.
 void try_extreme(Random& random, bool& accepted) {
   using Counts = std::vector<std::int64_t>;
@@ -600,6 +622,7 @@ int run_cases(std::uint64_t cases, std::uint64_t first) {
                   {"collectives", try_collectives},
                   {"nccl log", try_nccl_log},
                   {"operator table", try_operator_table},
+                  {"training log", try_training_log},
                   {"search", try_search},
                   {"over", try_over}};
   double slowest = 0;

@@ -1,0 +1,41 @@
+// The steady step of a run by what its lines tell, told apart from what is not training: the warm-up at the
+// beginning (compilation, first allocations, tuning), pauses for evaluation and checkpoints, and outliers.
+//   reference   the median of the latter half of the lines, those with a pause left out
+//   warm-up     the first line and the next ones so long as they are over a tenth slower than the reference; where
+//               the log begins in the middle of a run, only those that are slower by half
+//   pause       a later line over a tenth slower, with an evaluation, a checkpoint or a profile since the one
+//               before
+//   outlier     another one that is off by over a fifth
+//   steady      the median of the others; spread their relative standard deviation
+// Where the batch grows during the run, lines of its last size count alone.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "samples/log_form.h"
+
+namespace foretrain {
+
+struct LoggedStep {
+  StepLine told;
+  std::string pause;  // what happened since the line before: "evaluation"; empty: nothing
+};
+
+struct SteadySteps {
+  double seconds = 0, tokens = 0, samples = 0;  // medians; 0: not told
+  double spread = 0;
+  std::size_t used = 0, warmup = 0, outliers = 0, ramp = 0;
+  std::map<std::string, std::size_t> pauses;
+};
+
+// Of one run, in order, at least one line. Where lines tell no seconds but stamps, the time between them over
+// the steps between them counts.
+SteadySteps steady_steps(std::span<const LoggedStep> steps);
+
+double median(std::vector<double> values);  // 0 of none
+
+}  // namespace foretrain
