@@ -13,7 +13,8 @@ inline constexpr const char* kTokensHelp = "Also what training on this many cost
 // SearchRequest.
 template <class Request>
 void declare_job(Options& options, Request& request, const char* gpus_help) {
-  options.option("--model", "M", request.model, "A name (foretrain list models) or a YAML file");
+  options.option("--model", "M", request.model,
+                 "A name (foretrain list models), a YAML file, or a config.json or its folder");
   options.option("--cluster", "C", request.cluster,
                  "A name (foretrain list clusters), a YAML file, or a folder of fit --cluster");
   options.option("--gpus", "N", request.gpus, gpus_help);

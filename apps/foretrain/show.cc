@@ -10,13 +10,16 @@ class Show final : public Command {
  public:
   const char* name() const override { return "show"; }
   const char* what() const override {
-    return "A preset's YAML, with the origin of each figure; a profile's models";
+    return "A preset's YAML, with the origin of each figure; a config.json as it is understood; a profile's "
+           "models";
   }
   const char* example() const override { return "foretrain show cluster perlmutter"; }
   void declare(Options& options) override {
     options.argument("KIND", request_.kind, "model, gpu, cluster, stack, recipe or profile");
     options.argument("NAME", request_.name,
-                     "A name (foretrain list ...), a YAML file, or a profile's folder");
+                     "A name (foretrain list ...), a YAML file, a profile's folder; a model also a "
+                     "config.json or its folder");
+    options.flag("--json", request_.json, "Answer in JSON");
   }
   std::string word(std::string_view field) const override {
     if (field == "name") return "show " + request_.kind;

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "cost/profile_store.h"
+#include "formats/foreign_model.h"
 #include "predict/evaluator.h"
 #include "spec/catalog.h"
 
@@ -30,7 +31,7 @@ class Session {
  public:
   // `presets`: a folder laid out like presets/, looked in first; empty: none.
   explicit Session(const Files& files, std::string presets = {}, const SessionLimits& limits = {})
-      : files_(files), catalog_(files, presets), profiles_(files, presets), limits_(limits) {}
+      : files_(files), catalog_(files, presets, foreign_model), profiles_(files, presets), limits_(limits) {}
 
   const Files& files() const { return files_; }
   const Catalog& catalog() const { return catalog_; }

@@ -8,8 +8,11 @@
 #include "ask/guard.h"
 #include "base/did_you_mean.h"
 #include "base/text.h"
+#include "formats/foreign_model.h"
 #include "report/collective_report.h"
 #include "report/fit_report.h"
+#include "report/model_report.h"
+#include "spec/model_text.h"
 
 namespace foretrain {
 namespace {
@@ -78,6 +81,11 @@ Result<void> check(const ShowRequest& request) {
   return {};
 }
 
+std::string ended(std::string text) {
+  if (!text.ends_with('\n')) text += '\n';
+  return text;
+}
+
 std::string parameters_footer(const Model& model) {
   const std::int64_t all = parameters(model), active = active_parameters(model);
   std::string text = fmt::format("# {} parameters by foretrain's count", with_commas(all));
@@ -87,16 +95,37 @@ std::string parameters_footer(const Model& model) {
   return text + "\n";
 }
 
+std::string assumed_footer(const Model& model) {
+  std::string text;
+  for (const std::string& words : model.assumed) text += "# assumed: " + printable(words) + "\n";
+  return text;
+}
+
+// The YAML of a model, or, where it is in another format, what was understood.
+Result<std::string> shown_model(const Catalog& catalog, const ShowRequest& request) {
+  TRY_ASSIGN(Model model, catalog.model(request.name));
+  TRY_ASSIGN(const Source source, catalog.source("models", request.name));
+  TRY_ASSIGN(const std::optional<HfModel> foreign, read_foreign_model(source.text, source.name));
+  if (request.json) return model_json(model, foreign ? foreign->ffn : 0);
+  const std::string footer = parameters_footer(model);
+  if (!foreign) return ended(source.text) + footer;
+  const std::string assumed = assumed_footer(model);
+  model.assumed.clear();
+  return fmt::format("# {}: read as {} of Hugging Face\n", printable(source.name), foreign->family) +
+         to_yaml(model) + footer + assumed;
+}
+
 // Read as well as shown, so that what is shown is known to be good.
 Result<std::string> shown(const Session& session, const ShowRequest& request) {
   TRY(check(request));
+  if (request.kind == "profile" && request.json)
+    return fail_field("json",
+                      "profiles are shown as text alone; profile.yaml in their folder says what they are");
   if (request.kind == "profile") return profile_text(session.profiles(), request.name);
   const Catalog& catalog = session.catalog();
   std::string footer;
-  if (request.kind == "model") {
-    TRY_ASSIGN(const Model model, catalog.model(request.name));
-    footer = parameters_footer(model);
-  } else if (request.kind == "gpu") {
+  if (request.kind == "model") return shown_model(catalog, request);
+  if (request.kind == "gpu") {
     TRY(catalog.gpu(request.name));
   } else if (request.kind == "cluster") {
     TRY_ASSIGN(const Cluster cluster, catalog.cluster(request.name));
@@ -107,8 +136,8 @@ Result<std::string> shown(const Session& session, const ShowRequest& request) {
     TRY(catalog.stack(request.name));
   }
   TRY_ASSIGN(std::string text, catalog.text(request.kind + "s", request.name));
-  if (!text.ends_with('\n')) text += '\n';
-  return text + footer;
+  if (request.json) return parse_yaml(text, request.name).map(node_json);
+  return ended(std::move(text)) + footer;
 }
 
 }  // namespace

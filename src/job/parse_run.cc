@@ -93,6 +93,7 @@ Result<void> read_specs(const Node* node, const RunOptions& options, const Catal
     TRY_ASSIGN(run.stack, catalog.stack("generic"));
     run.assumed.push_back("stack: generic (none stated)");
   }
+  for (const std::string& words : run.model.assumed) run.assumed.push_back("model: " + words);
   return {};
 }
 

@@ -26,7 +26,7 @@ TEST_CASE("What a forward holds is what its tasks declare; recomputation moves i
   model.hidden = 1024;
   model.blocks = {{4, Block{{16, 16, 64}, {MlpKind::kGelu, 4096}}}};
   model.vocab = 51200;
-  model.biases = model.qkv_bias = true;
+  model.biases = model.qkv_bias = model.projection_bias = true;
   const Stack megatron = stack("megatron");
   Plan plan;
   const auto bytes_with = [&](Recompute recompute) {

@@ -89,10 +89,27 @@ std::optional<std::string> Catalog::meant(std::string_view kind, std::string_vie
   return std::nullopt;
 }
 
+// A cache says in refs/main which of its snapshots is the newest; without that word there must be one alone.
+std::optional<std::string> Catalog::config_in(const std::string& folder) const {
+  const std::string own = folder + "/config.json", snapshots = folder + "/snapshots";
+  if (files_->is_file(own)) return own;
+  if (!files_->is_folder(snapshots)) return std::nullopt;
+  constexpr std::size_t kMostOfRef = 200;
+  if (const auto ref = files_->read(folder + "/refs/main", kMostOfRef)) {
+    const std::string named = fmt::format("{}/{}/config.json", snapshots, trim(*ref));
+    if (files_->is_file(named)) return named;
+  }
+  const auto all = files_->folders(snapshots);
+  if (!all || all->size() != 1) return std::nullopt;
+  const std::string only = fmt::format("{}/{}/config.json", snapshots, all->front());
+  return files_->is_file(only) ? std::optional(only) : std::nullopt;
+}
+
 Result<Catalog::Text> Catalog::find_path(std::string_view kind, std::string_view word,
                                          const Position& at) const {
   const std::string path = resolved(*files_, std::string(word), at.file);
   if (kind != kModels || is_yaml(word) || files_->is_file(path)) return read(path, at);
+  if (const auto config = config_in(path)) return read(*config, at);
   if (const auto name = meant(kind, word))
     if (auto found = exactly(kind, *name, at)) return *std::move(found);
   auto refused = read(path, at);
@@ -114,6 +131,9 @@ Result<Catalog::Text> Catalog::find(std::string_view kind, std::string_view word
   if (is_path(word)) return find_path(kind, word, at);
   if (auto found = exactly(kind, word, at)) return *std::move(found);
   if (is_fitted) return read(fitted, at);
+  if (files_->is_file(std::string(word))) return read(std::string(word), at);
+  if (kind == kModels)
+    if (const auto config = config_in(std::string(word))) return read(*config, at);
   if (const auto name = meant(kind, word))
     if (auto found = exactly(kind, *name, at)) return *std::move(found);
   const std::string_view one = kind.substr(0, kind.size() - 1);
@@ -124,6 +144,10 @@ Result<Node> Catalog::load(std::string_view kind, const Node& name_path_or_map) 
   if (name_path_or_map.is_map()) return name_path_or_map;
   TRY_ASSIGN(const std::string word, name_path_or_map.text());
   TRY_ASSIGN(const Text found, find(kind, word, name_path_or_map.at));
+  if (kind == kModels && foreign_ != nullptr) {
+    TRY_ASSIGN(std::optional<Node> read, foreign_(found.content, found.file));
+    if (read) return *std::move(read);
+  }
   TRY_ASSIGN(Node node, parse_yaml(found.content, found.file));
   if (node.is_map() && node.find("name") == nullptr) {
     // A file that states no name is called as the file is.
@@ -202,6 +226,11 @@ std::vector<std::string> Catalog::aliases(std::string_view kind, std::string_vie
   return parse_yaml((*found)->content, (*found)->file)
       .and_then(aliases_of)
       .value_or(std::vector<std::string>{});
+}
+
+Result<Source> Catalog::source(std::string_view kind, std::string_view name) const {
+  TRY_ASSIGN(Text found, find(kind, name, {}));
+  return Source{std::move(found.file), std::move(found.content)};
 }
 
 Result<std::string> Catalog::text(std::string_view kind, std::string_view name) const {

@@ -33,7 +33,15 @@ std::size_t BlockKinds::of(const Block& block) const {
   return kind;
 }
 
-std::int64_t norm_parameters(const Model& model) { return model.norm_bias ? 2 * model.hidden : model.hidden; }
+// Two even where the residual is parallel, as in GPT-NeoX, unless its halves share one.
+std::int64_t norms_of_block(const Model& model) {
+  if (model.post_norms) return 4;
+  return model.one_norm ? 1 : 2;
+}
+
+std::int64_t norm_parameters(const Model& model) {
+  return ((model.norm_weights ? 1 : 0) + (model.norm_bias ? 1 : 0)) * model.hidden;
+}
 
 std::int64_t position_parameters(const Model& model) {
   return model.positions == Positions::kLearned ? model.max_positions * model.hidden : 0;
@@ -42,11 +50,10 @@ std::int64_t position_parameters(const Model& model) {
 namespace {
 
 ParameterCount counts(const Model& model, const Block& block) {
-  const AttentionBiases biases{model.qkv_bias, model.biases, model.norm_bias};
+  const AttentionBiases biases{model.qkv_bias, model.projection_bias, model.norm_bias};
   ParameterCount count = feed_forward_parameters(block.feed_forward, model.hidden, model.biases);
-  // Two norms even where the residual is parallel, as in GPT-NeoX.
   const std::int64_t rest = attention_parameters(block.attention, model.hidden, biases) +
-                            (model.post_norms ? 4 : 2) * norm_parameters(model);
+                            norms_of_block(model) * norm_parameters(model);
   return {count.all + rest, count.active + rest};
 }
 
@@ -55,6 +62,7 @@ ParameterCount counts(const Model& model) {
   std::int64_t ends = table + position_parameters(model) + norm_parameters(model);  // with the final norm
   if (model.embedding_norm) ends += norm_parameters(model);
   if (!model.tied) ends += table;
+  if (model.head_bias) ends += model.vocab;
   ParameterCount sum{ends, ends};
   for (const BlockRun& run : model.blocks) {
     const ParameterCount each = counts(model, run.block);

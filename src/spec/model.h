@@ -52,9 +52,13 @@ struct Model {
   bool tied = false;
   bool biases = false;
   bool qkv_bias = false;
-  bool fused_qkv = false;  // query, key and value are stored as one matrix
+  bool projection_bias = false;  // of attention's output
+  bool head_bias = false;        // of the product that makes logits (GPT-J, Phi)
+  bool fused_qkv = false;        // query, key and value are stored as one matrix
   Gelu gelu = Gelu::kErf;
   bool norm_bias = false;
+  bool norm_weights = true;  // false: norms scale by nothing that is trained (OLMo)
+  bool one_norm = false;     // parallel halves read the same norm (GPT-J, Falcon-7B, Phi, Cohere)
   bool embedding_norm = false;
   bool post_norms = false;      // what attention and feed-forward make is normed too (Gemma 2)
   std::int64_t mtp_layers = 0;  // layers that predict tokens further on (DeepSeek-V3's MTP), trained beside
@@ -63,6 +67,7 @@ struct Model {
   std::int64_t default_seq = 0;    // 0: none stated
   std::int64_t stated_params = 0;  // 0: none stated
   std::string source;
+  std::vector<std::string> assumed;  // what its file leaves open and a reader took for granted
 
   std::int64_t layers() const;
   // Which kind each layer is.
@@ -86,6 +91,7 @@ class BlockKinds {
 
 // Exact counts of trained numbers.
 std::int64_t block_parameters(const Model& model, const Block& block);
+std::int64_t norms_of_block(const Model& model);       // over hidden
 std::int64_t norm_parameters(const Model& model);      // one norm over hidden
 std::int64_t position_parameters(const Model& model);  // a learned table
 std::int64_t parameters(const Model& model);           // all; a tied head counted once, vocabulary not padded

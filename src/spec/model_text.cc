@@ -290,12 +290,28 @@ Result<void> read_positions(const Node& node, Model& model) {
 Result<void> complete(const Node& node, Model& model) {
   const auto given = [&](std::string_view key) { return node.find(key) != nullptr; };
   if (!given("qkv_bias")) model.qkv_bias = model.biases;
+  if (!given("projection_bias")) model.projection_bias = model.biases;
   if (!given("norm_bias")) model.norm_bias = model.biases && model.norm != Norm::kRmsnorm;
   if (model.norm == Norm::kRmsnorm && model.norm_bias)
     return fail("norm_bias: rmsnorm has no bias", node.find("norm_bias")->at);
+  if (model.one_norm && model.residual != Residual::kParallel)
+    return fail("one_norm needs residual: parallel", node.find("one_norm")->at);
+  if (model.one_norm && model.post_norms)
+    return fail("one_norm and post_norms exclude each other", node.find("one_norm")->at);
   if (!given("fused_qkv")) model.fused_qkv = model.norm == Norm::kLayernorm;
   if (!given("gelu")) model.gelu = model.positions == Positions::kLearned ? Gelu::kTanh : Gelu::kErf;
   return read_positions(node, model);
+}
+
+Result<void> read_assumed(const Node& node, Model& model) {
+  const Node* list = node.find("assumed");
+  if (list == nullptr) return {};
+  if (!list->is_list()) return fail("assumed: expected a list of words for readers", list->at);
+  for (const Node& item : list->items) {
+    TRY_ASSIGN(std::string words, item.text());
+    model.assumed.push_back(std::move(words));
+  }
+  return {};
 }
 
 Result<void> check_parameters(const Node& node, const Model& model) {
@@ -321,6 +337,7 @@ Result<Model> parse_model(const Node& node) {
   append(allowed, block_keys());
   append(allowed, keys_of(kCatalogFields));
   allowed.push_back("blocks");
+  allowed.push_back("assumed");
   TRY(refuse_recurrent(node));
   TRY(only_fields(node, "a model", allowed));
   TRY(aliases_of(node));
@@ -333,6 +350,7 @@ Result<Model> parse_model(const Node& node) {
     if (node.find(key) == nullptr) return missing(node, key);
   TRY(complete(node, model));
   TRY(check_parameters(node, model));
+  TRY(read_assumed(node, model));
   return model;
 }
 

@@ -20,6 +20,7 @@ class Writer {
   void line_unless(std::string_view key, const T& value, const T& usual) {
     if (value != usual) line(key, value);
   }
+  void item(std::string_view words) { text_ += fmt::format("\n  - {}", words); }
   void begin_item() {
     text_ += text_.empty() || text_.ends_with("\n") ? "  - {" : "\n  - {", in_item_ = true;
   }
@@ -103,7 +104,11 @@ std::string to_yaml(const Model& model) {
   out.line("tied", model.tied);
   out.line("biases", model.biases);
   out.line("qkv_bias", model.qkv_bias);
+  out.line_unless("projection_bias", model.projection_bias, model.biases);
+  out.line_unless("head_bias", model.head_bias, false);
   out.line("norm_bias", model.norm_bias);
+  out.line_unless("norm_weights", model.norm_weights, true);
+  out.line_unless("one_norm", model.one_norm, false);
   out.line("fused_qkv", model.fused_qkv);
   out.line("gelu", word(kGeluNames, model.gelu));
   if (one_kind) out.line("qk_norm", qk_norm_word(first.attention));
@@ -114,6 +119,8 @@ std::string to_yaml(const Model& model) {
   out.line_unless("mtp_layers", model.mtp_layers, std::int64_t{0});
   out.line_unless("seq", model.default_seq, std::int64_t{0});
   out.line_unless("params", model.stated_params, std::int64_t{0});
+  if (!model.assumed.empty()) out.line("assumed", "");
+  for (const std::string& words : model.assumed) out.item(yaml_quoted(words));
   return out.take();
 }
 

@@ -65,6 +65,7 @@ enum class Condition : unsigned char {
   kAlways,
   kBias,
   kQkvBias,
+  kProjectionBias,
   kDropout,
   kNoDropout,
   kFusedQkv,
@@ -95,13 +96,13 @@ enum class Condition : unsigned char {
   kAdapterFp32,  // adapters run in fp32
   kAdapterDropout,
 };
-inline constexpr std::array<std::string_view, 32> kConditionNames = {
-    "always",       "bias",           "qkv_bias",          "dropout",        "no_dropout",    "fused_qkv",
-    "split_qkv",    "grouped",        "learned_positions", "partial_rotary", "gelu_erf",      "gelu_tanh",
-    "q_rank",       "no_q_rank",      "shared_gate",       "latent",         "router_fp32",   "router_half",
-    "weights_fp32", "weights_half",   "exchanged",         "permute_fused",  "permute_eager", "router_fused",
-    "router_eager", "loss_fused",     "loss_eager",        "trained",        "frozen",        "adapter_cast",
-    "adapter_fp32", "adapter_dropout"};
+inline constexpr std::array<std::string_view, 33> kConditionNames = {
+    "always",       "bias",         "qkv_bias",       "projection_bias",   "dropout",        "no_dropout",
+    "fused_qkv",    "split_qkv",    "grouped",        "learned_positions", "partial_rotary", "gelu_erf",
+    "gelu_tanh",    "q_rank",       "no_q_rank",      "shared_gate",       "latent",         "router_fp32",
+    "router_half",  "weights_fp32", "weights_half",   "exchanged",         "permute_fused",  "permute_eager",
+    "router_fused", "router_eager", "loss_fused",     "loss_eager",        "trained",        "frozen",
+    "adapter_cast", "adapter_fp32", "adapter_dropout"};
 
 // What autograd keeps of an operator until its backward.
 // (`input_copy`: the input in the format in which the weights' gradient takes it.)

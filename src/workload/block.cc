@@ -176,7 +176,9 @@ std::vector<BlockItem> block_items(const Model& model, const Stack& stack, const
     {
       const BlockWriter::Graph before_router(out, experts && shape.graphs.router);
       const BlockWriter::Module module(out, RecomputeModule::kLayernorm);
-      if (parallel)
+      if (model.one_norm)
+        out.input_is_kept();
+      else if (parallel)
         out.part_on_kept_input(norm, true);
       else
         out.part(norm, true);

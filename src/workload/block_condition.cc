@@ -11,6 +11,8 @@ bool BlockWriter::applies(Condition when) const {
       return model_.biases;
     case Condition::kQkvBias:
       return model_.qkv_bias;
+    case Condition::kProjectionBias:
+      return model_.projection_bias;
     case Condition::kDropout:
       return shape_.dropout;
     case Condition::kNoDropout:

@@ -24,6 +24,8 @@ class BlockWriter {
   void part(const Part& part, bool sequence_region);
   // The same, where another part has kept the input already.
   void part_on_kept_input(const Part& part, bool sequence_region);
+  // What the next part reads has been kept already.
+  void input_is_kept() { input_kept_ = true; }
   // The norm's operators over parts of a width: so many a token, so wide each.
   void norm_of_parts(const Part& norm, std::int64_t parts, std::int64_t width);
 

@@ -40,7 +40,7 @@ Model llama(std::int64_t kv_heads = 4) {
 Model gpt2() {
   Model model = model_with(Norm::kLayernorm, MlpKind::kGelu, 4 * kHidden);
   model.positions = Positions::kLearned;
-  model.fused_qkv = model.biases = model.qkv_bias = model.norm_bias = true;
+  model.fused_qkv = model.biases = model.qkv_bias = model.projection_bias = model.norm_bias = true;
   model.gelu = Gelu::kTanh;
   return model;
 }

@@ -27,7 +27,7 @@ std::int64_t expert_tensors(const Part& part, std::int64_t experts) {
 }
 
 std::int64_t norm_tensors(const Model& model) {
-  return model.norm_bias && model.norm == Norm::kLayernorm ? 2 : 1;
+  return (model.norm_weights ? 1 : 0) + (model.norm_bias && model.norm == Norm::kLayernorm ? 1 : 0);
 }
 
 // Of one layer: matrices with biases and norms.
@@ -83,7 +83,8 @@ void add_attention(const Model& model, const Stack& stack, const Attention& a, s
   const std::int64_t tensors = matrices(stack.parts.projection, model);
   out.add(a.out_width() / tp, model.hidden);
   out.tensors += tensors;
-  if (model.biases) out.others += model.hidden, out.tensors += tensors;  // row-parallel: on every rank
+  if (model.projection_bias)
+    out.others += model.hidden, out.tensors += tensors;  // row-parallel: on every rank
   if (a.sinks) out.others += heads_of(a, tp), ++out.tensors;
 }
 
@@ -125,7 +126,7 @@ void add_beside_experts(const Model& model, const Stack& stack, const FeedForwar
 void add_layers(const Model& model, const Stack& stack, const WeightRanks& ranks, const Block& b,
                 std::int64_t count, std::int64_t plain, ParameterShare& share) {
   const std::int64_t tp = ranks.tp;
-  const std::int64_t norms = model.post_norms ? 4 : 2;
+  const std::int64_t norms = norms_of_block(model);
   const FeedForward& f = b.feed_forward;
   Weights experts;
   if (f.has_experts()) add_experts(model, stack, f, ranks, experts);
@@ -169,6 +170,7 @@ ParameterShare whole_share(const Model& model, const Stack& stack, const WeightR
     share.elements += norm;
     share.tensors += norms;
     if (!model.tied || !ends_together) share.elements += table, ++share.tensors;
+    if (model.head_bias) share.elements += padded_vocab(model, stack, tp) / tp, ++share.tensors;
   }
   const std::int64_t mtp = mtp_layers_of(model, stack);
   if (chunk.last && mtp > 0) {

@@ -26,7 +26,7 @@ inline Model gpt(std::int64_t layers = 4, std::int64_t hidden = 1024, std::int64
   model.positions = Positions::kLearned;
   model.max_positions = 2048;
   model.vocab = 51200;
-  model.biases = model.qkv_bias = model.norm_bias = true;
+  model.biases = model.qkv_bias = model.projection_bias = model.norm_bias = true;
   model.dropout = 0.1;
   return model;
 }

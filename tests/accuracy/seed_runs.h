@@ -34,7 +34,7 @@ inline Model model_of(const Json& a) {
   model.positions = Positions::kRope;
   model.rotary_fraction = a.at("rotary_fraction");
   model.vocab = a.at("vocab");
-  model.biases = model.qkv_bias = true;
+  model.biases = model.qkv_bias = model.projection_bias = true;
   model.norm_bias = model.norm == Norm::kLayernorm;
   const std::string residual = a.at("residual");
   model.residual = residual.starts_with("parallel") ? Residual::kParallel : Residual::kSequential;

@@ -1,0 +1,20 @@
+// A model as JSON: what a reader of a config.json or a model file understood.
+//   {"name": ..., "parameters": N, "active_parameters": N, "mtp_parameters": N, "layers": N, "hidden": N, "heads": N,
+//    "kv_heads": N, "head_dim": N, "ffn": N, "vocab": N, "tied": false, ..., "blocks": [{"layers": N, ...}], "assumed": []}
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/yaml.h"
+#include "spec/model.h"
+
+namespace foretrain {
+
+// `ffn`: as the file states it; 0: that of the first dense layer, or of an expert where there is none.
+std::string model_json(const Model& model, std::int64_t ffn);
+
+// Any file of ours as JSON, its numbers and flags as such.
+std::string node_json(const Node& node);
+
+}  // namespace foretrain
