@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "job/pipeline.h"
 #include "job/run_check.h"
 #include "predict/uncertainty.h"
 #include "trace/events.h"
@@ -180,15 +181,42 @@ class Search {
     run.plan = plan;
     run.plan.dp = 0;  // what the other degrees leave
     if (run.plan.shard > 0) run.plan.shard = 0;
-    if (!check_run(run)) return;
-    const Weighed weighed = evaluator_.weigh(run.plan, run.global_batch);
-    if (weighed.needed() > most_that_fits(run.cluster.gpu.usable, run.stack.described)) return;
-    if (const Bytes host = run.cluster.host_memory; host > Bytes(0) && weighed.host() > host) return;
+    if (!check_run(run) || !fits(run)) return;
+    run_fewer_layers_again(run);
     passes_ += events_of(job_of(run)) + kPassesAPlan;
     if (passes_ > kMostPasses && found_.size() >= least_) return;  // a long step must not read as "none fits"
     const Score score = evaluator_.score(run.plan, run.global_batch);
     found_.push_back(
         {run.plan, score, fit_probability(score.needed, run.cluster.gpu.usable, run.stack.described)});
+  }
+
+  bool fits(const Run& run) {
+    const Weighed weighed = evaluator_.weigh(run.plan, run.global_batch);
+    if (weighed.needed() > most_that_fits(run.cluster.gpu.usable, run.stack.described)) return false;
+    const Bytes host = run.cluster.host_memory;
+    return host <= Bytes(0) || weighed.host() <= host;
+  }
+
+  // Of a plan that runs all layers again where the one asked about did not: so few of each chunk as are enough, since each
+  // takes a forward's time. More layers take fewer bytes, so halving finds them; a stack that runs all or none keeps to all.
+  void run_fewer_layers_again(Run& run) {
+    if (run.plan.recompute != Recompute::kFull || run.plan.recompute_layers > 0) return;
+    const bool some = run_.plan.recompute == Recompute::kFull;
+    if (some && run_.plan.recompute_layers == 0) return;
+    const std::int64_t chunks = pipeline_of(run.plan).model_chunks();
+    std::int64_t few = some ? run_.plan.recompute_layers : 0;          // not enough
+    std::int64_t enough = (run.model.layers() + chunks - 1) / chunks;  // all
+    Run with = run;
+    while (enough - few > 1) {
+      with.plan.recompute_layers = (few + enough) / 2;
+      if (!check_run(with)) return;
+      if (!fits(with)) {
+        few = with.plan.recompute_layers;
+      } else {
+        enough = with.plan.recompute_layers;
+        run.plan = with.plan;
+      }
+    }
   }
 
   const Run& run_;

@@ -1,7 +1,7 @@
 // What would make a plan fit: the nearest plans that do. Plans are told apart by the keys that differ: sp,
 // recompute, zero, micro_batch, tp, pp. Those with the fewest changed keys come first, and of these the
-// fastest; what the training computes (batch, sequence, formats, optimizer) is left as it is. Only where these are
-// too few, plans follow that train otherwise: with states of eight bits, with an optimizer in the host's memory,
+// fastest; of recompute=full so few layers as are enough, where the stack can run some of them again. What the
+// training computes (batch, sequence, formats, optimizer) is left as it is. Only where these are too few, plans follow that train otherwise: with states of eight bits, with an optimizer in the host's memory,
 // adapters alone (LoRA), adapters beside weights of four bits (QLoRA). What a plan puts in the host's memory must fit
 // there, where the cluster states how large it is.
 #pragma once

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "predict/testing.h"
+#include "predict/uncertainty.h"
 
 using namespace foretrain;
 
@@ -45,6 +46,31 @@ TEST_CASE("where one change is enough, it is one change") {
   const auto nearest = nearest_fitting(run, evaluator);
   REQUIRE_FALSE(nearest.empty());
   CHECK(changes(run.plan, nearest.front().plan) == 1);
+}
+
+TEST_CASE("no more layers are run again than it takes, where a stack can run some of them again") {
+  const auto by_recomputation = [](const char* stack) {
+    Run run = run_of("llama-2-13b", "dgx-h100", 8, stack, "tp=8,micro_batch=8", 64);
+    run.stack = Catalog().stack(stack).value();  // with its rules
+    Evaluator evaluator = evaluator_of(run);
+    CHECK_FALSE(evaluator.score(run.plan, run.global_batch).fits);
+    for (const FittingPlan& near : nearest_fitting(run, evaluator, 20)) {
+      if (near.plan.recompute != Recompute::kFull || changes(run.plan, near.plan) != 1) continue;
+      if (const std::int64_t layers = near.plan.recompute_layers; layers > 1) {
+        Plan fewer = near.plan;
+        fewer.recompute_layers = layers - 1;
+        const Score score = evaluator.score(fewer, run.global_batch);
+        CHECK(score.needed > near.score.needed);
+        CHECK(fit_probability(score.needed, run.cluster.gpu.usable, run.stack.described) < kFitsFrom);
+      }
+      return near.plan.recompute_layers;
+    }
+    return std::int64_t{-1};
+  };
+  const std::int64_t some = by_recomputation("megatron");  // of 40
+  CHECK(some > 0);
+  CHECK(some < 40);
+  CHECK(by_recomputation("nanotron") == 0);  // all or none
 }
 
 TEST_CASE("a model that nothing makes fit has no nearest plan, and a prediction of a plan that fits none") {
@@ -91,8 +117,7 @@ TEST_CASE("a plan that the host's memory cannot hold is not near") {
 TEST_CASE("sequence parallelism is found for a plan that had no tensor parallelism to go with it") {
   // 30e9 parameters over 24 GPUs of 40 GB: sharded and split twice, the activations have to be split too, or to wait
   // in the host's memory.
-  const Run run =
-      run_of("mpt-30b", "mosaic-a100-40", 24, "megatron-bridge", "pp=4,zero=2,recompute=full", 48);
+  const Run run = run_of("mpt-30b", "mosaic-a100-40", 24, "generic", "pp=4,zero=2,recompute=full", 48);
   Evaluator evaluator = evaluator_of(run);
   const auto nearest = nearest_fitting(run, evaluator);
   REQUIRE(nearest.size() == 3);

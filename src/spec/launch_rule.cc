@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kMaxRules = 64;
 constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 constexpr std::string_view kDots = "..";
+constexpr std::string_view kNoRule = "none";  // a rule of the base that does not hold of this stack
 
 struct TraitWords {
   std::string_view key;
@@ -154,6 +155,7 @@ Result<std::vector<LaunchRule>> parse_launch_rules(const Node& node) {
     return fail(fmt::format("found {} rules, expected at most {}", node.entries.size(), kMaxRules), node.at);
   std::vector<LaunchRule> rules;
   for (const Node::Entry& entry : node.entries) {
+    if (entry.value.is_scalar() && entry.value.scalar == kNoRule) continue;
     const auto read = [&]() -> Result<LaunchRule> {
       LaunchRule rule;
       rule.name = entry.key;

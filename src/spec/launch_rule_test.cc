@@ -32,6 +32,13 @@ TEST_CASE("a rule holds words, numbers and ranges of a plan's keys") {
   CHECK_FALSE(rule.needs[2].holds(5));
 }
 
+TEST_CASE("a rule may be none, so that a base's does not hold") {
+  const auto rules = rules_of("a: none\nb: {needs: {tp: 1}, says: so}\n");
+  REQUIRE(rules.has_value());
+  REQUIRE(rules->size() == 1);
+  CHECK(rules->front().name == "b");
+}
+
 TEST_CASE("what a rule does not know is refused with what it does") {
   CHECK(error_of("a: {needs: {zeros: 1}, says: so}") == "a: unknown key 'zeros'; did you mean 'zero'?");
   CHECK(error_of("a: {needs: {schedule: 1f1}, says: so}") ==

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 
+#include "spec/row_words.h"
+
 namespace foretrain {
 namespace {
 
-constexpr std::array<std::string_view, 3> kOfAFile = {"name", "aliases", "base"};
+constexpr std::array<std::string_view, 4> kOfAFile = {"name", "aliases", "base", kRowsKey};
 
 bool is_of_a_file(std::string_view key) {
   return std::find(kOfAFile.begin(), kOfAFile.end(), key) != kOfAFile.end();

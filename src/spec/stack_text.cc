@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "spec/catalog_entry.h"
 #include "spec/read_fields.h"
+#include "spec/row_words.h"
 #include "spec/stack_fields.h"
 
 namespace foretrain {
@@ -308,10 +309,12 @@ Result<Stack> parse_stack_with(const RecipeReader& recipe, const Node& node) {
   allowed.push_back("parts");
   allowed.push_back(kRecipesKey);
   allowed.push_back(kRulesKey);
+  allowed.push_back(kRowsKey);
   for (const std::string_view section : keys_of(kStackSections)) allowed.push_back(section);
   for (const std::string_view key : keys_of(kCatalogFields)) allowed.push_back(key);
   TRY(only_fields(node, "a stack", allowed));
   TRY(aliases_of(node));
+  TRY(row_words_of(node));
   Stack stack;
   stack.name = "inline";
   TRY(read_fields(node, kStackFields, stack));

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "job/launch_check.h"
 #include "job/run_check.h"
 #include "spec/catalog.h"
 #include "validate/row_model.h"
 #include "validate/row_plan.h"
-#include "validate/row_stack.h"
 
 namespace foretrain {
 
@@ -74,6 +75,14 @@ std::optional<std::string> reason_to_skip(const MeasuredRow& row) {
   return unknown_column(row);
 }
 
+// Checks all but what the stack launches.
+Result<void> check_launched(Run& run) {
+  std::vector<LaunchRule> rules = std::exchange(run.stack.rules, {});
+  auto checked = check_run(run);
+  run.stack.rules = std::move(rules);
+  return checked;
+}
+
 std::string refused(const Error& error) { return "refused: " + error.message; }
 
 // A node of other size has its share of the NICs.
@@ -114,6 +123,20 @@ Result<const Stack*> RowRunner::stack(const std::string& name) {
   return known(stacks_, catalog_, "stacks", name, &Catalog::stack);
 }
 
+Result<std::optional<Unsteady>> RowRunner::unsteady(const std::string& cluster) {
+  auto found = unsteady_.find(cluster);
+  if (found == unsteady_.end()) {
+    std::optional<Unsteady> state;
+    if (const auto meant = catalog_.meant("clusters", cluster)) {
+      TRY_ASSIGN(const std::string text, catalog_.text("clusters", *meant));
+      TRY_ASSIGN(const Node file, parse_yaml(text, *meant));
+      TRY_ASSIGN(state, unsteady_of(file));
+    }
+    found = unsteady_.emplace(cluster, state).first;
+  }
+  return found->second;
+}
+
 // Sets the run's cluster and stack; the reason where one is not known.
 Result<std::optional<std::string>> RowRunner::place(const MeasuredRow& row, Run& run) {
   TRY_ASSIGN(const Cluster* cluster, this->cluster(row.cluster));
@@ -127,7 +150,7 @@ Result<std::optional<std::string>> RowRunner::place(const MeasuredRow& row, Run&
   if (row.gpus_per_node) set_node_size(run.cluster, *row.gpus_per_node);
 
   const Stack* stack = nullptr;
-  for (const std::string& name : stacks_named_by(row)) {
+  for (const std::string& name : names_.named_by(row)) {
     TRY_ASSIGN(stack, this->stack(name));
     if (stack != nullptr) break;
   }
@@ -161,9 +184,12 @@ Result<std::variant<RowRun, Skip>> RowRunner::run_of(const MeasuredRow& row) {
   run.plan.offload = row.offload == kAllActivations;
   run.global_batch = *row.global_batch;
   if (!row.experts) run.assumed.push_back("experts=0");
-  if (const auto checked = check_run(run); !checked) return Skip{refused(checked.error())};
   out.recompute_open = !row.recompute;
   out.zero_open = !row.zero;
+  if (const auto checked = check_launched(run); !checked) return Skip{refused(checked.error())};
+  if (!out.recompute_open && !out.zero_open)
+    if (const auto reason = launch_refusal(run)) run.assumed.push_back("it was launched, though " + *reason);
+  TRY_ASSIGN(out.unsteady, unsteady(row.cluster));
   return out;
 }
 

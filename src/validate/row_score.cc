@@ -90,12 +90,30 @@ std::vector<Plan> recomputations(const Run& run) {
     plans.push_back(plans[2]);
     plans.back().recompute_layers = n;
   }
-  std::erase_if(plans, [&](const Plan& plan) {
-    Run with = run;
-    with.plan = plan;
-    return launch_refusal(with).has_value();
-  });
   return plans;
+}
+
+// What the row may have been, of which the stack launches each; where it launches none of them, all.
+std::vector<Plan> candidates(const RowRun& row_run) {
+  constexpr int kLevels = 4;  // of ZeRO
+  const Run& run = row_run.run;
+  std::vector<Plan> all = row_run.recompute_open ? recomputations(run) : std::vector<Plan>{run.plan};
+  if (row_run.zero_open) {
+    const std::vector<Plan> plans = std::move(all);
+    all.clear();
+    for (const Plan& plan : plans)
+      for (int zero = plan.shard > 0 ? 1 : 0; zero < kLevels; ++zero) {
+        all.push_back(plan);
+        all.back().zero = zero;
+      }
+  }
+  std::vector<Plan> launched;
+  Run with = run;
+  for (const Plan& plan : all) {
+    with.plan = plan;
+    if (!launch_refusal(with)) launched.push_back(plan);
+  }
+  return launched.empty() ? all : launched;
 }
 
 std::string recompute_text(const Plan& plan) {
@@ -108,17 +126,13 @@ std::string recompute_text(const Plan& plan) {
 // Settles what the row leaves open, cheapest first, and says so in `assumed`.
 void choose(RowRun& row_run, Evaluator& evaluator) {
   Run& run = row_run.run;
-  std::vector<Plan> plans = {run.plan};
-  if (row_run.recompute_open) plans = recomputations(run);
   std::optional<Score> best;
-  for (Plan& plan : plans)
-    for (const int zero : row_run.zero_open ? std::vector<int>{0, 1} : std::vector<int>{run.plan.zero}) {
-      plan.zero = zero;
-      const Score score = evaluator.score(plan, run.global_batch);
-      if (best && !better(score, *best)) continue;
-      best = score;
-      run.plan = plan;
-    }
+  for (const Plan& plan : candidates(row_run)) {
+    const Score score = evaluator.score(plan, run.global_batch);
+    if (best && !better(score, *best)) continue;
+    best = score;
+    run.plan = plan;
+  }
   if (row_run.recompute_open) run.assumed.push_back(recompute_text(run.plan));
   if (row_run.zero_open) run.assumed.push_back(fmt::format("zero={}", run.plan.zero));
 }
@@ -187,7 +201,8 @@ Result<RowScore> RowScorer::score(const MeasuredRow& row) {
   const Prediction prediction = evaluator->predict(row_run.run.plan, row_run.run.global_batch);
 
   out.measured = *measured;
-  out.broken = is_broken(row, row_run.run.model, row_run.run.cluster.gpu);
+  out.broken =
+      row_run.unsteady && is_broken(row, *row_run.unsteady, row_run.run.model, row_run.run.cluster.gpu);
   out.predicted = prediction.step;
   if (against_ == Against::kMedian) out.predicted.value = prediction.typical.value;
   out.uncertain = prediction.uncertain;

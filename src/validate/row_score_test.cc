@@ -1,6 +1,7 @@
 #include "validate/row_score.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -91,11 +92,30 @@ TEST_CASE("an open choice is the cheapest that fits, and widens the interval by 
   const RowScore open = score_of({{"recompute", ""}, {"zero", ""}});
   const RowScore stated = score_of({});
   CHECK(assumes(open, "recompute=none"));
-  CHECK(assumes(open, "zero=0") != assumes(open, "zero=1"));
+  CHECK(open.predicted.value <= score_of({{"zero", "1"}}).predicted.value);
   CHECK(open.predicted.value <= stated.predicted.value);
   const RowScore same = score_of({{"recompute", ""}});
   CHECK(same.predicted.value == stated.predicted.value);
   CHECK(same.predicted.spread == 1.25 * stated.predicted.spread);
+}
+
+TEST_CASE("an open choice is one that the stack launches") {
+  const auto levels = [](const Cells& replaced) {
+    Cells open = replaced;
+    open.emplace_back("zero", "");
+    const RowScore score = score_of(open);
+    std::vector<int> assumed;
+    for (int zero = 0; zero < 4; ++zero)
+      if (assumes(score, fmt::format("zero={}", zero))) assumed.push_back(zero);
+    REQUIRE(assumed.size() == 1);
+    return assumed.front();
+  };
+  CHECK(levels({{"stack", "megatron"}}) <= 1);
+  CHECK(levels({{"stack", "megatron-fsdp"}}) >= 1);
+  // With two stages torchtitan has no replicas, and its fully_shard no level 1.
+  CHECK(levels({{"stack", "torchtitan"}, {"sp", "1"}}) >= 2);
+  // Of what no level would launch, any.
+  CHECK(levels({{"stack", "llm-foundry"}}) >= 0);
 }
 
 TEST_CASE("where nothing else fits, an open recomputation is full") {
