@@ -60,6 +60,44 @@ TEST_CASE("a stack without rules runs what can be stated") {
   CHECK(refused("any", "pp=8,schedule=zbv,zero=2") == "");
 }
 
+TEST_CASE("stacks of another time have the rules of theirs") {
+  CHECK(refused("deepspeed-megatron", "tp=4,pp=4,zero=1") == "");
+  CHECK(refused("deepspeed-megatron", "pp=4,zero=2").find("incompatible with pipeline") != std::string::npos);
+  CHECK(refused("deepspeed-megatron", "zero=2") == "");
+  for (const char* later :
+       {"pp=4,schedule=zbv", "pp=4,vpp=2", "tp=2,sp=1", "attention=flash", "cuda_graph=full", "precision=fp8",
+        "recompute=selective", "recompute=full,recompute_layers=4"})
+    CHECK(refused("deepspeed-megatron", later) != "");
+  CHECK(refused("deepspeed-megatron", "optimizer=adamw_8bit") == "");  // no word of Megatron-LM's own flags
+  CHECK(refused("deepspeed-zero3-2021", "zero=3") == "");
+  CHECK(refused("deepspeed-zero3-2021", "zero=1") != "");
+  CHECK(refused("deepspeed-zero3-2021", "zero=3,pp=2") != "");
+}
+
+TEST_CASE("what each framework has is told in its own words") {
+  const auto says = [](const char* stack, const char* plan, std::string_view words) {
+    return refused(stack, plan).find(words) != std::string::npos;
+  };
+  CHECK(says("internevo", "zero=3,pp=2", "FSDP goes neither with a pipeline"));
+  CHECK(refused("internevo", "pp=2,zero=1,recompute=full,recompute_layers=4") ==
+        "");  // model.checkpoint, a share
+  CHECK(says("internevo", "tp=2,cp=2", "isp alone"));
+  CHECK(says("colossalai", "pp=2,zero=2", "zero_stage must be 0 or 1"));
+  CHECK(refused("colossalai", "zero=2,lora=8") == "");
+  CHECK(says("maxtext", "pp=2", "expected schedule=gpipe"));
+  CHECK(refused("maxtext", "pp=2,schedule=gpipe,zero=3") == "");
+  CHECK(says("paxml", "zero=1", "expected zero=0|3"));
+  CHECK(says("nemo-automodel", "pp=2", "expected zero=1..: FSDP2Manager"));
+  CHECK(refused("nemo-automodel", "pp=2,zero=3") == "");
+  CHECK(refused("fms-fsdp", "zero=3,recompute=full,recompute_layers=4") == "");  // a share of the blocks
+  CHECK(says("fms-fsdp", "tp=2,zero=3", "data-parallel ranks alone"));
+  CHECK(says("fsdp2", "tp=2", "expected zero=2|3: DistributedDataParallel"));
+  CHECK(refused("fsdp2", "tp=2,zero=3") == "");  // with or without SequenceParallel
+  CHECK(says("deepspeed", "tp=2,zero=3", "AutoTP"));
+  CHECK(says("xtuner", "tp=2", "sequence_parallel_size"));
+  CHECK(says("torchtune", "zero=0", "its distributed recipes call fully_shard"));
+}
+
 TEST_CASE("rules speak of degrees, of what is divided and of what is run again") {
   CHECK(refused("torchtitan", "zero=3,tp=2") != "");
   CHECK(refused("torchtitan", "zero=3,tp=2,sp=1") == "");
