@@ -37,5 +37,7 @@ std::unique_ptr<Command> fit_command();
 std::unique_ptr<Command> import_command();
 std::unique_ptr<Command> list_command();
 std::unique_ptr<Command> show_command();
+std::unique_ptr<Command> convert_command();
+std::unique_ptr<Command> capture_command();
 
 }  // namespace foretrain

@@ -23,6 +23,7 @@
 #include "report/path_report.h"
 #include "report/predict_html.h"
 #include "report/trace_json.h"
+#include "run_source.h"
 
 namespace foretrain {
 namespace {
@@ -65,8 +66,10 @@ class Predict final : public Command {
   }
   void declare(Options& options) override {
     PredictRequest& r = request_;
-    options.argument("RUN.yaml", run_files_,
-                     "The run, or several to compare; without it and --model, a built-in example");
+    options.argument("FILE", run_files_,
+                     "The run, or several to compare: a RUN.yaml, or what a framework is launched with "
+                     "(foretrain convert); - "
+                     "is stdin; without it and --model, a built-in example");
     declare_job(options, r, "GPUs in all");
     options.option("--tokens", "T", r.tokens, kTokensHelp);
     options.option(
@@ -88,8 +91,8 @@ class Predict final : public Command {
   Result<int> run(Session& session, Team*) override {
     TRY(check_options());
     for (const std::string& file : run_files_) {
-      TRY_ASSIGN(std::string text, session.files().read(file, kMaxYamlBytes));
-      request_.runs.push_back({file, std::move(text)});
+      TRY_ASSIGN(Source source, read_run_source(session, file));
+      request_.runs.push_back(std::move(source));
     }
     if (!over_.empty()) return run_over(session);
     request_.trace = !trace_.empty();

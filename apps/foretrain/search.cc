@@ -19,6 +19,7 @@
 #include "output.h"
 #include "report/search_report.h"
 #include "report/sweep_report.h"
+#include "run_source.h"
 #include "search/frameworks.h"
 
 namespace foretrain {
@@ -102,6 +103,7 @@ class Search final : public Command {
   }
   void declare(Options& options) override {
     SearchRequest& r = request_;
+    options.argument("FILE", run_files_, "A run whose plan is sought, as predict takes it; - is stdin");
     declare_job(options, r, "GPUs in all: 64, a list 64,128, or a range 64..512");
     options.repeated("--set", "K=V", r.set, "Only these values: tp=8, zero=1,2");
     options.repeated("--range", "K=A..B", r.range, "Only values from one to another: pp=1..16");
@@ -129,6 +131,10 @@ class Search final : public Command {
     signal(SIGINT, ask_to_stop);
     signal(SIGTERM, ask_to_stop);
     const bool first = team == nullptr || team->rank() == 0;
+    for (const std::string& file : run_files_) {
+      TRY_ASSIGN(Source source, read_run_source(session, file));
+      request_.runs.push_back(std::move(source));
+    }
     const auto answered = search(session, team);
     if (answered) return *answered;
     if (team != nullptr && answered.error().kind != ErrorKind::kInput)
@@ -217,6 +223,7 @@ class Search final : public Command {
   }
 
   SearchRequest request_;
+  std::vector<std::string> run_files_;
   std::string csv_, html_;
   bool json_ = false, all_ = false;
 };

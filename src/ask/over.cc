@@ -7,6 +7,7 @@
 
 #include "ask/guard.h"
 #include "ask/over_axes.h"
+#include "ask/run_file.h"
 #include "ask/words.h"
 #include "base/field_mark.h"
 #include "base/text.h"
@@ -47,7 +48,8 @@ class Sweep {
     }
     TRY_ASSIGN(options_, run_options(predict));
     if (const auto source = run_source(predict)) {
-      TRY_ASSIGN(node_, parse_yaml(source->text, source->name));
+      TRY_ASSIGN(RunFile file, read_run_file(*source, session_.catalog()));
+      node_ = std::move(file.node);
     }
     return {};
   }

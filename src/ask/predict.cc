@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "ask/guard.h"
+#include "ask/run_file.h"
 #include "ask/words.h"
 #include "base/field_mark.h"
 #include "base/text.h"
@@ -33,8 +34,12 @@ constexpr std::int64_t kMostEventsUnasked = 150'000;
 Result<Run> run_of(const PredictRequest& request, const Source* source, const Catalog& catalog) {
   TRY_ASSIGN(const RunOptions given, run_options(request));
   if (source == nullptr) return parse_run(nullptr, given, catalog);
-  TRY_ASSIGN(const Node node, parse_yaml(source->text, source->name));
-  return parse_run(&node, given, catalog);
+  TRY_ASSIGN(RunFile file, read_run_file(*source, catalog));
+  if (given.global_batch == 0 && given.global_batch_tokens == 0) file.complete(given.gpus);
+  TRY_ASSIGN(Run run, parse_run(&file.node, given, catalog));
+  const std::vector<std::string> more = file.assumed();
+  run.assumed.insert(run.assumed.end(), more.begin(), more.end());
+  return run;
 }
 
 // The step's events, where a view of them was asked for and they are not too many.

@@ -8,6 +8,7 @@
 
 #include "ask/guard.h"
 #include "ask/number_range.h"
+#include "ask/run_file.h"
 #include "ask/words.h"
 #include "base/did_you_mean.h"
 #include "base/field_mark.h"
@@ -176,9 +177,12 @@ Result<void> read_points(const SearchRequest& r, AnswerRequest& out) {
 
 Result<void> read_problem(const SearchRequest& r, const Catalog& catalog, AnswerRequest& out) {
   Problem& p = out.problem;
-  if (r.model.empty()) return not_given("model");
+  if (r.model.empty() && p.model.blocks.empty()) return not_given("model");
   if (r.cluster.empty()) return not_given("cluster");
-  TRY_ASSIGN(p.model, of_field("model", catalog.model(r.model)));
+  if (!r.model.empty()) {
+    TRY_ASSIGN(p.model, of_field("model", catalog.model(r.model)));
+  }
+  for (const std::string& words : p.model.assumed) out.assumed.push_back("model: " + words);
   TRY_ASSIGN(p.cluster, of_field("cluster", catalog.cluster(r.cluster)));
   if (r.stack.empty()) out.assumed.emplace_back("stack: generic (none stated)");
   TRY_ASSIGN(p.stack, of_field("stack", catalog.stack(r.stack.empty() ? "generic" : r.stack)));
@@ -319,8 +323,33 @@ Result<void> read_rest(const SearchRequest& r, AnswerRequest& out) {
   return check_questions(out);
 }
 
-Result<AnswerRequest> prepared(Session& session, const SearchRequest& request) {
+// A run's file states what the words leave out. Its plan is one of those that are searched.
+Result<void> add_run_file(const Catalog& catalog, SearchRequest& r, AnswerRequest& out) {
+  if (r.runs.empty()) return {};
+  if (r.runs.size() > 1) return fail_field("runs", fmt::format("found {} runs, expected one", r.runs.size()));
+  TRY_ASSIGN(const RunFile file, read_run_file(r.runs.front(), catalog));
+  const std::vector<std::string> more = file.assumed();
+  out.assumed.insert(out.assumed.end(), more.begin(), more.end());
+  for (const auto& [key, word] :
+       {std::pair("cluster", &r.cluster), std::pair("gpus", &r.gpus), std::pair("seq", &r.seq),
+        std::pair("global_batch", &r.global_batch), std::pair("stack", &r.stack),
+        std::pair("profile", &r.profile), std::pair("task", &r.task)})
+    if (const Node* node = file.node.find(key); node != nullptr && word->empty()) {
+      if (!node->is_scalar())
+        return fail(
+            fmt::format("{}: found a map, expected a name or a number in a run that is searched", key),
+            node->at);
+      *word = node->scalar;
+    }
+  if (const Node* model = file.node.find("model"); model != nullptr && r.model.empty()) {
+    TRY_ASSIGN(out.problem.model, catalog.model(*model));
+  }
+  return {};
+}
+
+Result<AnswerRequest> prepared(Session& session, SearchRequest request) {
   AnswerRequest out;
+  TRY(add_run_file(session.catalog(), request, out));
   TRY(read_problem(request, session.catalog(), out));
   TRY(check_several(request, out.over));
   TRY(read_constraints(request, out));

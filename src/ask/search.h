@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ask/session.h"
+#include "base/files.h"
 #include "search/answer.h"
 #include "search/sweep.h"
 
@@ -14,6 +15,8 @@ namespace foretrain {
 
 // Words as they were given; empty: not given. global_batch and seq may be lists and ranges (number_range.h).
 struct SearchRequest {
+  std::vector<Source>
+      runs;  // at most one: what it states holds where no word is given; its plan is left to the search
   std::string model, cluster, gpus, global_batch, seq, documents, stack, profile, task;
   std::vector<std::string> set, range, forbid, why, what_if;
   std::string top, objective, tokens, deadline, budget, headroom, threads, time;

@@ -30,6 +30,8 @@ void write_feed_forward(JsonWriter& w, const FeedForward& f) {
   w.key("shared_ffn").value(f.shared_ffn);
 }
 
+}  // namespace
+
 void write_node(JsonWriter& w, const Node& node) {
   switch (node.kind) {
     case Node::Kind::kNull:
@@ -58,12 +60,9 @@ void write_node(JsonWriter& w, const Node& node) {
   }
 }
 
-}  // namespace
-
-std::string model_json(const Model& model, std::int64_t ffn) {
+void write_model_facts(JsonWriter& w, const Model& model, std::int64_t ffn) {
   const Block& first = model.blocks.front().block;
-  JsonWriter w;
-  w.begin_object().key("name").value(model.name);
+  w.key("name").value(model.name);
   w.key("parameters").value(parameters(model)).key("active_parameters").value(active_parameters(model));
   w.key("mtp_parameters").value(mtp_parameters(model));
   w.key("layers").value(model.layers()).key("hidden").value(model.hidden);
@@ -85,7 +84,13 @@ std::string model_json(const Model& model, std::int64_t ffn) {
   }
   w.end_array().key("assumed").begin_array();
   for (const std::string& words : model.assumed) w.value(words);
-  w.end_array().end_object();
+  w.end_array();
+}
+
+std::string model_json(const Model& model, std::int64_t ffn) {
+  JsonWriter w;
+  write_model_facts(w.begin_object(), model, ffn);
+  w.end_object();
   return w.text();
 }
 

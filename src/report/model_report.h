@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/json.h"
 #include "base/yaml.h"
 #include "spec/model.h"
 
@@ -14,7 +15,11 @@ namespace foretrain {
 // `ffn`: as the file states it; 0: that of the first dense layer, or of an expert where there is none.
 std::string model_json(const Model& model, std::int64_t ffn);
 
+// The same inside an object that has been begun.
+void write_model_facts(JsonWriter& w, const Model& model, std::int64_t ffn);
+
 // Any file of ours as JSON, its numbers and flags as such.
+void write_node(JsonWriter& w, const Node& node);
 std::string node_json(const Node& node);
 
 }  // namespace foretrain

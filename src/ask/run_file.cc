@@ -1,0 +1,88 @@
+#include "ask/run_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "formats/foreign_run.h"
+
+namespace foretrain {
+namespace {
+
+// Letters and digits of a name without its organisation, and without what says how it was tuned or stored.
+std::string plain(std::string_view word) {
+  if (const std::size_t slash = word.rfind('/'); slash != std::string_view::npos)
+    word.remove_prefix(slash + 1);
+  std::string out;
+  for (const char c : word) {
+    if (c >= 'A' && c <= 'Z') out += static_cast<char>(c - 'A' + 'a');
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) out += c;
+  }
+  if (out.starts_with("metallama")) out.erase(0, 4);
+  constexpr std::array<std::string_view, 9> kEnds = {"instruct", "chat", "hf",  "base",    "it",
+                                                     "bf16",     "nf4",  "bnb", "pretrain"};
+  for (bool again = true; again;) {
+    again = false;
+    for (const std::string_view end : kEnds)
+      if (out.size() > end.size() && out.ends_with(end)) out.resize(out.size() - end.size()), again = true;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> RunFile::assumed() const {
+  std::vector<std::string> out;
+  if (!foreign) return out;
+  for (const std::string& words : foreign->contradictions)
+    out.push_back("contradiction in the file: " + words);
+  for (const std::string& words : foreign->assumed) out.push_back("file: " + words);
+  for (const auto& [flag, what] : foreign->not_modelled)
+    out.push_back(fmt::format("file: {} changes {} and is not modelled", printable(flag), what));
+  if (!foreign->unknown_flags.empty())
+    out.push_back(fmt::format("file: {} flags are not known, {} among them", foreign->unknown_flags.size(),
+                              printable(foreign->unknown_flags.front())));
+  return out;
+}
+
+void RunFile::complete(std::int64_t gpus) {
+  const auto batch = foreign ? batch_on(*foreign, gpus) : std::nullopt;
+  if (!batch || gpus < 1) return;
+  Node value;
+  value.kind = Node::Kind::kScalar;
+  value.scalar = std::to_string(*batch);
+  node.entries.emplace_back("global_batch", std::move(value));
+  node.key_at.push_back(node.at);
+}
+
+std::optional<std::string> preset_meant(const Catalog& catalog, std::string_view word) {
+  if (auto name = catalog.meant("models", word)) return name;
+  const std::string wanted = plain(word);
+  for (const std::string& name : catalog.names("models")) {
+    if (plain(name) == wanted) return name;
+    for (const std::string& alias : catalog.aliases("models", name))
+      if (plain(alias) == wanted) return name;
+  }
+  return std::nullopt;
+}
+
+Result<RunFile> read_run_file(const Source& source, const Catalog& catalog) {
+  TRY_ASSIGN(std::optional<ForeignRun> foreign, read_foreign_run(source.text, source.name));
+  if (!foreign) {
+    TRY_ASSIGN(Node node, parse_yaml(source.text, source.name));
+    return RunFile{std::move(node), std::nullopt};
+  }
+  for (auto& [key, value] : foreign->run.entries) {
+    if (key != "model" || !value.is_scalar()) continue;
+    if (const auto name = preset_meant(catalog, value.scalar); name && *name != value.scalar) {
+      foreign->assumed.push_back(fmt::format("model: {} is preset {}", printable(value.scalar), *name));
+      value.scalar = *name;
+    }
+  }
+  Node node = foreign->run;
+  return RunFile{std::move(node), std::move(foreign)};
+}
+
+}  // namespace foretrain

@@ -1,0 +1,21 @@
+#include "base/toml_node.h"
+
+#include <doctest/doctest.h>
+
+namespace foretrain {
+namespace {
+
+TEST_CASE("TOML becomes nodes with positions, and what is wrong is told where it stands") {
+  const auto node = parse_toml("[a]\nb = 1_000\nc = [1.5, true, 'x']\n", "t.toml");
+  REQUIRE(node);
+  const Node* a = node->find("a");
+  CHECK(a->find("b")->scalar == "1000");
+  CHECK(a->find("c")->items[2].scalar == "x");
+  CHECK(a->find("b")->at.line == 2);
+  const auto wrong = parse_toml("[a]\nb = \n", "t.toml");
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.error().text().find("t.toml:2:") == 0);
+}
+
+}  // namespace
+}  // namespace foretrain

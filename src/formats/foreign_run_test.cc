@@ -1,0 +1,187 @@
+#include "formats/foreign_run.h"
+
+#include <doctest/doctest.h>
+
+#include "formats/shell_words.h"
+
+namespace foretrain {
+namespace {
+
+ForeignRun read(const std::string& text, const std::string& file = "f") {
+  auto run = read_foreign_run(text, file);
+  REQUIRE_MESSAGE(run.has_value(), (run ? "" : run.error().text()));
+  REQUIRE(run->has_value());
+  return **std::move(run);
+}
+
+std::string error_of(const std::string& text) {
+  const auto run = read_foreign_run(text, "f");
+  return run ? "" : run.error().text();
+}
+
+std::string plan(const ForeignRun& run, std::string_view key) {
+  const Node* node = run.run.find("plan")->find(key);
+  return node == nullptr ? "" : node->scalar;
+}
+std::string model(const ForeignRun& run, std::string_view key) {
+  const Node* of = run.run.find("model");
+  const Node* node = of == nullptr ? nullptr : of->find(key);
+  return node == nullptr ? "" : node->scalar;
+}
+std::string said(const ForeignRun& run, std::string_view key) {
+  const Node* node = run.run.find(key);
+  return node == nullptr ? "" : node->scalar;
+}
+
+const std::string kScript = R"(#!/bin/bash
+# SBATCH is not this
+TP=${TP:-2}
+NODES=${NODES:-"2"}
+SIZES=(
+  --num-layers 4 --hidden-size 256
+  # --hidden-size 512
+  --num-attention-heads 8 --seq-length 1024
+)
+OPTIONS=" \
+  --swiglu \
+  --tensor-model-parallel-size $TP --sequence-parallel \
+"
+SIZES+=(--bf16 "--micro-batch-size 2")
+torchrun --nproc_per_node 8 --nnodes=$NODES pretrain_gpt.py "${SIZES[@]}" $OPTIONS \
+  --global-batch-size 64 --use-distributed-optimizer --save $1 --made-up-flag | tee log
+)";
+
+TEST_CASE("a script is read as far as assignments, arrays, defaults and continued lines go") {
+  const ForeignRun run = read(kScript);
+  CHECK(model(run, "layers") == "4");
+  CHECK(model(run, "hidden") == "256");
+  CHECK(model(run, "mlp") == "swiglu");
+  CHECK(model(run, "ffn") == "640");  // 4 x 256 x 2 / 3 = 682, in multiples of 64
+  CHECK(plan(run, "tp") == "2");
+  CHECK(plan(run, "sp") == "true");
+  CHECK(plan(run, "zero") == "1");
+  CHECK(plan(run, "micro_batch") == "2");
+  CHECK(said(run, "gpus") == "16");
+  CHECK(said(run, "global_batch") == "64");
+  CHECK(run.unknown_flags == std::vector<std::string>{"made-up-flag"});
+  CHECK(run.contradictions.empty());
+}
+
+TEST_CASE("what hangs on a condition is refused with the reason, and capture is named") {
+  const std::string conditional =
+      "#!/bin/bash\nif [ -n \"$X\" ]; then\n  ARGS=\"--fp16\"\nfi\n"
+      "torchrun pretrain_gpt.py --num-layers 4 $ARGS\n";
+  const std::string error = error_of(conditional);
+  CHECK(error.find("f:5: error: $ARGS hangs on a condition") == 0);
+  CHECK(error.find("line 2") != std::string::npos);
+  CHECK(error.find("foretrain capture") != std::string::npos);
+  CHECK(error_of("#!/bin/bash\nfor i in 1 2; do torchrun a.py --num-layers 4; done\n").find("hangs on") !=
+        std::string::npos);
+  CHECK(error_of("#!/bin/bash\nA=\"no end\n").find("does not end") != std::string::npos);
+}
+
+TEST_CASE("GPUs that do not go with the degrees are told, not resolved") {
+  const ForeignRun run = read(
+      "torchrun --nproc_per_node 8 --nnodes 1 a.py --num-layers 4 --hidden-size 64 "
+      "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 2 --bf16\n");
+  REQUIRE(run.contradictions.size() == 1);
+  CHECK(run.contradictions[0] == "8 GPUs (1 nodes x 8) are not a multiple of tp 8 x pp 2 x cp 1 = 16");
+}
+
+TEST_CASE("one reader stands behind all forms of Megatron's flags") {
+  const std::string block =
+      "junk\n------------------------ arguments ------------------------\n"
+      "  num_layers ...................................... 4\n"
+      "  hidden_size ..................................... 256\n"
+      "  num_attention_heads ............................. 8\n"
+      "  swiglu .......................................... True\n"
+      "  add_bias_linear ................................. False\n"
+      "  bf16 ............................................ True\n"
+      "  fp16 ............................................ False\n"
+      "  mamba_state_dim ................................. 128\n"
+      "  tensor_model_parallel_size ...................... 2\n"
+      "  world_size ...................................... 8\n"
+      "-------------------- end of arguments ---------------------\n";
+  const std::string yaml =
+      "MODEL_ARGS:\n  --num-layers: 4\n  --hidden-size: 256\n  --num-attention-heads: 8\n"
+      "  --swiglu: true\n  --disable-bias-linear: true\n  --bf16: true\n"
+      "  --tensor-model-parallel-size: ${TP:2}\n";
+  const std::string list =
+      R"(["--num-layers", "4", "--hidden-size", "256", "--num-attention-heads", "8", "--swiglu",
+    "--disable-bias-linear", "--bf16", "--tensor-model-parallel-size=2"])";
+  for (const std::string& text : {block, yaml, list}) {
+    const ForeignRun run = read(text);
+    CHECK(model(run, "layers") == "4");
+    CHECK(model(run, "biases") == "false");
+    CHECK(plan(run, "tp") == "2");
+    CHECK(plan(run, "precision") == "bf16");
+  }
+  CHECK(said(read(block), "gpus") == "8");
+}
+
+TEST_CASE("layers of state spaces are refused") {
+  CHECK(error_of("torchrun a.py --num-layers 4 --hidden-size 64 --hybrid-layer-pattern M-M*\n")
+            .find("state spaces") != std::string::npos);
+}
+
+TEST_CASE("flags that change time or memory are named as such") {
+  const ForeignRun run = read("torchrun a.py --num-layers 4 --hidden-size 64 --deterministic-mode --bf16\n");
+  REQUIRE(run.not_modelled.size() == 1);
+  CHECK(run.not_modelled[0] == std::pair<std::string, std::string>("deterministic-mode", "time"));
+}
+
+TEST_CASE("torchtitan by its file and by its command line") {
+  const std::string toml =
+      "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 2\nseq_len = 4096\n"
+      "[parallelism]\ntensor_parallel_degree = 4\ndata_parallel_shard_degree = -1\n"
+      "[activation_checkpoint]\nmode = \"full\"\n[compile]\nenable = true\n";
+  const std::string line =
+      "torchrun --nproc_per_node=8 -m torchtitan.train --model.name llama3 --model.flavor 8B "
+      "--training.local_batch_size 2 --training.seq_len=4096 --parallelism.tensor_parallel_degree 4 "
+      "--activation_checkpoint.mode full --compile.enable\n";
+  for (const std::string& text : {toml, line}) {
+    const ForeignRun run = read(text);
+    CHECK(said(run, "model") == "llama-3-8b");
+    CHECK(said(run, "stack") == "torchtitan-compile");
+    CHECK(said(run, "seq") == "4096");
+    CHECK(plan(run, "tp") == "4");
+    CHECK(plan(run, "sp") == "true");
+    CHECK(plan(run, "zero") == "3");
+    CHECK(plan(run, "micro_batch") == "2");
+    CHECK(plan(run, "recompute") == "full");
+  }
+}
+
+TEST_CASE("trees are told apart by their keys") {
+  const ForeignRun nanotron = read(
+      "parallelism: {dp: 4, tp: 2, pp: 1, tp_mode: REDUCE_SCATTER}\n"
+      "tokens: {micro_batch_size: 2, batch_accumulation_per_replica: 8, sequence_length: 512}\n"
+      "model: {dtype: bfloat16, model_config: {hidden_size: 64, num_hidden_layers: 2}}\n");
+  CHECK(said(nanotron, "gpus") == "8");
+  CHECK(said(nanotron, "global_batch") == "64");  // 2 x 8 x 4
+  CHECK(plan(nanotron, "sp") == "true");
+  const ForeignRun deepspeed =
+      read(R"({"train_batch_size": "auto", "zero_optimization": {"stage": 2}, "bf16": {"enabled": true}})");
+  CHECK(plan(deepspeed, "zero") == "2");
+  CHECK(said(deepspeed, "global_batch").empty());
+  CHECK(said(deepspeed, "stack") == "deepspeed");
+  const ForeignRun axolotl = read(
+      "base_model: meta-llama/Llama-3.2-3B\nsequence_len: 512\nmicro_batch_size: 4\n"
+      "adapter: qlora\nlora_r: 16\ngradient_checkpointing: true\n");
+  CHECK(plan(axolotl, "lora") == "16");
+  CHECK(plan(axolotl, "base") == "nf4");
+  const ForeignRun neox = read(
+      "{\"pipe_parallel_size\": 2, \"model_parallel_size\": 1, # comment\n"
+      "\"num_layers\": 4, \"hidden_size\": 64, \"no_weight_tying\": True, }\n");
+  CHECK(model(neox, "tied") == "false");
+  CHECK(plan(neox, "pp") == "2");
+}
+
+TEST_CASE("a run of ours is not taken for another's") {
+  CHECK_FALSE(
+      read_foreign_run("model: gpt2\ncluster: dgx-a100\ngpus: 8\nglobal_batch: 64\nplan: {tp: 2}\n", "f")
+          ->has_value());
+}
+
+}  // namespace
+}  // namespace foretrain

@@ -1,0 +1,28 @@
+// A format is a table of its keys. Each row says what one key means:
+//   {"num-layers", "layers"}                     its value is a fact
+//   {"swiglu", "mlp=swiglu"}                     where it is given (and not false) the fact has this value
+//   {"bias", "biases=true|false"}                by whether it is true or false
+//   {"zero", "plan.zero{none:0,full:3}"}         by words; others are told as not understood
+//   {"lr", ""}                                   known, and of no effect on a step's time or memory
+//   {"deterministic-mode", "!time"}              it changes that and is not modelled, which is told
+// A key may have several rows. `theirs` may end in '*': all keys that begin so. What no row knows is listed.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "formats/facts.h"
+#include "formats/settings.h"
+
+namespace foretrain {
+
+struct KeyRow {
+  std::string_view theirs, ours;
+};
+
+void apply_table(std::span<const KeyRow> rows, const Settings& settings, Facts& facts);
+
+// True, False, yes, 1, ...; none: another word. No words at all are true: a flag.
+std::optional<bool> truth_of(const Setting& setting);
+
+}  // namespace foretrain

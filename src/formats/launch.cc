@@ -1,0 +1,221 @@
+#include "formats/launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "formats/megatron_table.h"
+#include "formats/shell_words.h"
+#include "formats/titan.h"
+
+namespace foretrain {
+namespace {
+
+constexpr std::string_view kBlock = "-- arguments --";
+constexpr std::string_view kBlockEnd = "-- end of arguments";
+
+bool is_flag(std::string_view word) {
+  return word.size() > 2 && word.starts_with("--") && word.find_first_not_of('-') != std::string_view::npos;
+}
+
+// Words of an array's item that holds several: "--fp8-format hybrid".
+std::vector<Argument> unpacked(const std::vector<Argument>& words) {
+  std::vector<Argument> out;
+  for (const Argument& word : words) {
+    if (!is_flag(word.text) || word.text.find(' ') == std::string::npos) {
+      out.push_back(word);
+      continue;
+    }
+    for (const std::string_view part : split(word.text, ' '))
+      if (!part.empty()) out.push_back({std::string(part), word.at, word.unknown});
+  }
+  return out;
+}
+
+// How much a command looks like the launch of a training: its flags where sizes are among them, else 1 for a program
+// with several; 0: it does not.
+int weight_of(const std::vector<ShellWord>& words) {
+  for (const std::string_view printer : {"echo", "printf", "cat", "mkdir", ":"})
+    if (!words.empty() && words.front().text == printer) return 0;
+  int flags = 0;
+  bool program = false, sizes = false;
+  for (const ShellWord& word : words) {
+    if (is_flag(word.text)) ++flags;
+    for (const std::string_view part :
+         {".py", "torchrun", "pretrain", "torchtitan", "torch.distributed", "sbatch"})
+      program = program || word.text.find(part) != std::string::npos;
+    for (const std::string_view part : {"num-layers", "tensor-model-parallel-size", "micro-batch-size",
+                                        "hidden-size", "--training.", "--parallelism."})
+      sizes = sizes || word.text.find(part) != std::string::npos;
+  }
+  if (sizes && flags > 0) return 1 + flags;
+  return program && flags >= 1 ? 1 : 0;
+}
+
+// Sizes that a launcher of a launcher takes from its environment, as Megatron's zoo of mixtures does: TP=1 PP=8 ./sbatch.sh
+struct Variable {
+  std::string_view name, flag;
+};
+constexpr Variable kVariables[] = {
+    {"TP", "tensor-model-parallel-size"},
+    {"PP", "pipeline-model-parallel-size"},
+    {"EP", "expert-model-parallel-size"},
+    {"VPP", "num-virtual-stages-per-pipeline-rank"},
+    {"CP", "context-parallel-size"},
+    {"MBS", "micro-batch-size"},
+    {"GBS", "global-batch-size"},
+    {"SEQ_LEN", "seq-length"},
+    {"NNODES", "nnodes"},
+    {"MODEL", "model"},
+};
+bool add_assignments(const std::vector<Argument>& words, Settings& settings) {
+  bool assigns = false;
+  for (const Variable& variable : kVariables)
+    for (const Argument& word : words)
+      if (word.text.starts_with(std::string(variable.name) + "=")) {
+        settings.push_back(
+            {std::string(variable.flag), {word.text.substr(variable.name.size() + 1)}, word.at});
+        assigns = true;
+      }
+  return assigns;
+}
+void add_variables(const ShellScript& script, Settings& settings) {
+  for (const Variable& variable : kVariables) {
+    const auto found = script.variables.find(std::string(variable.name));
+    if (found != script.variables.end() && find(settings, variable.flag) == nullptr)
+      settings.push_back({std::string(variable.flag), {found->second}, {}});
+  }
+}
+
+// #SBATCH --nodes=2 and the GPUs of a node, where the command says neither.
+void add_slurm(std::string_view text, Settings& settings) {
+  for (const std::string_view line : split(text, '\n')) {
+    if (!line.starts_with("#SBATCH")) continue;
+    const auto value = [&](std::string_view key) -> std::optional<std::int64_t> {
+      const std::size_t at = line.find(key);
+      if (at == std::string_view::npos) return std::nullopt;
+      std::string_view rest = line.substr(at + key.size());
+      while (rest.starts_with('=') || rest.starts_with(' ') || rest.starts_with("gpu:") ||
+             rest.starts_with("gpus:"))
+        rest.remove_prefix(rest.starts_with("gpu") ? rest.find(':') + 1 : 1);
+      return parse_integer(rest.substr(0, rest.find_first_not_of("0123456789")));
+    };
+    const auto add = [&](std::string_view key, std::optional<std::int64_t> number) {
+      if (number && find(settings, key) == nullptr)
+        settings.push_back({std::string(key), {std::to_string(*number)}, {}});
+    };
+    add("nnodes", value("--nodes"));
+    add("nnodes", value("-N "));
+    for (const std::string_view key : {"--gpus-per-node", "--gres"}) add("nproc_per_node", value(key));
+  }
+}
+
+}  // namespace
+
+Settings settings_of(const std::vector<Argument>& packed) {
+  Settings out;
+  std::size_t program = 0;  // settings before it are the launchers'
+  for (const Argument& word : unpacked(packed)) {
+    if (is_flag(word.text)) {
+      const std::size_t equals = word.text.find('=');
+      Setting setting{word.text.substr(0, equals), {}, word.at};
+      if (equals != std::string::npos) setting.words.push_back(word.text.substr(equals + 1));
+      setting.open = !word.unknown.empty();
+      out.push_back(std::move(setting));
+    } else if (word.text.ends_with(".py") || word.text == "torchtitan.train") {
+      program = out.size();
+    } else if (!out.empty()) {
+      out.back().words.push_back(word.text);
+      out.back().open = out.back().open || !word.unknown.empty();
+    }
+  }
+  for (std::size_t i = 0; i < program; ++i) {
+    const std::string key = megatron_key(out[i].key);
+    const bool counts = key == "nproc-per-node" || key == "nnodes" || key == "num-gpus" || key == "num-nodes";
+    if (!counts) out[i].key.clear();
+  }
+  std::erase_if(out, [](const Setting& setting) { return setting.key.empty(); });
+  return out;
+}
+
+Result<ForeignRun> read_arguments(const std::vector<Argument>& words, std::string_view format) {
+  Settings settings = settings_of(words);
+  if (is_titan(settings)) return read_titan(std::move(settings));
+  add_assignments(words, settings);
+  Facts facts;
+  TRY(apply_megatron(std::move(settings), facts));
+  return foreign_run(format, std::move(facts));
+}
+
+Result<ForeignRun> read_script(std::string_view text, const std::string& file) {
+  TRY_ASSIGN(const ShellScript script, shell_commands(text, file));
+  const ShellCommand* launch = nullptr;
+  int most = 0;
+  for (const ShellCommand& command : script.commands)
+    if (const int weight = weight_of(command.words); weight > most) most = weight, launch = &command;
+  const std::string advice = fmt::format(
+      "`foretrain capture -- bash {}` runs it with a recorder in place of the launchers", printable(file));
+  if (launch == nullptr)
+    return fail(
+        fmt::format("found no command that launches a training with its flags, as torchrun or python with a "
+                    "program; {}",
+                    advice),
+        {file, 1, 0});
+  if (launch->conditional)
+    return fail(
+        fmt::format(
+            "the launch hangs on a condition, a loop or a function, which static reading does not follow; {}",
+            advice),
+        {file, launch->words.front().line, 0});
+  std::vector<Argument> words;
+  bool flags = false;
+  for (const ShellWord& word : launch->words) {
+    flags = flags || is_flag(word.text);
+    // A list of flags under a condition may be any. What stands before the first flag is how the program is started.
+    if (flags && word.unknown.find("hangs on") != std::string::npos)
+      return fail(fmt::format("{}, which static reading does not follow; {}", word.unknown, advice),
+                  {file, word.line, 0});
+    words.push_back({word.text, {file, word.line, 0}, word.unknown});
+  }
+  Settings settings = settings_of(words);
+  if (add_assignments(words, settings)) add_variables(script, settings);
+  add_slurm(text, settings);
+  if (is_titan(settings)) return read_titan(std::move(settings));
+  Facts facts;
+  TRY(apply_megatron(std::move(settings), facts));
+  return foreign_run("a launch script, read without running it", std::move(facts));
+}
+
+bool has_argument_block(std::string_view text) { return text.find(kBlock) != std::string_view::npos; }
+
+// "  tensor_model_parallel_size ...................... 8", once a rank at most; what follows the end does not count.
+Result<ForeignRun> read_argument_block(std::string_view text, const std::string& file) {
+  Settings settings;
+  int line = 0;
+  bool inside = false;
+  for (std::string_view row : split(text, '\n')) {
+    ++line;
+    if (row.find(kBlockEnd) != std::string_view::npos && inside) break;
+    if (row.find(kBlock) != std::string_view::npos) inside = true;
+    if (!inside) continue;
+    const std::size_t dots = row.find(" ..");
+    if (dots == std::string_view::npos) continue;
+    std::string_view key = row.substr(0, dots);
+    key = key.substr(key.find_last_of(" \t:") == std::string_view::npos ? 0 : key.find_last_of(" \t:") + 1);
+    const std::size_t value = row.find_first_not_of('.', dots + 1);
+    if (key.empty() || value == std::string_view::npos) continue;
+    std::string word(trim(row.substr(value)));
+    if (word.starts_with('['))
+      std::erase_if(word, [](char c) { return c == '[' || c == ']' || c == '\'' || c == ','; });
+    if (word == "None" || word.empty()) continue;
+    settings.push_back({std::string(key), {word}, {file, line, 0}});
+  }
+  if (settings.empty()) return fail("found a block of arguments without any", {file, line, 0});
+  Facts facts;
+  TRY(apply_megatron(std::move(settings), facts));
+  facts.unknown.clear();  // the block lists every argument there is
+  return foreign_run("the arguments in a log of Megatron", std::move(facts));
+}
+
+}  // namespace foretrain

@@ -1,0 +1,198 @@
+#include "formats/tree_formats.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "base/text.h"
+#include "formats/key_table.h"
+#include "formats/megatron_table.h"
+#include "formats/titan.h"
+#include "formats/tree_tables.h"
+
+namespace foretrain {
+namespace {
+
+bool has(const Settings& settings, std::string_view key) {
+  return std::any_of(settings.begin(), settings.end(), [&](const Setting& s) {
+    return key.ends_with('*') ? s.key.starts_with(key.substr(0, key.size() - 1)) : s.key == key;
+  });
+}
+
+// Settings under a prefix, without it.
+Settings below(const Settings& settings, std::string_view prefix) {
+  Settings out;
+  for (const Setting& setting : settings) {
+    if (!setting.key.starts_with(prefix)) continue;
+    out.push_back(setting);
+    out.back().key.erase(0, prefix.size());
+  }
+  return out;
+}
+
+// "${.hidden_size}" and "${training.model.hidden_size}" (Hydra), "${variables.max_seq_len}" (OmegaConf): another key's value.
+void follow_references(Settings& settings) {
+  for (Setting& setting : settings) {
+    if (setting.words.size() != 1) continue;
+    std::string& word = setting.words.front();
+    if (!word.starts_with("${") || !word.ends_with('}') || word.find(':') != std::string::npos) continue;
+    std::string path = word.substr(2, word.size() - 3);
+    if (path.starts_with('.')) path = setting.key.substr(0, setting.key.rfind('.') + 1) + path.substr(1);
+    const Setting* named = find(settings, path);
+    const std::size_t dot = path.find('.');
+    if (named == nullptr && dot != std::string::npos) named = find(settings, path.substr(dot + 1));
+    if (named != nullptr && named != &setting && named->words.size() == 1 &&
+        !named->words.front().starts_with("${"))
+      word = std::string(named->words.front()), setting.open = named->open;
+  }
+}
+
+Settings renamed(Settings settings, std::span<const KeyRow> names) {
+  for (Setting& setting : settings)
+    for (const KeyRow& row : names)
+      if (setting.key == row.theirs) setting.key = row.ours;
+  return settings;
+}
+
+Result<std::optional<ForeignRun>> megatron(std::string_view format, Settings settings, std::string_view stack,
+                                           std::string_view model) {
+  Facts facts;
+  if (!stack.empty()) facts.set("stack", stack, "");
+  if (!model.empty()) facts.set("model", model, "model");
+  TRY(apply_megatron(std::move(settings), facts));
+  return std::optional(foreign_run(format, std::move(facts)));
+}
+
+std::string without_suffix(std::string name) {
+  for (const std::string_view suffix : {".yaml", ".yml"})
+    if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
+  return name;
+}
+
+// Primus: modules.pre_trainer with Megatron's or MaxText's keys.
+Result<std::optional<ForeignRun>> primus(const Settings& settings) {
+  constexpr std::string_view kTrainer = "modules.pre_trainer.";
+  const Settings own = below(settings, kTrainer), overrides = below(own, "overrides.");
+  const Setting* framework = find(own, "framework");
+  const Setting* named = find(own, "model");
+  const std::string model = named == nullptr ? "" : without_suffix(named->value());
+  if (framework != nullptr && framework->value() == "maxtext") {
+    Facts facts;
+    if (!model.empty()) facts.set("model", model, "model");
+    apply_table(maxtext_table(), overrides, facts);
+    finish_maxtext(facts);
+    return std::optional(foreign_run("Primus' configuration of MaxText", std::move(facts)));
+  }
+  if (framework != nullptr && framework->value() == "torchtitan") {
+    TRY_ASSIGN(ForeignRun run, read_titan(overrides));
+    return std::optional(std::move(run));
+  }
+  return megatron("Primus' configuration of Megatron", overrides, "primus-megatron", model);
+}
+
+Result<std::optional<ForeignRun>> nemo(Settings settings) {
+  follow_references(settings);
+  Settings own;
+  for (const std::string_view prefix :
+       {"model.", "trainer.", "train.", "dataset.", "optimizer.", "ddp.", "peft."}) {
+    Settings part = below(settings, prefix);
+    if (prefix == "optimizer." || prefix == "peft." || prefix == "dataset.")
+      std::erase_if(part, [&](const Setting& s) {
+        return s.key != "dim" && s.key != "seq_length" && s.key != "sequence_length" &&
+               s.key != "use_distributed_optimizer" && s.key != "optimizer";
+      });
+    own.insert(own.end(), part.begin(), part.end());
+  }
+  const bool bridge = has(settings, "train.*") && !has(settings, "trainer.*");
+  Facts facts;
+  if (bridge) facts.set("stack", "megatron-bridge", "");
+  if (!bridge) facts.set("stack", "nemo", "");
+  own = renamed(std::move(own), nemo_names());
+  fill_defaults(own);
+  apply_table(nemo_table(), own, facts);
+  std::vector<std::string> unknown = std::move(facts.unknown);
+  facts.unknown.clear();
+  TRY(apply_megatron(std::move(own), facts));
+  std::erase_if(facts.unknown, [&](const std::string& key) {
+    return std::none_of(unknown.begin(), unknown.end(),
+                        [&](const std::string& one) { return megatron_key(one) == key; });
+  });
+  return std::optional(
+      foreign_run(bridge ? "Megatron-Bridge's overrides" : "NeMo's configuration", std::move(facts)));
+}
+
+using Finish = void (*)(Facts&);
+struct TreeFormat {
+  std::string_view words;
+  std::string_view keys;  // one of these groups (apart by |) must be there whole (apart by blanks)
+  std::span<const KeyRow> (*table)();
+  Finish finish;
+};
+constexpr TreeFormat kFormats[] = {
+    {"nanotron's configuration", "parallelism.dp tokens.*|parallelism.tp tokens.*", nanotron_table,
+     finish_nanotron},
+    {"GPT-NeoX's configuration",
+     "pipe_parallel_size|pipe-parallel-size|model_parallel_size|gpt_j_residual|no_weight_tying", neox_table,
+     finish_neox},
+    {"axolotl's configuration", "base_model", axolotl_table, finish_axolotl},
+    {"LLaMA-Factory's configuration", "model_name_or_path finetuning_type|model_name_or_path stage",
+     llama_factory_table, finish_llama_factory},
+    {"accelerate's configuration", "distributed_type", accelerate_table, finish_accelerate},
+    {"LLM Foundry's configuration", "global_train_batch_size|device_train_microbatch_size", foundry_table,
+     finish_foundry},
+    {"DeepSpeed's configuration", "zero_optimization.*|train_micro_batch_size_per_gpu|train_batch_size",
+     deepspeed_table, finish_deepspeed},
+    {"MaxText's configuration",
+     "per_device_batch_size|base_emb_dim|base_num_decoder_layers|max_target_length", maxtext_table,
+     finish_maxtext},
+};
+
+bool is_format(const TreeFormat& format, const Settings& settings) {
+  for (const std::string_view group : split(format.keys, '|')) {
+    const std::vector<std::string_view> keys = split(group, ' ');
+    if (std::all_of(keys.begin(), keys.end(), [&](std::string_view key) { return has(settings, key); }))
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<std::optional<ForeignRun>> read_tree(const Node& node) {
+  if (!node.is_map()) return std::optional<ForeignRun>();
+  Settings settings = settings_of(node);
+  if (has(settings, "cluster") || has(settings, "cluster.*")) return std::optional<ForeignRun>();
+  fill_defaults(settings);
+  if (has(settings, "MODEL_ARGS.*"))
+    return megatron("Megatron's arguments as YAML", below(settings, "MODEL_ARGS."), "", "");
+  if (has(settings, "modules.pre_trainer.*")) return primus(settings);
+  if (is_titan(settings) && !has(settings, "tokens.*")) {
+    TRY_ASSIGN(ForeignRun run, read_titan(std::move(settings)));
+    return std::optional(std::move(run));
+  }
+  if (has(settings, "model.tensor_model_parallel_size") || has(settings, "model.micro_batch_size") ||
+      has(settings, "train.micro_batch_size") || has(settings, "train.global_batch_size"))
+    return nemo(std::move(settings));
+  follow_references(settings);
+  for (const TreeFormat& format : kFormats) {
+    if (!is_format(format, settings)) continue;
+    Facts facts;
+    for (const Setting& setting : settings)
+      if (setting.key.find("mamba") != std::string::npos || setting.key.ends_with(".ssm_cfg"))
+        return fail(
+            "found layers of state spaces (mamba), which are not modelled; the nearest that works is a "
+            "transformer of "
+            "the same sizes",
+            setting.at);
+    apply_table(format.table(), settings, facts);
+    format.finish(facts);
+    return std::optional(foreign_run(format.words, std::move(facts)));
+  }
+  if (has(settings, "tensor_model_parallel_size") ||
+      (has(settings, "num_layers") && has(settings, "hidden_size")))
+    return megatron("Megatron's arguments as YAML", std::move(settings), "", "");
+  return std::optional<ForeignRun>();
+}
+
+}  // namespace foretrain

@@ -1,0 +1,15 @@
+// Configurations that are trees (YAML, JSON, TOML), each a table of keys: nanotron, GPT-NeoX, DeepSpeed, MaxText, axolotl,
+// LLaMA-Factory, accelerate, LLM Foundry, and those whose keys are Megatron's (NeMo, Megatron-Bridge, Primus, MODEL_ARGS).
+// Which one a tree is, is told by keys that no other has.
+#pragma once
+
+#include <optional>
+
+#include "formats/run_map.h"
+
+namespace foretrain {
+
+// None: none of them.
+Result<std::optional<ForeignRun>> read_tree(const Node& node);
+
+}  // namespace foretrain

@@ -1,0 +1,100 @@
+#!/usr/bin/python3
+"""runs.py FORETRAIN FOLDER: every configuration of the manifest read by `foretrain convert --json`. Each fact of the manifest
+that a run has a word for must be found; launch scripts are read without running them, or refused with the reason; the argv
+that bash makes of them (expected/NAME.json) is read to the manifest's facts; what must be refused is refused."""
+import json
+import os
+import sys
+
+import manifest
+
+KINDS = {"megatron-launch", "megatron-yaml", "nemo-yaml", "nanotron-yaml", "neox-yml", "torchtitan", "maxtext-yml", "foundry-yaml",
+         "finetune-yaml", "deepspeed-json"}
+MODEL = ("layers", "hidden", "heads", "kv_heads", "ffn", "vocab")
+PLAN = {"tp": 1, "pp": 1, "cp": 1, "ep": 1, "vpp": 1, "micro_batch": 1, "zero": 0}
+
+
+def number(text):
+    try:
+        return int(float(text))
+    except ValueError:
+        return None
+
+
+def faults_of(name, facts, run):
+    faults = []
+    model, plan = run["model"] or {}, run["plan"] or {}
+
+    def compare(key, found, expected):
+        if found != expected:
+            faults.append(f"{name}: {key} {found}, expected {expected}")
+
+    for key in MODEL:
+        if number(facts.get(key, "")) is not None and key in model:
+            compare(key, model[key], number(facts[key]))
+        elif number(facts.get(key, "")) is not None and "name" not in model:
+            compare(key, None, number(facts[key]))
+    for key, usual in PLAN.items():
+        if number(facts.get(key, "")) is not None:
+            compare(key, plan.get(key, usual), number(facts[key]))
+    for key in ("seq", "global_batch"):
+        if number(facts.get(key, "")) is not None:
+            compare(key, run[key], number(facts[key]))
+    if "nodes" in facts and "gpus_per_node" in facts:
+        compare("gpus", run["gpus"], int(facts["nodes"]) * int(facts["gpus_per_node"]))
+    elif "gpus" in facts:
+        compare("gpus", run["gpus"], int(facts["gpus"]))
+    if facts.get("distributed_optimizer") == "1" and "sharding" not in facts:
+        compare("zero", plan.get("zero"), 1)
+    if "sharding" in facts and facts["sharding"] in ("FULL_SHARD", "optim_grads_params"):
+        compare("zero", plan.get("zero"), 3)
+    for key in ("bf16", "fp16"):
+        if facts.get(key) in ("1", "True") and "fp8" not in facts:
+            compare("precision", plan.get("precision"), key)
+    if facts.get("sp") == "1" and number(facts.get("tp", "1")) > 1:
+        compare("sp", plan.get("sp"), True)
+    if facts.get("recompute") == "full" or facts.get("checkpoint_activations") == "1":
+        compare("recompute", plan.get("recompute"), "full")
+    if "tied" in facts and "tied" in model:
+        compare("tied", model["tied"], facts["tied"] == "True")
+    if "lora_rank" in facts:
+        compare("lora", plan.get("lora"), int(facts["lora_rank"]))
+    if "model" in facts and "flavor" not in facts and not model.get("name"):
+        faults.append(f"{name}: no model, expected {facts['model']}")
+    return faults
+
+
+def check(program, row, command, stdin=None):
+    name = row["file"]
+    status, out, err = manifest.run(command, stdin)
+    if status not in (0, 2):
+        return [f"{name}: status {status}: {err.strip()}"]
+    if row["expect"].startswith("refuse"):
+        return [] if status == 2 else [f"{name}: read, expected to be refused"]
+    if row["expect"] == "part of another":
+        return []
+    if status == 2:
+        return [] if "foretrain capture" in err else [f"{name}: {err.strip()}"]
+    return faults_of(name, row["facts"], json.loads(out))
+
+
+def main():
+    program, folder = sys.argv[1:3]
+    faults, count = [], 0
+    for row in manifest.rows(folder, KINDS):
+        if row["expect"] in ("reference",):
+            continue
+        count += 1
+        # Without its environment a script does not say on how many nodes it runs.
+        static = row["kind"] == "megatron-launch"
+        facts = {key: value for key, value in row["facts"].items() if not static or key != "nodes"}
+        faults += check(program, dict(row, facts=facts), [program, "convert", os.path.join(folder, row["file"]), "--json"])
+        expected = os.path.join(folder, "megatron-launch", "expected", os.path.basename(row["file"]) + ".json")
+        if os.path.exists(expected):
+            count += 1
+            row = dict(row, file="expected argv of " + row["file"])
+            faults += check(program, row, [program, "convert", expected, "--json"])
+    manifest.finish("runs", count, faults)
+
+
+main()
