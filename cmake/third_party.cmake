@@ -18,6 +18,7 @@ foretrain_require(libexpected-dev tl/expected.hpp "")
 foretrain_require(libcli11-dev CLI/CLI.hpp "")
 foretrain_require(nlohmann-json3-dev nlohmann/json.hpp "")
 foretrain_require(libtomlplusplus-dev toml++/toml.h "")
+foretrain_require(zlib1g-dev zlib.h libz.a)
 # Its prototypes only: the library is opened at run time, by src/fit.
 foretrain_require(libxgboost-dev xgboost/c_api.h "")
 

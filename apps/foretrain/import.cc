@@ -16,10 +16,11 @@ class Import final : public Command {
  public:
   const char* name() const override { return "import"; }
   const char* what() const override {
-    return "What others measured: logs of training runs and of nccl-tests, published samples";
+    return "What others measured: logs of training runs, traces, logs of nccl-tests, published samples";
   }
   const char* example() const override {
     return "foretrain import log train.log --json\n"
+           "  foretrain import kineto trace.json.gz -o measured\n"
            "  foretrain import nccl-tests *.log -o comm\n"
            "  foretrain import published-samples Perlmutter -o samples\n"
            "  foretrain import operator-tables deepep.csv nccl.csv -o exchanges";
@@ -29,7 +30,8 @@ class Import final : public Command {
         "FORMAT", request_.format,
         "log: the steady step of a training run, from what Megatron-LM and its forks, torchtitan, nanotron, "
         "NeMo, "
-        "GPT-NeoX, DeepSpeed, Hugging Face Trainer, MaxText or MLPerf print; nccl-tests: collectives, from "
+        "GPT-NeoX, DeepSpeed, Hugging Face Trainer, MaxText or MLPerf print; kineto: a trace of PyTorch's "
+        "profiler, by stream and step, its operators as samples; nccl-tests: collectives, from "
         "the text "
         "that NVIDIA's tests print; published-samples: "
         "operators and collectives in the layout of arXiv 2509.22832; operator-tables: "
@@ -46,7 +48,7 @@ class Import final : public Command {
                    "nccl-tests: how many took part, where a log has no lines of ranks");
     options.option("--ranks-per-node", "N", request_.ranks_per_node,
                    "nccl-tests: how many of them share a node (all)");
-    options.flag("--json", is_json_, "log: as JSON (docs/formats/training-log.md)");
+    options.flag("--json", is_json_, "log and kineto: as JSON (docs/formats/training-log.md, kineto.md)");
     options.flag("--force", force_, "Also where that folder exists");
   }
   std::string word(std::string_view field) const override {
@@ -56,21 +58,19 @@ class Import final : public Command {
 
   Result<int> run(Session& session, Team*) override {
     TRY(check(request_));
-    if (is_json_ && request_.writes_folder())
-      return fail_field("json", "found with " + request_.format + ", expected with log");
+    if (is_json_ && request_.needs_folder())
+      return fail_field("json", "found with " + request_.format + ", expected with log and kineto");
     const std::string out = without_slashes(out_);
-    if (!request_.writes_folder()) {
-      if (!out.empty())
-        return fail_field("out", "found with " + request_.format + ", which writes no folder");
-      TRY(read(session.files()));
-      TRY_ASSIGN(const ImportAnswer answer, ask(request_));
-      return tell(is_json_ ? answer.json : answer.text);
-    }
-    if (out.empty()) return fail_field("out", "found no folder, expected where the samples go");
-    TRY(check_replaceable(out, force_, "its samples"));
+    if (out.empty() && request_.needs_folder())
+      return fail_field("out", "found no folder, expected where the samples go");
+    if (!out.empty() && !request_.may_write())
+      return fail_field("out", "found with " + request_.format + ", which writes no folder");
+    if (!out.empty()) TRY(check_replaceable(out, force_, "its samples"));
     TRY(read(session.files()));
     TRY_ASSIGN(ImportAnswer answer, ask(request_));
+    if (out.empty()) return tell(is_json_ ? answer.json : answer.text);
     TRY(write_folder(out, answer.files));
+    if (is_json_) return tell(answer.json);
     for (const OutputFile& file : answer.files)
       answer.text += fmt::format("written: {}/{}\n", out, file.name);
     return tell(answer.text);

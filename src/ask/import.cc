@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ask/guard.h"
 #include "ask/words.h"
 #include "base/did_you_mean.h"
 #include "base/field_mark.h"
 #include "base/text.h"
+#include "report/kineto_report.h"
 #include "report/log_report.h"
+#include "samples/kineto_trace.h"
 #include "samples/nccl_tests.h"
 #include "samples/operator_tables.h"
 #include "samples/published.h"
@@ -20,7 +23,7 @@
 namespace foretrain {
 namespace {
 
-const std::string kFormats[] = {"nccl-tests", "published-samples", "operator-tables", "log"};
+const std::string kFormats[] = {"nccl-tests", "published-samples", "operator-tables", "log", "kineto"};
 
 Result<ImportAnswer> published_samples(const ImportRequest& request) {
   TRY_ASSIGN(const PublishedImport operators, import_published_samples(request.operators));
@@ -82,10 +85,29 @@ Result<ImportAnswer> training_logs(const ImportRequest& request) {
   return answer;
 }
 
+Result<ImportAnswer> traces(const ImportRequest& request) {
+  if (request.logs.empty()) return fail_field("logs", "found no trace, expected one of PyTorch's profiler");
+  std::vector<KinetoTrace> traces;
+  std::vector<Sample> samples;
+  ImportAnswer answer;
+  for (const Source& source : request.logs) {
+    TRY_ASSIGN(KinetoTrace trace, read_kineto(source.text, source.name));
+    answer.text += kineto_text(trace);
+    samples.insert(samples.end(), trace.samples.begin(), trace.samples.end());
+    const std::string number = request.logs.size() == 1 ? "" : fmt::format("_{}", traces.size() + 1);
+    answer.files.push_back({"timeline" + number + ".csv", std::exchange(trace.timeline_csv, "")});
+    traces.push_back(std::move(trace));
+  }
+  if (!samples.empty()) answer.files.push_back({"operators.csv", to_csv(samples)});
+  answer.json = kineto_json(traces);
+  return answer;
+}
+
 }  // namespace
 
 std::size_t ImportRequest::most_bytes() const {
   if (format == "operator-tables") return kMaxOperatorTableBytes;
+  if (format == "kineto") return kMaxTraceBytes;
   return format == "log" ? kMaxTrainingLogBytes : kMaxLogBytes;
 }
 
@@ -110,6 +132,7 @@ Result<ImportAnswer> ask(const ImportRequest& request) {
     TRY(check(request));
     if (request.format == "operator-tables") return operator_tables(request);
     if (request.format == "log") return training_logs(request);
+    if (request.format == "kineto") return traces(request);
     return request.format == "nccl-tests" ? nccl_tests(request) : published_samples(request);
   });
 }

@@ -1,4 +1,4 @@
-// What others measured, in our formats: samples, logs of training runs.
+// What others measured, in our formats: samples, logs of training runs, traces.
 #pragma once
 
 #include <string>
@@ -9,20 +9,22 @@
 namespace foretrain {
 
 struct ImportRequest {
-  std::string format;              // nccl-tests, published-samples, operator-tables or log
+  std::string format;              // nccl-tests, published-samples, operator-tables, log or kineto
   std::vector<Source> logs;        // of all but published-samples
   Sources operators, collectives;  // of a published site (published_sources() and its like read them)
   // What a log of nccl-tests may not say itself; words as they were given, empty: not given.
   std::string collective, ranks, ranks_per_node;
 
   bool is_published() const { return format == "published-samples"; }
-  bool writes_folder() const { return format != "log"; }
+  // What it makes is a folder of files; or it is told, and kineto writes files where it is asked to.
+  bool needs_folder() const { return format != "log" && format != "kineto"; }
+  bool may_write() const { return format != "log"; }
   std::size_t most_bytes() const;  // of a file of its logs
 };
 
 struct ImportAnswer {
   std::vector<OutputFile>
-      files;         // collectives.csv, operators.csv, or GPU.csv and GPU/operators.csv for each GPU
+      files;  // collectives.csv, operators.csv, timeline.csv, or GPU.csv and GPU/operators.csv for each GPU
   std::string text;  // what was taken from where, and what was left out
   std::string json;  // the same for programs; empty where a format has no such form
 };

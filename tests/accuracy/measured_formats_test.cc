@@ -1,5 +1,6 @@
 // Real logs against what their manifest says of them.
 #include "format_manifest.h"
+#include "samples/kineto_trace.h"
 #include "samples/nccl_tests.h"
 #include "samples/training_log.h"
 
@@ -51,5 +52,24 @@ TEST_CASE("training logs: format, lines, the steady step within 2 %, and the run
       CHECK(log->steady.samples == doctest::Approx(samples).epsilon(0.02));
     for (const auto& [fact, key] : kArguments)
       if (row.facts.contains(fact)) CHECK(argument(*log, key) == row.number(fact));
+  }
+}
+
+TEST_CASE("traces: events, kernels and their time, steps, operators of the host, the device") {
+  for (const auto& [row, source] : manifest_files("kineto-trace")) {
+    CAPTURE(row.file);
+    const auto trace = read_kineto(source.text, source.name);
+    REQUIRE_MESSAGE(trace.has_value() == row.is_read(), (trace ? "read" : trace.error().text()));
+    if (!trace) continue;
+    CHECK(static_cast<double>(trace->events) == row.number("events"));
+    CHECK(static_cast<double>(trace->kernels) == row.number("kernels"));
+    CHECK(trace->kernel_us == doctest::Approx(row.number("kernel_us")).epsilon(1e-3));
+    CHECK(static_cast<double>(trace->collectives) == row.number("collective_kernels"));
+    CHECK(static_cast<double>(trace->steps.size()) == row.number("steps"));
+    CHECK(static_cast<double>(trace->cpu_operators) == row.number("cpu_ops"));
+    CHECK(static_cast<double>(trace->with_inputs) == row.number("input_dims"));
+    if (row.facts.contains("device")) CHECK(trace->device == row.facts.at("device"));
+    if (row.facts.contains("rank")) CHECK(static_cast<double>(trace->rank) == row.number("rank"));
+    if (row.facts.contains("world")) CHECK(static_cast<double>(trace->world) == row.number("world"));
   }
 }

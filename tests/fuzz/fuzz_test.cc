@@ -16,6 +16,7 @@
 
 #include "ask/over.h"
 #include "base/file.h"
+#include "base/gzip.h"
 #include "base/plain_yaml.h"
 #include "base/text.h"
 #include "cost/profile_store.h"
@@ -24,6 +25,7 @@
 #include "mutate.h"
 #include "predict/evaluator.h"
 #include "report/chart.h"
+#include "report/kineto_report.h"
 #include "report/log_report.h"
 #include "report/over_report.h"
 #include "report/path_report.h"
@@ -182,6 +184,7 @@ struct Corpus {
   std::vector<std::string> logs;
   std::vector<std::string> tables;
   std::vector<std::string> training_logs;
+  std::vector<std::string> traces;
   std::vector<std::string> words;
 };
 
@@ -203,6 +206,7 @@ const Corpus& corpus() {
     out.logs = golden_texts("nccl", "");
     out.tables = golden_texts("operator_tables", ".csv");
     out.training_logs = golden_texts("logs", "");
+    out.traces = golden_texts("traces", ".json");
     for (const EmbeddedFile& file : embedded_files())
       if (file.path.ends_with(".yaml"))
         for (std::string& word : words_of(file.content))
@@ -495,6 +499,21 @@ void try_training_log(Random& random, bool& accepted) {
     expect(json.find(nothing) == std::string::npos, "figures in JSON");
 }
 
+// Traces of the profiler with something wrong in them, packed or not.
+void try_trace(Random& random, bool& accepted) {
+  std::string text = mutated(random.pick(corpus().traces), corpus().words, random);
+  current += text;
+  if (random.one_in(4)) text = mutated(gzip(text), corpus().words, random);
+  const auto trace = read_kineto(text, "trace.json");
+  if (!good(trace)) return;
+  accepted = true;
+  expect(trace->kernels > 0, "kernels");
+  expect_not_negative(trace->kernel_us, "their time");
+  expect(!kineto_text(*trace).empty() && kineto_json({*trace}).starts_with('{'), "a report");
+  if (!trace->samples.empty())
+    expect(parse_samples(to_csv(trace->samples), "again.csv").has_value(), "what is written reads back");
+}
+
 // Figures from anywhere in their ranges, the ends included, chosen so that most of the rules hold.
 void try_extreme(Random& random, bool& accepted) {
   using Counts = std::vector<std::int64_t>;
@@ -623,6 +642,7 @@ int run_cases(std::uint64_t cases, std::uint64_t first) {
                   {"nccl log", try_nccl_log},
                   {"operator table", try_operator_table},
                   {"training log", try_training_log},
+                  {"trace", try_trace},
                   {"search", try_search},
                   {"over", try_over}};
   double slowest = 0;
