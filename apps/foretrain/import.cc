@@ -16,39 +16,43 @@ class Import final : public Command {
  public:
   const char* name() const override { return "import"; }
   const char* what() const override {
-    return "What others measured: logs of training runs, traces, logs of nccl-tests, published samples";
+    return "What others measured: training logs, traces, tables of links, logs of nccl-tests, samples";
   }
   const char* example() const override {
     return "foretrain import log train.log --json\n"
            "  foretrain import kineto trace.json.gz -o measured\n"
+           "  foretrain import topo topo.txt > mine.yaml\n"
            "  foretrain import nccl-tests *.log -o comm\n"
            "  foretrain import published-samples Perlmutter -o samples\n"
            "  foretrain import operator-tables deepep.csv nccl.csv -o exchanges";
   }
   void declare(Options& options) override {
-    options.argument(
-        "FORMAT", request_.format,
-        "log: the steady step of a training run, from what Megatron-LM and its forks, torchtitan, nanotron, "
-        "NeMo, "
-        "GPT-NeoX, DeepSpeed, Hugging Face Trainer, MaxText or MLPerf print; kineto: a trace of PyTorch's "
-        "profiler, by stream and step, its operators as samples; nccl-tests: collectives, from "
-        "the text "
-        "that NVIDIA's tests print; published-samples: "
-        "operators and collectives in the layout of arXiv 2509.22832; operator-tables: "
-        "published tables of operators (aiconfigurator, SimuMax) and of exchanges (NCCL, DeepEP, "
-        "NVLink)");
+    options.argument("FORMAT", request_.format,
+                     "log: the steady step of a training run, from what Megatron-LM and its forks, "
+                     "torchtitan, nanotron, NeMo, "
+                     "GPT-NeoX, DeepSpeed, Hugging Face Trainer, MaxText or MLPerf print; kineto: a trace of "
+                     "PyTorch's profiler, "
+                     "by stream and step, its operators as samples; topo: a cluster file from nvidia-smi "
+                     "topo -m; nccl-tests: "
+                     "collectives, from the text that NVIDIA's tests print; published-samples: operators and "
+                     "collectives in the "
+                     "layout of arXiv 2509.22832; operator-tables: published tables of operators "
+                     "(aiconfigurator, SimuMax) and of "
+                     "exchanges (NCCL, DeepEP, NVLink)");
     options.argument("PATH", paths_, "The logs or tables; for published-samples the folder of one site");
-    options.option("-o,--out", "FOLDER", out_,
-                   "Where samples are written: the folder to write collectives.csv (and operators.csv) into; "
-                   "for operator-tables GPU.csv and "
-                   "GPU/operators.csv");
+    options.option(
+        "-o,--out", "FOLDER", out_,
+        "Where samples are written: the folder to write collectives.csv (and operators.csv) into; "
+        "for kineto timeline.csv and operators.csv; for operator-tables GPU.csv and GPU/operators.csv");
     options.option("--collective", "NAME", request_.collective,
                    "nccl-tests: what was timed, where neither a log nor its name says it");
     options.option("--ranks", "N", request_.ranks,
                    "nccl-tests: how many took part, where a log has no lines of ranks");
     options.option("--ranks-per-node", "N", request_.ranks_per_node,
                    "nccl-tests: how many of them share a node (all)");
-    options.flag("--json", is_json_, "log and kineto: as JSON (docs/formats/training-log.md, kineto.md)");
+    options.option("--gpu", "NAME", request_.gpu, "topo: the GPU, which the table does not name");
+    options.flag("--json", is_json_,
+                 "log, kineto and topo: as JSON (docs/formats/training-log.md, kineto.md, topo.md)");
     options.flag("--force", force_, "Also where that folder exists");
   }
   std::string word(std::string_view field) const override {
@@ -59,7 +63,7 @@ class Import final : public Command {
   Result<int> run(Session& session, Team*) override {
     TRY(check(request_));
     if (is_json_ && request_.needs_folder())
-      return fail_field("json", "found with " + request_.format + ", expected with log and kineto");
+      return fail_field("json", "found with " + request_.format + ", expected with log, kineto and topo");
     const std::string out = without_slashes(out_);
     if (out.empty() && request_.needs_folder())
       return fail_field("out", "found no folder, expected where the samples go");
@@ -67,7 +71,7 @@ class Import final : public Command {
       return fail_field("out", "found with " + request_.format + ", which writes no folder");
     if (!out.empty()) TRY(check_replaceable(out, force_, "its samples"));
     TRY(read(session.files()));
-    TRY_ASSIGN(ImportAnswer answer, ask(request_));
+    TRY_ASSIGN(ImportAnswer answer, ask(session.catalog(), request_));
     if (out.empty()) return tell(is_json_ ? answer.json : answer.text);
     TRY(write_folder(out, answer.files));
     if (is_json_) return tell(answer.json);

@@ -12,18 +12,21 @@
 #include "base/text.h"
 #include "report/kineto_report.h"
 #include "report/log_report.h"
+#include "report/topo_report.h"
 #include "samples/kineto_trace.h"
 #include "samples/nccl_tests.h"
 #include "samples/operator_tables.h"
 #include "samples/published.h"
 #include "samples/published_collectives.h"
+#include "samples/topo.h"
 #include "samples/training_log.h"
 #include "spec/choice.h"
 
 namespace foretrain {
 namespace {
 
-const std::string kFormats[] = {"nccl-tests", "published-samples", "operator-tables", "log", "kineto"};
+const std::string kFormats[] = {"nccl-tests", "published-samples", "operator-tables", "log", "kineto",
+                                "topo"};
 
 Result<ImportAnswer> published_samples(const ImportRequest& request) {
   TRY_ASSIGN(const PublishedImport operators, import_published_samples(request.operators));
@@ -103,11 +106,25 @@ Result<ImportAnswer> traces(const ImportRequest& request) {
   return answer;
 }
 
+Result<ImportAnswer> topologies(const Catalog& catalog, const ImportRequest& request) {
+  if (request.logs.size() != 1)
+    return fail_field("logs",
+                      fmt::format("found {} files, expected one with the output of nvidia-smi topo -m",
+                                  request.logs.size()));
+  const Source& source = request.logs.front();
+  TRY_ASSIGN(const Topology topology, parse_topo(source.text, source.name));
+  const std::string name = request.gpu.empty() ? usual_gpu(topology) : request.gpu;
+  TRY_ASSIGN(const Gpu gpu, of_field("gpu", catalog.gpu(name)));
+  const TopoCluster cluster = topo_cluster(topology, name, gpu.nvlink.value / 1e9, request.gpu.empty());
+  return ImportAnswer{{}, cluster.yaml, topo_json(topology, cluster)};
+}
+
 }  // namespace
 
 std::size_t ImportRequest::most_bytes() const {
   if (format == "operator-tables") return kMaxOperatorTableBytes;
   if (format == "kineto") return kMaxTraceBytes;
+  if (format == "topo") return kMaxTopoBytes;
   return format == "log" ? kMaxTrainingLogBytes : kMaxLogBytes;
 }
 
@@ -116,6 +133,8 @@ Result<void> check(const ImportRequest& request) {
   if (std::find(std::begin(kFormats), std::end(kFormats), request.format) == std::end(kFormats))
     return fail_field("format", "unknown format " + foretrain::quoted(request.format) +
                                     suggestion(request.format, kFormats));
+  if (!request.gpu.empty() && request.format != "topo")
+    return fail_field("gpu", "found with " + request.format + ", expected with topo");
   if (request.format == "nccl-tests") {
     TRY(nccl_options(request));
     return {};
@@ -127,12 +146,13 @@ Result<void> check(const ImportRequest& request) {
   return {};
 }
 
-Result<ImportAnswer> ask(const ImportRequest& request) {
+Result<ImportAnswer> ask(const Catalog& catalog, const ImportRequest& request) {
   return guarded([&]() -> Result<ImportAnswer> {
     TRY(check(request));
     if (request.format == "operator-tables") return operator_tables(request);
     if (request.format == "log") return training_logs(request);
     if (request.format == "kineto") return traces(request);
+    if (request.format == "topo") return topologies(catalog, request);
     return request.format == "nccl-tests" ? nccl_tests(request) : published_samples(request);
   });
 }

@@ -262,6 +262,11 @@ Result<KinetoEvents> parse_kineto(std::string_view bytes, const std::string& fil
     TRY_ASSIGN(unpacked, gunzip(bytes, kMaxUnpackedBytes, file_name));
     bytes = unpacked;
   }
+  if (bytes.substr(0, 512).find('\0') != std::string_view::npos)
+    return fail(
+        "found a binary file, expected the JSON of PyTorch's profiler: execution traces of Chakra (.et) and "
+        "archives are not read",
+        Position{file_name, 1, 1});
   Handler handler;
   bool is_read = false;
   try {

@@ -138,5 +138,7 @@ TEST_CASE("what is no trace is refused with its place") {
   CHECK(error(trace_of({event("cpu_op", "aten::add", 0, 1, 1)})) ==
         "t.json:1:1: error: found 1 events and no kernel of a GPU, expected a trace taken with "
         "ProfilerActivity.CUDA");
+  CHECK(error(gzip(std::string("\x08\0et", 4)))
+            .starts_with("t.json:1:1: error: found a binary file, expected the JSON of PyTorch's profiler"));
   CHECK(error(std::string(100, '[')) == "t.json:1:1: error: found more than 64 levels, expected events");
 }

@@ -2,6 +2,7 @@
 #include "format_manifest.h"
 #include "samples/kineto_trace.h"
 #include "samples/nccl_tests.h"
+#include "samples/topo.h"
 #include "samples/training_log.h"
 
 using namespace foretrain;
@@ -71,5 +72,18 @@ TEST_CASE("traces: events, kernels and their time, steps, operators of the host,
     if (row.facts.contains("device")) CHECK(trace->device == row.facts.at("device"));
     if (row.facts.contains("rank")) CHECK(static_cast<double>(trace->rank) == row.number("rank"));
     if (row.facts.contains("world")) CHECK(static_cast<double>(trace->world) == row.number("world"));
+  }
+}
+
+TEST_CASE("tables of links: GPUs, NICs, words") {
+  for (const auto& [row, source] : manifest_files("topo")) {
+    CAPTURE(row.file);
+    const auto topology = parse_topo(source.text, source.name);
+    REQUIRE_MESSAGE(topology.has_value() == row.is_read(), (topology ? "read" : topology.error().text()));
+    if (!topology) continue;
+    CHECK(static_cast<double>(topology->gpus) == row.number("gpus"));
+    CHECK(static_cast<double>(topology->nics) == row.number("nics"));
+    if (row.facts.contains("links"))
+      CHECK(join({topology->links.begin(), topology->links.end()}, " ") == row.facts.at("links"));
   }
 }

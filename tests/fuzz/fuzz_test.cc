@@ -38,6 +38,7 @@
 #include "samples/collective_clean.h"
 #include "samples/nccl_tests.h"
 #include "samples/operator_tables.h"
+#include "samples/topo.h"
 #include "search/nearest.h"
 #include "spec/catalog.h"
 #include "spec/embedded.h"
@@ -185,6 +186,7 @@ struct Corpus {
   std::vector<std::string> tables;
   std::vector<std::string> training_logs;
   std::vector<std::string> traces;
+  std::vector<std::string> topologies;
   std::vector<std::string> words;
 };
 
@@ -207,6 +209,7 @@ const Corpus& corpus() {
     out.tables = golden_texts("operator_tables", ".csv");
     out.training_logs = golden_texts("logs", "");
     out.traces = golden_texts("traces", ".json");
+    out.topologies = golden_texts("topo", "");
     for (const EmbeddedFile& file : embedded_files())
       if (file.path.ends_with(".yaml"))
         for (std::string& word : words_of(file.content))
@@ -514,6 +517,19 @@ void try_trace(Random& random, bool& accepted) {
     expect(parse_samples(to_csv(trace->samples), "again.csv").has_value(), "what is written reads back");
 }
 
+// Tables of links with something wrong in them: what is read makes a cluster.
+void try_topology(Random& random, bool& accepted) {
+  const std::string text = mutated(random.pick(corpus().topologies), corpus().words, random);
+  current += text;
+  const auto topology = parse_topo(text, "topo.txt");
+  if (!good(topology)) return;
+  accepted = true;
+  const TopoCluster made = topo_cluster(*topology, usual_gpu(*topology), 450, true);
+  expect(!made.assumed.empty(), "assumptions");
+  const auto yaml = parse_yaml(made.yaml, "made.yaml");
+  expect(yaml.has_value() && catalog().cluster(*yaml).has_value(), "a cluster");
+}
+
 // Figures from anywhere in their ranges, the ends included, chosen so that most of the rules hold.
 void try_extreme(Random& random, bool& accepted) {
   using Counts = std::vector<std::int64_t>;
@@ -643,6 +659,7 @@ int run_cases(std::uint64_t cases, std::uint64_t first) {
                   {"operator table", try_operator_table},
                   {"training log", try_training_log},
                   {"trace", try_trace},
+                  {"topology", try_topology},
                   {"search", try_search},
                   {"over", try_over}};
   double slowest = 0;
