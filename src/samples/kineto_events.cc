@@ -91,7 +91,7 @@ class Handler final : public Json::json_sax_t {
     if (event_level_ == 0 && levels_.size() == 1 && levels_[0].key == "traceEvents") has_events = true;
     if (event_level_ > 0 && levels_.size() == event_level_ + 2 && argument() == "Input Dims") {
       event_.has_sizes = true;
-      if (event_.inputs.sizes.size() < kMostInputs) event_.inputs.sizes.emplace_back();
+      if (event_.inputs.shapes.size() < kMostInputs) event_.inputs.shapes.emplace_back();
     }
     return push(true);
   }
@@ -147,7 +147,7 @@ class Handler final : public Json::json_sax_t {
       if (key == "correlation") event_.correlation = value;
       if (key == "External id" || key == "external id") event_.external = value;
     } else if (levels_.size() == event_level_ + 3 && argument() == "Input Dims") {
-      auto& sizes = event_.inputs.sizes;
+      auto& sizes = event_.inputs.shapes;
       if (!sizes.empty() && sizes.back().size() < kMostSizes) sizes.back().push_back(whole(value));
     }
     return true;

@@ -41,7 +41,7 @@ struct CpuOperator {
 };
 
 struct OperatorInputs {
-  std::vector<TensorSizes> sizes;
+  std::vector<TensorSizes> shapes;
   std::vector<std::string> types;   // "c10::BFloat16", "Scalar"
   std::vector<std::string> values;  // "True", "0."
 };

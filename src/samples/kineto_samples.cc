@@ -35,17 +35,17 @@ struct Rows {
   std::int64_t width = 0;
 };
 std::optional<Rows> rows_of(const OperatorInputs& inputs, std::size_t input) {
-  if (input >= inputs.sizes.size() || inputs.sizes[input].size() < 2) return std::nullopt;
-  const TensorSizes& sizes = inputs.sizes[input];
+  if (input >= inputs.shapes.size() || inputs.shapes[input].size() < 2) return std::nullopt;
+  const TensorSizes& shape = inputs.shapes[input];
   double rows = 1;
-  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) rows *= static_cast<double>(sizes[i]);
+  for (std::size_t i = 0; i + 1 < shape.size(); ++i) rows *= static_cast<double>(shape[i]);
   if (rows > 1e15) return std::nullopt;
-  return Rows{rows, sizes.back()};
+  return Rows{rows, shape.back()};
 }
 
 const TensorSizes* tensor(const OperatorInputs& inputs, std::size_t input, std::size_t rank) {
-  if (input >= inputs.sizes.size() || inputs.sizes[input].size() != rank) return nullptr;
-  return &inputs.sizes[input];
+  if (input >= inputs.shapes.size() || inputs.shapes[input].size() != rank) return nullptr;
+  return &inputs.shapes[input];
 }
 
 // What stands around an operator: nothing of a backward, one that says its gradient's size, or one that does not.
@@ -122,9 +122,9 @@ std::optional<Words> rowwise(std::string_view name, const OperatorInputs& inputs
 
 std::optional<Words> embedding(const OperatorInputs& inputs) {
   const TensorSizes* table = tensor(inputs, 0, 2);
-  if (table == nullptr || inputs.sizes.size() < 2) return std::nullopt;
+  if (table == nullptr || inputs.shapes.size() < 2) return std::nullopt;
   double tokens = 1;
-  for (const std::int64_t size : inputs.sizes[1]) tokens *= static_cast<double>(size);
+  for (const std::int64_t size : inputs.shapes[1]) tokens *= static_cast<double>(size);
   const auto dtype = dtype_of(inputs, 0);
   if (!dtype || tokens > 1e15) return std::nullopt;
   return Words{"embedding", "aten", "fwd", std::string(*dtype),
