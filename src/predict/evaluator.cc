@@ -69,16 +69,28 @@ bool Evaluator::holds_the_same(const Job& job) const {
          job.spans == before.spans && std::ranges::equal(job.layers_per_stage, layers_);
 }
 
-PlanFloor Evaluator::floor(const Plan& plan, std::int64_t global_batch, const FloorScope& scope) {
+PartFloor Evaluator::part(const Plan& plan, std::int64_t global_batch, const FloorScope& scope) {
   ++turn_;
+  ++part_turn_;
   has_bytes_ = false;  // the memo goes on to other shapes
   const Job job = job_of(setting_, plan, global_batch);
-  return floors_.of(job, network_of(job.mesh), memo_, scope);
+  return {*this, part_turn_, global_batch, floors_.of(job, network_of(job.mesh), memo_, scope)};
 }
 
-PlanFloor Evaluator::split_floor(const Plan& plan, std::int64_t global_batch, Bytes limit) {
-  const Job job = job_of(setting_, plan, global_batch);
-  return floors_.of_split(job, splits_.of(job), limit);
+Evaluator& PartFloor::evaluator() const {
+  CHECK_THAT(turn_ == evaluator_->part_turn_);
+  return *evaluator_;
+}
+
+SplitFloor PartFloor::split(const Plan& plan) const {
+  const Job job = job_of(evaluator().setting_, plan, global_batch_);
+  return {*this, job, evaluator_->splits_.of(job)};
+}
+
+Seconds SplitFloor::step() const { return part_.evaluator().floors_.split_seconds(job_, chunks_); }
+
+Bytes SplitFloor::peak(Bytes limit) const {
+  return part_.evaluator().floors_.split_bytes(job_, chunks_, limit);
 }
 
 Timed& Evaluator::timed() {

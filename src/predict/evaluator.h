@@ -13,6 +13,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "job/job.h"
 #include "network/network.h"
@@ -29,6 +30,7 @@ namespace foretrain {
 inline constexpr double kClosedFormError = 0.01;
 
 class Evaluator;
+class SplitFloor;
 class StepBound;
 class TimedStep;
 
@@ -83,6 +85,43 @@ class TimedStep {
   bool exact_;
 };
 
+// What plans that differ in their splits and in what overlaps take at least; and those of them with one split. The
+// evaluator has room for one such part: the next that it is asked about ends this one, and to ask it again trips a CHECK.
+class PartFloor {
+ public:
+  const PlanFloor& floor() const { return floor_; }
+  // REQUIRES: the plan is one of them, and is there as long as the answer
+  SplitFloor split(const Plan& plan) const;
+
+ private:
+  friend class Evaluator;
+  friend class SplitFloor;
+  PartFloor(Evaluator& evaluator, std::uint64_t turn, std::int64_t global_batch, const PlanFloor& floor)
+      : evaluator_(&evaluator), turn_(turn), global_batch_(global_batch), floor_(floor) {}
+  Evaluator& evaluator() const;
+
+  Evaluator* evaluator_;
+  std::uint64_t turn_;
+  std::int64_t global_batch_;
+  PlanFloor floor_;
+};
+
+class SplitFloor {
+ public:
+  Seconds step() const;
+  // Of the rank that holds the most, or of the first that holds more than so much.
+  Bytes peak(Bytes limit) const;
+
+ private:
+  friend class PartFloor;
+  SplitFloor(const PartFloor& part, const Job& job, std::span<const Chunk> chunks)
+      : part_(part), job_(job), chunks_(chunks) {}
+
+  PartFloor part_;
+  Job job_;
+  std::span<const Chunk> chunks_;
+};
+
 class Evaluator {
  public:
   // Operators cost what `costs` says; null: what physics says of the cluster's GPU.
@@ -96,12 +135,16 @@ class Evaluator {
   // The same prediction, whether or not `trace` is filled with what the step's events were.
   Prediction predict(const Plan& plan, std::int64_t global_batch, StepTrace* trace = nullptr);
 
-  PlanFloor floor(const Plan& plan, std::int64_t global_batch, const FloorScope& scope = {});
-  // Likewise of those of them with this plan's split; floor() was asked about them last.
-  PlanFloor split_floor(const Plan& plan, std::int64_t global_batch, Bytes limit);
+  // Of all plans like this one, their splits and what overlaps left open.
+  PartFloor part(const Plan& plan, std::int64_t global_batch, const FloorScope& scope = {});
+  PlanFloor floor(const Plan& plan, std::int64_t global_batch, const FloorScope& scope = {}) {
+    return part(plan, global_batch, scope).floor();
+  }
   Weighed weigh(const Plan& plan, std::int64_t global_batch);
 
  private:
+  friend class PartFloor;
+  friend class SplitFloor;
   friend class Weighed;
   const Network& network_of(const Mesh& mesh);
   // Whether it differs from the plan that was weighed before in what overlaps alone.
@@ -119,7 +162,8 @@ class Evaluator {
   bool has_bytes_ = false;            // of the plan that was weighed
   std::vector<std::int64_t> layers_;  // and its own layers per stage
   bool has_times_ = false;
-  std::uint64_t turn_ = 0;  // of plans that were asked about
+  std::uint64_t turn_ = 0;       // of plans that were asked about
+  std::uint64_t part_turn_ = 0;  // of parts
 };
 
 // The whole way from a checked run, with an evaluator of its model, cluster, stack, seq and documents, or with costs as

@@ -232,14 +232,6 @@ Seconds Floors::split_seconds(const Job& job, std::span<const Chunk> chunks) {
   return Seconds(step * kBelowRounding);
 }
 
-PlanFloor Floors::of_split(const Job& job, std::span<const Chunk> chunks, Bytes limit) {
-  PlanFloor out;
-  out.step = split_seconds(job, chunks);
-  out.peak = split_bytes(job, chunks, limit);
-  out.fits = out.peak <= limit;
-  return out;
-}
-
 // Where backwards are split only forwards come first: a share of each layer, and of any of them at least so much.
 double Floors::split_step(const Units& units, double m, double p, double chunks) const {
   double share = 1, work = at_reference_.all - at_reference_.waits * chunks;

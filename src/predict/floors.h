@@ -59,9 +59,10 @@ class Floors {
 
   // Of all plans like the job's, their splits and what overlaps left open.
   PlanFloor of(const Job& job, const Network& network, ChunkMemo& memo, const FloorScope& scope);
-  // Of those among them with one split: so many layers in each chunk. Speaks of the plans that of() was last asked
-  // about.
-  PlanFloor of_split(const Job& job, std::span<const Chunk> chunks, Bytes limit);
+  // Of those among them with one split: so many layers in each chunk. They speak of the plans that of() was last asked
+  // about; an Evaluator sees to that. Bytes are of the rank that holds the most, or of the first over the limit.
+  Seconds split_seconds(const Job& job, std::span<const Chunk> chunks);
+  Bytes split_bytes(const Job& job, std::span<const Chunk> chunks, Bytes limit);
 
  private:
   // Of layers by kind, then of what the ends of the model bring.
@@ -94,8 +95,6 @@ class Floors {
   Seconds least_step(const Job& job, const Units& units, const PowerModel* power, std::int64_t most_layers);
   double split_step(const Units& units, double m, double p, double chunks) const;
   void weigh(const Job& job, const ShapeFloor& shape, const FloorScope& scope, PlanFloor& out);
-  Seconds split_seconds(const Job& job, std::span<const Chunk> chunks);
-  Bytes split_bytes(const Job& job, std::span<const Chunk> chunks, Bytes limit);
 
   const Setting& setting_;
   ShapeFloors shapes_;

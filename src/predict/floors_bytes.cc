@@ -129,11 +129,11 @@ void Floors::weigh(const Job& job, const ShapeFloor& shape, const FloorScope& sc
                        (kinds[k].state + n * (kinds[k].kept - (all_again ? kinds[k].less : 0))) / weight(k));
     return least;
   };
-  const bool in_turns = schedule == ScheduleKind::kGpipe || schedule == ScheduleKind::k1f1b ||
-                        schedule == ScheduleKind::kZbH1 || schedule == ScheduleKind::kZbH2 ||
-                        schedule == ScheduleKind::kInterleaved;
-  const double first = in_turns ? state_of(shares.first) : 0,
-               last = in_turns && pp > 1 ? state_of(shares.last) : 0;
+  const bool ends_at_ends = schedule == ScheduleKind::kGpipe || schedule == ScheduleKind::k1f1b ||
+                            schedule == ScheduleKind::kZbH1 || schedule == ScheduleKind::kZbH2 ||
+                            schedule == ScheduleKind::kInterleaved;
+  const double first = ends_at_ends ? state_of(shares.first) : 0,
+               last = ends_at_ends && pp > 1 ? state_of(shares.last) : 0;
   const double run_again = some ? v * static_cast<double>(choices.recompute_layers) * less : 0;
   const double common = outside + with_holes * extra;
   double room = 0, left = layers, per_byte = 0, left_full = layers, per_byte_full = 0;
@@ -164,7 +164,8 @@ void Floors::weigh(const Job& job, const ShapeFloor& shape, const FloorScope& sc
   out.peak = Bytes(std::max(states + outside, std::max(0.0, dealt) + common) * kBelowRounding);
 }
 
-// Of the rank that holds the most, or of the first that does not fit: its states, and at each moment of its order that may be the peak what its chunks hold.
+// Of the rank that holds the most, or of the first that does not fit: its states, and at each moment of its order that
+// may be the peak what its chunks hold.
 Bytes Floors::split_bytes(const Job& job, std::span<const Chunk> chunks, Bytes limit) {
   const Pipeline& pipeline = job.pipeline;
   const std::int64_t again = job.choices.recompute == Recompute::kFull ? job.choices.recompute_layers : 0;

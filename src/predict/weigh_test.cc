@@ -46,18 +46,22 @@ Drawn check_bounds(Draw draw) {
     // Whatever overlaps.
     Plan plan = run.plan;
     plan.overlap_grad_reduce = *rc::gen::arbitrary<bool>();
-    const PlanFloor floor = evaluator.floor(plan, run.global_batch, scope);
-    RC_ASSERT(floor.step <= score.step);
-    RC_ASSERT(floor.peak <= score.needed);
-    RC_ASSERT(floor.fits);
-    const PlanFloor split = evaluator.split_floor(run.plan, run.global_batch, score.needed);
+    const PartFloor part = evaluator.part(plan, run.global_batch, scope);
+    RC_ASSERT(part.floor().step <= score.step);
+    RC_ASSERT(part.floor().peak <= score.needed);
+    RC_ASSERT(part.floor().fits);
+    const SplitFloor split = part.split(run.plan);
+    const Bytes peak = split.peak(score.needed);
     RC_LOG() << run.model.name << " on " << run.cluster.name << ", " << run.stack.name << ", batch "
-             << run.global_batch << ", seq " << run.seq << ": " << to_text(run.plan) << "; "
-             << split.peak.value << " of " << score.needed.value << " bytes";
-    RC_ASSERT(split.step <= score.step);
-    RC_ASSERT(split.peak <= score.needed);
-    // What was weighed before another question is no longer known.
+             << run.global_batch << ", seq " << run.seq << ": " << to_text(run.plan) << "; " << peak.value
+             << " of " << score.needed.value << " bytes";
+    RC_ASSERT(split.step() <= score.step);
+    RC_ASSERT(peak <= score.needed);
+    // What was weighed before another question is no longer known; nor is a part once another was asked about.
     RC_ASSERT_THROWS_AS(weighed.needed(), Fault);
+    evaluator.floor(plan, run.global_batch, scope);
+    RC_ASSERT_THROWS_AS(part.split(run.plan), Fault);
+    RC_ASSERT_THROWS_AS(split.step(), Fault);
     // The order of questions does not matter.
     RC_ASSERT(evaluator.weigh(run.plan, run.global_batch).needed() == score.needed);
     RC_ASSERT(evaluator.score(run.plan, run.global_batch) == score);
@@ -89,12 +93,12 @@ TEST_CASE("floors hold at the clocks that a power governor settles") {
     const Prediction prediction = evaluator.predict(run.plan, run.global_batch);
     slowed += prediction.stages.front().clock_mhz > 0 &&
               prediction.stages.front().clock_mhz < 0.99 * run.cluster.gpu.clock_max_mhz;
-    const PlanFloor floor = evaluator.floor(run.plan, run.global_batch);
-    RC_ASSERT(floor.step.value <= prediction.step.value);
-    RC_ASSERT(floor.peak <= prediction.needed);
-    const PlanFloor split = evaluator.split_floor(run.plan, run.global_batch, prediction.needed);
-    RC_ASSERT(split.step.value <= prediction.step.value);
-    RC_ASSERT(split.peak <= prediction.needed);
+    const PartFloor part = evaluator.part(run.plan, run.global_batch);
+    RC_ASSERT(part.floor().step.value <= prediction.step.value);
+    RC_ASSERT(part.floor().peak <= prediction.needed);
+    const SplitFloor split = part.split(run.plan);
+    RC_ASSERT(split.step().value <= prediction.step.value);
+    RC_ASSERT(split.peak(prediction.needed) <= prediction.needed);
   }));
   MESSAGE(slowed, " at lower clocks");
   WARN(slowed > 0);  // with few trials none may be
@@ -106,10 +110,10 @@ TEST_CASE("a floor is near the step of a plan that products decide") {
   REQUIRE(costs.has_value());
   Evaluator evaluator(run.model, run.cluster, run.stack, run.seq, costs->costs);
   const Score score = evaluator.score(run.plan, run.global_batch);
-  CHECK(evaluator.floor(run.plan, run.global_batch).step > score.step * 0.9);
-  const PlanFloor split = evaluator.split_floor(run.plan, run.global_batch, score.needed);
-  CHECK(split.step > score.step * 0.93);
-  CHECK(split.peak > score.needed * 0.99);
+  const PartFloor part = evaluator.part(run.plan, run.global_batch);
+  CHECK(part.floor().step > score.step * 0.9);
+  CHECK(part.split(run.plan).step() > score.step * 0.93);
+  CHECK(part.split(run.plan).peak(score.needed) > score.needed * 0.99);
 }
 
 TEST_CASE("what overlaps with what changes no byte that must fit") {

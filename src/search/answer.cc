@@ -27,7 +27,7 @@ Result<std::vector<NearPlan>> would_fit(const AnswerRequest& request, Evaluators
   std::vector<NearPlan> found;
   const auto attempt = [&](std::string change, const Problem& problem, const Constraints& constraints,
                            const SearchOptions& options) -> Result<bool> {
-    TRY_ASSIGN(const Space space, Space::make(problem, constraints));
+    TRY_ASSIGN(const Space space, Space::make(problem, constraints, options.threads));
     auto best = best_of(space, options, evaluators);
     if (!best) return false;
     found.push_back({std::move(change), *std::move(best)});
@@ -124,7 +124,7 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
   TRY(check_questions(request));
   TRY_ASSIGN(auto costs, request.costs_for(request.problem.cluster));
   Evaluators evaluators(request.problem, std::move(costs));
-  TRY_ASSIGN(const Space space, Space::make(request.problem, request.constraints));
+  TRY_ASSIGN(const Space space, Space::make(request.problem, request.constraints, request.options.threads));
 
   answer.left_out = space.left_out();
   SearchOptions timed = answer.options;  // the questions after it have no limit

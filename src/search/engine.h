@@ -8,7 +8,7 @@
 // 3. The rest is timed, and what comes in is timed exactly.
 //
 // Nothing that is kept is lost by a bound: bounds are never longer than steps, and equal figures are looked
-// at. What is next is dealt in chunks to threads, and chunks in rounds to machines. Inside a round each chunk
+// at. What is next is dealt in portions to threads, and portions in rounds to machines. Inside a round each portion
 // knows what was kept when the round began and what it found itself, so plans, order and counts are the same
 // for any number of threads and machines. A search that is stopped knows how good the best of what it left open can be.
 // However early it is stopped, some plain plans from all over the space have been tried, and the best of them is told.
@@ -54,6 +54,8 @@ struct SearchOptions {
   FrontKind front = FrontKind::kAll;
   bool bounds = true;  // off: every plan that fits is timed, as a test's brute force does
   int threads = 0;     // 0: as many as the machine has
+  std::size_t most_held =
+      1'000'000;  // families that wait at once, of some 180 bytes; others are made again (backlog.h)
   const std::atomic<bool>* stop = nullptr;
   std::optional<std::chrono::steady_clock::time_point> until;  // stops by itself
   std::function<void(const SearchProgress&)> progress;         // from any thread

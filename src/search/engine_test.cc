@@ -1,6 +1,7 @@
 #include "search/engine.h"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 #include <chrono>
 #include <new>
@@ -82,6 +83,55 @@ TEST_CASE("more GPUs are never slower, cheaper plans never dearer, and limits ar
   options.limits.deadline_s = 1000 * (fastest.best.front().step + cheapest.best.front().step) / 2;
   for (const ScoredPlan& plan : search(space, nullptr, options).best)
     CHECK(plan.step <= *options.limits.deadline_s / 1000);
+}
+
+TEST_CASE("however few families are held, the same plans are found and every plan is counted") {
+  const Problem problem = problem_of("llama-3-8b", "dgx-h100", "megatron", {8, 16}, 16);
+  const Space space = space_of(problem);
+  SearchOptions options = options_for(problem);
+  const SearchResult whole = search(space, nullptr, options);
+  for (const std::size_t held : {1, 100, 1000}) {
+    CAPTURE(held);
+    REQUIRE(held < space.families());
+    options.most_held = held;
+    const SearchResult windows = search(space, nullptr, options);
+    CHECK(windows.best == whole.best);
+    CHECK(windows.pareto == whole.pareto);
+    const SearchCounts& c = windows.counts;
+    CHECK(c.evaluated + c.pruned_memory + c.pruned_bound == space.size());
+    CHECK(c.candidates == space.size());
+  }
+}
+
+// Of all memory that this process has had.
+double most_mib() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+// What somebody asks for multiplies families: pieces of the MLP, formats of gradients and sums, master weights. All of
+// them as values would take 700 MiB. At night alone.
+TEST_CASE("a space of more than five million families is searched in bounded memory" *
+          doctest::skip(trials(100) < 400)) {
+  Problem problem = problem_of("gpt2", "dgx-h100", "generic", {8}, 8);
+  Constraints constraints;
+  for (const char* range : {"mlp_chunks=1..256", "master_weights=0..1", "sp_gather_again=0..1"})
+    REQUIRE(constraints.add_range(range, problem).has_value());
+  for (const char* set : {"grad_dtype=fp32,bf16", "reduce_dtype=fp32,bf16"})
+    REQUIRE(constraints.add_set(set, problem).has_value());
+  const auto space = Space::make(problem, constraints);
+  REQUIRE(space);
+  CHECK(space->families() > 5'000'000);
+  SearchOptions options = options_for(problem);
+  options.keep = 1;
+  options.front = FrontKind::kNone;
+  options.most_held = 100'000;
+  const SearchResult result = search(*space, nullptr, options);
+  CHECK_FALSE(result.interrupted);
+  CHECK(result.best.size() == 1);
+  CHECK(result.counts.evaluated + result.counts.pruned_memory + result.counts.pruned_bound == space->size());
+  CHECK(most_mib() < 500);
 }
 
 TEST_CASE("asked to stop, it gives what it has") {

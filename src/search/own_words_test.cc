@@ -16,8 +16,8 @@ Problem on_b200() { return problem_of("llama-3-8b", "dgx-b200", "megatron-bridge
 std::set<std::string> words(const Space& space, std::string_view key) {
   const Dimension& dimension = *find_dimension(key);
   std::set<std::string> seen;
-  for (std::size_t f = 0; f < space.families(); ++f)
-    seen.insert(word_of(dimension, space.problem(), space.shared(f)));
+  for (const Family& family : families_of(space))
+    seen.insert(word_of(dimension, space.problem(), shared_by(family, space.problem())));
   return seen;
 }
 

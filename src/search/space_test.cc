@@ -147,13 +147,21 @@ TEST_CASE("values that are left out are named with the reason, and whoever speak
 
 TEST_CASE("numbers lead to plans and back: families are cut where they begin") {
   const Space space = space_of(problem_of("llama-3-8b", "dgx-h100", "megatron", {64}, 128));
-  for (std::size_t f = 0; f < space.families(); f += 97) {
-    const std::uint64_t first = space.first(f), last = first + space.count(f) - 1;
-    CHECK(space.family_of(first) == f);
-    CHECK(space.family_of(last) == f);
-    Space::Members members(space, f);
-    for (std::uint64_t n = 0; n < space.count(f); n += 5)
-      CHECK(members.member(n) == space.candidate(first + n));
+  const std::vector<Family> families = families_of(space);
+  CHECK(families.size() == space.families());
+  std::uint64_t next = 0;
+  for (const Family& family : families) {
+    CHECK(family.first == next);
+    next += family.plans;
+  }
+  CHECK(next == space.size());
+  for (std::size_t f = 0; f < families.size(); f += 97) {
+    const Family& family = families[f];
+    CHECK(space.family_of(family.first) == family);
+    CHECK(space.family_of(family.first + family.plans - 1) == family);
+    Members members(space.legal(), family);
+    for (std::uint64_t n = 0; n < family.plans; n += 5)
+      CHECK(members.member(n) == space.candidate(family.first + n));
   }
 }
 

@@ -92,7 +92,8 @@ class Sweep {
     answer.tokens = request_.tokens;
     for (const Constraint& constraint : request_.constraints.all())
       answer.constraints.push_back(constraint.text());
-    TRY_ASSIGN(const Space space, Space::make(answer.problem, request_.constraints));
+    TRY_ASSIGN(const Space space,
+               Space::make(answer.problem, request_.constraints, request_.options.threads));
     answer.left_out = space.left_out();
     Evaluators& evaluators = evaluators_for(answer.problem);
     SearchOptions options = options_at(i, answer.problem);

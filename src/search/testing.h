@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "predict/uncertainty.h"
 #include "search/engine.h"
+#include "search/members.h"
 #include "spec/catalog.h"
 
 namespace foretrain {
@@ -30,6 +31,15 @@ inline Space space_of(Problem problem, const std::vector<std::string>& sets = {}
   auto space = Space::make(std::move(problem), std::move(constraints));
   CHECK_THAT(space.has_value());
   return *std::move(space);
+}
+
+// All of them, in the order of the space.
+inline std::vector<Family> families_of(const Space& space) {
+  std::vector<Family> all, room;
+  FamilyMaker maker(space.legal());
+  for (std::size_t i = 0; i < space.regions().size(); ++i)
+    for (const Family& family : space.families_of(i, maker, room)) all.push_back(family);
+  return all;
 }
 
 inline SearchOptions options_for(const Problem& problem) {

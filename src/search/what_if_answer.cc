@@ -67,7 +67,8 @@ Result<WhatIfAnswer> answer_what_if(const AnswerRequest& request, const SearchAn
     }
     const bool gpus = problem.gpus != request.problem.gpus;
     TRY_ASSIGN(const Space own,
-               Space::make(problem, gpus ? request.constraints.without("gpus") : request.constraints));
+               Space::make(problem, gpus ? request.constraints.without("gpus") : request.constraints,
+                           options.threads));
     const SearchResult result =
         search_from(own, one_plan(options), others ? *others : evaluators, found_plans(answer, space));
     out.counts = result.counts;

@@ -106,7 +106,7 @@ Result<Why> explain_why(const AnswerRequest& request, const SearchAnswer& answer
     why.plan = kept_as_asked(asked.words, problem, constraints, answer, space, evaluators);
   std::optional<Space> own;
   if (!why.plan) {
-    TRY_ASSIGN(own, Space::make(problem, constraints));
+    TRY_ASSIGN(own, Space::make(problem, constraints, options.threads));
     why.plan = best_of(*own, options, evaluators);
   }
   if (!why.plan) {
@@ -130,7 +130,7 @@ Result<Why> explain_why(const AnswerRequest& request, const SearchAnswer& answer
     if (!still.empty()) continue;
     Problem freed = request.problem;
     TRY_ASSIGN(const Constraints less, constraints_of(rest, request.constraints, freed));
-    TRY_ASSIGN(const Space wider, Space::make(freed, less));
+    TRY_ASSIGN(const Space wider, Space::make(freed, less, options.threads));
     auto near = best_of(wider, options, evaluators);
     if (!near) continue;
     const auto& [key, word] = asked.words[i];
