@@ -20,6 +20,8 @@
 #include "base/plain_yaml.h"
 #include "base/text.h"
 #include "cost/profile_store.h"
+#include "formats/foreign_model.h"
+#include "formats/foreign_run.h"
 #include "job/parse_run.h"
 #include "job/run_check.h"
 #include "mutate.h"
@@ -187,6 +189,7 @@ struct Corpus {
   std::vector<std::string> training_logs;
   std::vector<std::string> traces;
   std::vector<std::string> topologies;
+  std::vector<std::string> launches;
   std::vector<std::string> words;
 };
 
@@ -210,6 +213,8 @@ const Corpus& corpus() {
     out.training_logs = golden_texts("logs", "");
     out.traces = golden_texts("traces", ".json");
     out.topologies = golden_texts("topo", "");
+    out.launches = golden_texts("launch", "");
+    for (std::string& text : golden_texts("hf", ".json")) out.launches.push_back(std::move(text));
     for (const EmbeddedFile& file : embedded_files())
       if (file.path.ends_with(".yaml"))
         for (std::string& word : words_of(file.content))
@@ -307,6 +312,18 @@ void try_preset(Random& random, bool& accepted) {
     run.plan.precision = run.stack.recipes.front().name;
   }
   if (read) try_run(std::move(run), accepted);
+}
+
+// What frameworks are launched with, and configs of models.
+void try_launch(Random& random, bool& accepted) {
+  const std::string text = mutated(random.pick(corpus().launches), corpus().words, random);
+  current += text;
+  const auto model = read_foreign_model(text, "config.json");
+  if (good(model) && *model) accepted = good(parse_model((*model)->map));
+  const auto run = read_foreign_run(text, "launch");
+  if (!good(run) || !*run) return;
+  const Node* stated = (*run)->run.find("model");
+  if (stated != nullptr && stated->is_map()) accepted = good(parse_model(*stated));
 }
 
 void try_run_text(const std::string& text, const RunOptions& options, bool& accepted) {
@@ -660,6 +677,7 @@ int run_cases(std::uint64_t cases, std::uint64_t first) {
                   {"training log", try_training_log},
                   {"trace", try_trace},
                   {"topology", try_topology},
+                  {"launch", try_launch},
                   {"search", try_search},
                   {"over", try_over}};
   double slowest = 0;
