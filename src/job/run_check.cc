@@ -74,13 +74,13 @@ std::string_view lacks(const Model& model, RecomputeModule module) {
 Result<void> check_attention_kernel(const Run& run) {
   const Gpu& gpu = run.cluster.gpu;
   const auto kernel = run.plan.attention_kernel;
-  const auto is = fmt::format("{} ({})", quoted(gpu.name), name(gpu.architecture));
+  const auto is = [&gpu] { return fmt::format("{} ({})", quoted(gpu.name), name(gpu.architecture)); };
   if (kernel == AttentionKernel::kFlash3 && gpu.architecture != Architecture::kHopper)
     return fail(fmt::format("attention_kernel flash3 needs a Hopper GPU, which {} is not, expected flash2{}",
-                            is, is_nvidia(gpu.architecture) ? " or cudnn" : ""));
+                            is(), is_nvidia(gpu.architecture) ? " or cudnn" : ""));
   if (kernel == AttentionKernel::kCudnn && !is_nvidia(gpu.architecture))
-    return fail(
-        fmt::format("attention_kernel cudnn needs a GPU of NVIDIA's, which {} is not, expected flash2", is));
+    return fail(fmt::format(
+        "attention_kernel cudnn needs a GPU of NVIDIA's, which {} is not, expected flash2", is()));
   if (!low_precision_of(run.stack, run.plan).formats.attention) return {};
   if (kernel == AttentionKernel::kFlash2)
     return fail("fp8_attention: FlashAttention 2 has no fp8, expected attention_kernel cudnn or flash3");
@@ -88,7 +88,7 @@ Result<void> check_attention_kernel(const Run& run) {
     return fail(
         fmt::format("fp8_attention needs a Hopper GPU or a later one, which {} is not, expected "
                     "fp8_attention=0",
-                    is));
+                    is()));
   return {};
 }
 
