@@ -3,8 +3,8 @@
 //   sigma^2 = sum over kinds (sum of seconds * spread)^2 + (composition * step)^2
 // What all parts have in common comes on top, as shares of the step: times that were carried over from other hardware
 // may all be off by kDerivedSpread, those from datasheets by kAnalyticSpread; and a framework of which measured steps
-// are not known may do more than its description says. Such errors lean to the slow side: nobody publishes what is
-// faster than the best that physics allows, and what a description leaves out takes time. So
+// are not known may do more than its description says. Such errors may lean to the slow side, as nobody publishes what is
+// faster than the best that physics allows, and what a description leaves out takes time; of them kLean counts below. So
 //   extra^2 = (kDerivedSpread derived + kAnalyticSpread analytic)^2 + kDescribedSpread^2
 //   below^2 = sigma^2 + (kLean extra)^2,   above^2 = sigma^2 + extra^2
 // and the 80 % interval is step exp(-1.28 below) to step exp(1.28 above).
@@ -33,12 +33,12 @@ namespace foretrain {
 struct Simulated;
 
 inline constexpr double kPassComposition = 0.03;  // of a step on one GPU: passes in a row
-inline constexpr double kComposition = 0.08;      // of several, which wait for each other
+inline constexpr double kComposition = 0.045;     // of several, which wait for each other
 inline constexpr double kLaunchSpread = 0.25;     // of what the host takes, whose speed differs by machine
 inline constexpr double kDerivedSpread = 0.04;
-inline constexpr double kAnalyticSpread = 0.12;
-inline constexpr std::array<double, 3> kDescribedSpread = {0, 0.04, 0.15};  // by Described
-inline constexpr double kLean = 0.5;
+inline constexpr double kAnalyticSpread = 0.23;
+inline constexpr std::array<double, 3> kDescribedSpread = {0, 0.01, 0.15};  // by Described
+inline constexpr double kLean = 1;
 inline constexpr double kPartsScale = 0.5;
 // Of experts' products and exchanges, where routing is a guess: it may as well be even.
 inline constexpr double kRoutingSpread = (kUsualImbalance - 1) / kUsualImbalance;
