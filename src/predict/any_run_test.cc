@@ -72,6 +72,11 @@ const Specs& specs() {
   return all;
 }
 
+bool runs_in(const Stack& stack, const std::string& precision) {
+  return std::any_of(stack.recipes.begin(), stack.recipes.end(),
+                     [&](const Recipe& recipe) { return recipe.name == precision; });
+}
+
 template <class T>
 std::optional<T> perhaps(T value) {
   return *rc::gen::arbitrary<bool>() ? std::optional<T>(value) : std::nullopt;
@@ -202,7 +207,10 @@ void draw_plan(Run& run, std::int64_t fewest, Draw draw) {
   if (draw != Draw::kTwoSchedules)
     plan.schedule = static_cast<ScheduleKind>(*rc::gen::inRange(0, kScheduleCount));
   if (plan.schedule == ScheduleKind::kInterleaved) plan.vpp = *rc::gen::inRange<std::int64_t>(1, 4);
-  plan.precision = *rc::gen::element(std::string("bf16"), std::string("fp16"));
+  plan.precision = "bf16";
+  if (const std::string half = *rc::gen::element(std::string("bf16"), std::string("fp16"));
+      runs_in(run.stack, half))
+    plan.precision = half;
   plan.attention = perhaps(*rc::gen::element(AttentionKind::kFlash, AttentionKind::kUnfused));
   plan.grad_dtype = perhaps(*rc::gen::element(Dtype::kFp32, Dtype::kBf16));
   plan.reduce_dtype = perhaps(*rc::gen::element(Dtype::kFp32, Dtype::kBf16));

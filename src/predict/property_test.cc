@@ -200,7 +200,8 @@ TEST_CASE("sharded optimizer states take less memory, if there is anybody to sha
 }
 
 // From ZeRO 2 on a unit's gradients come on top, from ZeRO 3 on the weights gathered for it: at most those of
-// all units, with as many copies as there are formats.
+// all units, with as many copies as there are formats. A stage of one unit (an embedding) has its gradient and two
+// buffers of a reduction in fp32: five times its weights.
 TEST_CASE("more of ZeRO never holds more states, and never more at all than units add") {
   CHECK(rc::check([] {
     Run run = any_run();
@@ -216,7 +217,7 @@ TEST_CASE("more of ZeRO never holds more states, and never more at all than unit
         RC_ASSERT(less.states.total() <= more.states.total());
         if (run.plan.dp > 1 && zero == 3 && less.parameters > 0)
           RC_ASSERT(less.states.weights < more.states.weights);
-        RC_ASSERT(less.activations <= more.activations + more.states.weights * 4.0);
+        RC_ASSERT(less.activations <= more.activations + more.states.weights * 6.0);
       }
   }));
 }

@@ -47,8 +47,7 @@ StackNames::StackNames(const Catalog& catalog) : catalog_(catalog) {
 std::vector<std::string> StackNames::named_by(const MeasuredRow& row) {
   std::vector<std::string> names;
   auto meant = meant_.find(row.stack);
-  if (meant == meant_.end())
-    meant = meant_.emplace(row.stack, catalog_name(catalog_, row.stack)).first;
+  if (meant == meant_.end()) meant = meant_.emplace(row.stack, catalog_name(catalog_, row.stack)).first;
   for (const auto& [name, words] : words_)
     if (speaks_of(words, meant->second, row)) names.push_back(name);
   names.push_back(row.stack);
