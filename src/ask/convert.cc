@@ -4,6 +4,7 @@
 #include "ask/run_file.h"
 #include "base/did_you_mean.h"
 #include "base/text.h"
+#include "job/parse_run.h"
 #include "report/run_report.h"
 
 namespace foretrain {
@@ -14,6 +15,7 @@ Result<std::string> converted(const Session& session, const ConvertRequest& requ
   if (request.to != targets[0])
     return fail_field("to", "unknown format " + quoted(request.to) + suggestion(request.to, targets));
   TRY_ASSIGN(const RunFile file, read_run_file(request.file, session.catalog()));
+  if (!file.foreign) TRY(check_run_keys(file.node));
   UnderstoodRun run{.format = file.foreign ? file.foreign->format : "a RUN.yaml", .run = file.node};
   if (file.foreign) {
     run.unknown_flags = file.foreign->unknown_flags;

@@ -216,11 +216,14 @@ Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog
   return parse_run(node, options, std::move(specs));
 }
 
+Result<void> check_run_keys(const Node& node) {
+  return only_fields(node, "a run",
+                     {"model", "cluster", "gpus", "seq", "global_batch", "documents", "stack", "profile",
+                      "task", "pauses", "plan"});
+}
+
 Result<Run> parse_specs(const Node* node, const RunOptions& options, const Catalog& catalog) {
-  if (node != nullptr)
-    TRY(only_fields(*node, "a run",
-                    {"model", "cluster", "gpus", "seq", "global_batch", "documents", "stack", "profile",
-                     "task", "pauses", "plan"}));
+  if (node != nullptr) TRY(check_run_keys(*node));
   Run run;
   TRY(read_specs(node, options, catalog, run));
   return run;

@@ -33,6 +33,9 @@ std::optional<std::int64_t> batch_tokens(std::string_view word);
 // The sequences that they are, a whole number of them.
 Result<std::int64_t> sequences_of(std::int64_t tokens, std::int64_t seq);
 
+// Whether it is a map of a run's keys and no others.
+Result<void> check_run_keys(const Node& node);
+
 // Reads a run (node may be null: the options alone), fills in what follows from the rest (dp, seq) and checks
 // it with check_run.
 Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog& catalog);
