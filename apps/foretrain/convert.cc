@@ -1,7 +1,8 @@
-// foretrain convert: a run in any format, as it is understood.
+// foretrain convert: a run in any format, as it is understood, or as another framework is launched with it.
 #include "ask/convert.h"
 
 #include "command.h"
+#include "job_options.h"
 #include "output.h"
 #include "run_source.h"
 
@@ -12,10 +13,10 @@ class Convert final : public Command {
  public:
   const char* name() const override { return "convert"; }
   const char* what() const override {
-    return "What a framework is launched with, as the run that it means: model, plan, batch, and what is not "
-           "sure";
+    return "What a framework is launched with, as the run that it means, or a run as what a framework is "
+           "launched with";
   }
-  const char* example() const override { return "foretrain convert train.sh --to run > run.yaml"; }
+  const char* example() const override { return "foretrain convert run.yaml --to megatron > train.sh"; }
   void declare(Options& options) override {
     options.argument("FILE", file_,
                      "A launch script or command line of Megatron-LM and its forks, the arguments in its "
@@ -23,7 +24,9 @@ class Convert final : public Command {
                      "of torchtitan, nanotron, NeMo, Megatron-Bridge, GPT-NeoX, DeepSpeed, MaxText, axolotl, "
                      "LLaMA-Factory, "
                      "accelerate or LLM Foundry, or a RUN.yaml, told by its content; - is stdin");
-    options.option("--to", "FORMAT", to_, "run (without it): a RUN.yaml");
+    options.option("--to", "FORMAT", to_,
+                   "run (without it): a RUN.yaml; megatron: a launch, as a script that starts");
+    declare_job(options, request_.given, "Of a launch: GPUs in all");
     options.flag("--json", request_.json, "Answer in JSON");
   }
   Result<int> run(Session& session, Team*) override {

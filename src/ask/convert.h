@@ -1,8 +1,9 @@
-// A run in any format, as it is understood: our RUN.yaml, or JSON.
+// A run in any format, as it is understood: our RUN.yaml, or JSON; or as another framework is launched with it.
 #pragma once
 
 #include <string>
 
+#include "ask/predict.h"
 #include "ask/session.h"
 #include "base/files.h"
 
@@ -12,6 +13,7 @@ struct ConvertRequest {
   Source file;
   std::string to = "run";
   bool json = false;
+  PredictRequest given;  // of a launch: words that hold in place of the file's
 };
 
 Result<std::string> ask(Session& session, const ConvertRequest& request);

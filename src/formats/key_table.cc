@@ -22,7 +22,8 @@ bool is_nothing(const Setting& setting) {
 void apply_words(std::string_view ours, const Setting& setting, Facts& facts) {
   const std::size_t brace = ours.find('{');
   const std::string_view list = ours.substr(brace + 1, ours.size() - brace - 2);
-  for (const std::string_view pair : split(list, ',')) {
+  for (std::string_view pair : split(list, ',')) {
+    if (pair.starts_with('<')) pair.remove_prefix(1);
     const std::size_t colon = pair.rfind(':');
     if (pair.substr(0, colon) != setting.value()) continue;
     if (colon + 1 < pair.size())

@@ -2,7 +2,7 @@
 //   {"num-layers", "layers"}                     its value is a fact
 //   {"swiglu", "mlp=swiglu"}                     where it is given (and not false) the fact has this value
 //   {"bias", "biases=true|false"}                by whether it is true or false
-//   {"zero", "plan.zero{none:0,full:3}"}         by words; others are told as not understood
+//   {"zero", "plan.zero{none:0,full:3}"}         by words; others are told as not understood. One after '<' is never written
 //   {"lr", ""}                                   known, and of no effect on a step's time or memory
 //   {"deterministic-mode", "!time"}              it changes that and is not modelled, which is told
 // A key may have several rows. `theirs` may end in '*': all keys that begin so. What no row knows is listed.
@@ -16,8 +16,13 @@
 
 namespace foretrain {
 
+// Most keys are read alone: names that were dropped, other forks', what nobody has to state. Those of a launch that is
+// written (launch_settings.h) are of the format as it is now.
+enum class KeyUse : unsigned char { kRead, kBoth };
+
 struct KeyRow {
   std::string_view theirs, ours;
+  KeyUse use = KeyUse::kRead;
 };
 
 void apply_table(std::span<const KeyRow> rows, const Settings& settings, Facts& facts);

@@ -6,330 +6,12 @@
 
 #include "base/text.h"
 #include "formats/key_table.h"
+#include "formats/layer_list.h"
+#include "formats/megatron_rows.h"
+#include "formats/pipeline_layout.h"
 
 namespace foretrain {
 namespace {
-
-// megatron/training/arguments.py of Megatron-LM, arguments.py of Megatron-DeepSpeed, mindspeed's features; names of
-// destinations where the log's block has them instead of flags.
-constexpr KeyRow kRows[] = {
-    // The model.
-    {"num-layers", "layers"},
-    {"encoder-num-layers", ""},
-    {"hidden-size", "hidden"},
-    {"ffn-hidden-size", "ffn"},
-    {"num-attention-heads", "heads"},
-    {"kv-channels", "head_dim"},
-    {"group-query-attention", "grouped=true|false"},
-    {"num-query-groups", "kv_heads"},
-    {"num-key-value-heads", "kv_heads"},
-    {"max-position-embeddings", "max_positions"},
-    {"position-embedding-type",
-     "positions{learned_absolute:learned,rope:rope,yarn:rope,mrope:rope,none:none,alibi:alibi,"
-     "relative:none,rotary:rope}"},
-    {"use-rotary-position-embeddings", "positions=rope"},
-    {"use-alibi-position-embeddings", "positions=alibi"},
-    {"no-position-embedding", "no_learned=true|false"},
-    {"add-position-embedding", "no_learned=false|true"},
-    {"rotary-percent", "rotary_fraction"},
-    {"normalization", "norm{LayerNorm:layernorm,RMSNorm:rmsnorm,layernorm:layernorm,rmsnorm:rmsnorm}"},
-    {"apply-layernorm-1p", ""},
-    {"swiglu", "mlp=swiglu"},
-    {"squared-relu", "mlp=squared_relu"},
-    {"openai-gelu", "gelu=tanh"},
-    {"disable-bias-linear", "biases=false|true"},
-    {"add-bias-linear", "biases=true|false"},
-    {"add-qkv-bias", "qkv_bias=true"},
-    {"attention-bias", "qkv_bias=true|false"},
-    {"untie-embeddings-and-output-weights", "tied=false|true"},
-    {"qk-layernorm", "qk_norm=true"},
-    {"vocab-size", "vocab"},
-    {"padded-vocab-size", "padded_vocab"},
-    {"make-vocab-size-divisible-by", ""},
-    {"attention-dropout", "attention_dropout"},
-    {"hidden-dropout", "dropout"},
-    {"embed-layernorm", "embedding_norm=true"},
-    {"embedding-layernorm", "embedding_norm=true"},
-    {"mtp-num-layers", "mtp_layers"},
-    {"multi-latent-attention", "latent=true|false"},
-    {"q-lora-rank", "q_rank"},
-    {"kv-lora-rank", "kv_rank"},
-    {"qk-head-dim", "nope_dim"},
-    {"qk-nope-head-dim", "nope_dim"},
-    {"qk-pos-emb-head-dim", "rope_dim"},
-    {"qk-rope-head-dim", "rope_dim"},
-    {"v-head-dim", "v_dim"},
-    {"window-size", "window_pair"},
-    {"window-attn-skip-freq", "full_every"},
-    {"softmax-type", "softmax"},
-    {"num-experts", "experts"},
-    {"moe-router-topk", "top_k"},
-    {"topk", "top_k"},
-    {"moe-ffn-hidden-size", "expert_ffn"},
-    {"moe-intermediate-size", "expert_ffn"},
-    {"moe-shared-expert-intermediate-size", "shared_ffn"},
-    {"n-shared-experts", "shared_experts"},
-    {"moe-shared-expert-gate", "shared_gate=true"},
-    {"moe-layer-freq", "moe_pattern"},
-    {"first-k-dense-replace", "dense_layers"},
-    {"moe-router-num-groups", "routing_groups"},
-    {"moe-router-group-topk", "group_limit"},
-    {"moe-router-dtype", "router{fp32:fp32,fp64:fp32}"},
-    {"expert-interval", ""},
-    // The plan.
-    {"tensor-model-parallel-size", "plan.tp"},
-    {"target-tensor-parallel-size", ""},
-    {"pipeline-model-parallel-size", "plan.pp"},
-    {"context-parallel-size", "plan.cp"},
-    {"cp-comm-type",
-     "plan.cp_type{p2p:p2p,a2a:a2a,all_gather:allgather,allgather:allgather,a2a+p2p:a2a+p2p}"},
-    {"context-parallel-algo",
-     "plan.cp_type{megatron_cp_algo:p2p,ulysses_cp_algo:a2a,hybrid_cp_algo:a2a+p2p}"},
-    {"expert-model-parallel-size", "plan.ep"},
-    {"moe-expert-parallel-size", "plan.ep"},
-    {"expert-tensor-parallel-size", "plan.etp"},
-    {"sequence-parallel", "plan.sp=true|false"},
-    {"num-layers-per-virtual-pipeline-stage", "layers_per_chunk"},
-    {"num-virtual-stages-per-pipeline-rank", "plan.vpp"},
-    {"virtual-pipeline-model-parallel-size", "plan.vpp"},
-    {"pipeline-model-parallel-layout", "layout"},
-    {"num-layer-list", "layer_list"},
-    {"decoder-first-pipeline-num-layers", "first_layers"},
-    {"decoder-last-pipeline-num-layers", "last_layers"},
-    {"no-pipeline-parallel", ""},
-    {"use-distributed-optimizer", "plan.zero=1"},
-    {"reuse-fp32-param", "plan.master_weights=false"},
-    {"zero-stage", "plan.zero"},
-    {"use-megatron-fsdp", "fsdp=true|false"},
-    {"use-custom-fsdp", "fsdp=true|false"},
-    {"use-torch-fsdp2", "fsdp2=true|false"},
-    {"data-parallel-sharding-strategy", "sharding"},
-    {"num-distributed-optimizer-instances", "instances"},
-    {"micro-batch-size", "plan.micro_batch"},
-    {"bf16", "plan.precision=bf16"},
-    {"fp16", "plan.precision=fp16"},
-    {"fp8-format", "fp8"},
-    {"fp8", "fp8"},
-    {"fp8-hybrid", "fp8=hybrid"},
-    {"fp8-e4m3", "fp8=e4m3"},
-    {"fp8-recipe", "fp8_recipe"},
-    {"fp4-format", "fp4"},
-    {"fp4", "fp4"},
-    {"fp8-param-gather", "fp8_params=true"},
-    {"fp8-param", "fp8_params=true"},
-    {"first-last-layers-bf16", "ends_bf16=true"},
-    {"num-layers-at-start-in-bf16", "start_bf16"},
-    {"num-layers-at-end-in-bf16", "end_bf16"},
-    {"recompute-granularity", "plan.recompute{full:full,selective:selective}"},
-    {"recompute-method", "recompute_method"},
-    {"recompute-num-layers", "recompute_layers"},
-    {"recompute-modules", "recompute_modules"},
-    {"recompute-activations", "plan.recompute=selective"},
-    {"checkpoint-activations", "plan.recompute=full"},
-    {"checkpoint-num-layers", ""},
-    {"deepspeed-activation-checkpointing", ""},
-    {"distribute-saved-activations", "plan.partition_activations=true"},
-    {"partition-activations", "plan.partition_activations=true"},
-    {"use-flash-attn", "plan.attention=flash"},
-    {"use-flash-attn-v1", "plan.attention=flash"},
-    {"use-flash-attn-v2", "plan.attention=flash"},
-    {"use-flash-attn-triton", "plan.attention=flash"},
-    {"attention-backend",
-     "plan.attention{flash:flash,fused:flash,unfused:unfused,local:unfused,auto:,"
-     "AttnBackend.auto:,AttnBackend.flash:flash,AttnBackend.fused:flash}"},
-    {"tp-comm-overlap", "plan.tp_overlap=true"},
-    {"overlap-grad-reduce", "plan.overlap_grad_reduce=true"},
-    {"overlap-param-gather", "plan.overlap_param_gather=true"},
-    {"overlap-param-gather-with-optimizer-step", "!time"},
-    {"grad-reduce-in-bf16", "half_reduce=true"},
-    {"accumulate-allreduce-grads-in-fp32", "plan.grad_dtype=fp32"},
-    {"cross-entropy-loss-fusion", "plan.loss_fusion=true"},
-    {"cross-entropy-fusion-impl", ""},
-    {"moe-token-dispatcher-type", "dispatcher"},
-    {"moe-flex-dispatcher-backend", "flex_backend"},
-    {"moe-enable-deepep", "flex_backend=deepep"},
-    {"moe-permute-fusion", "plan.permute_fusion=true"},
-    {"moe-router-fusion", "plan.router_fusion=true"},
-    {"moe-grouped-gemm", "grouped_gemm=true|false"},
-    {"moe-expert-capacity-factor", "plan.capacity_factor"},
-    {"moe-train-capacity-factor", "plan.capacity_factor"},
-    {"moe-pad-expert-input-to-capacity", "plan.capacity_pad=true"},
-    {"moe-router-force-load-balancing", "plan.expert_imbalance=1"},
-    {"overlap-moe-expert-parallel-comm", "plan.overlap_dispatch=true"},
-    {"moe-shared-expert-overlap", "plan.overlap_shared=true"},
-    {"optimizer", "plan.optimizer{adam:adamw,adamw:adamw,muon:muon,dist_muon:muon,hybridadam:adamw}"},
-    {"optimizer-cpu-offload", "plan.offload_optimizer=true"},
-    {"cpu-optimizer", "plan.offload_optimizer=true"},
-    {"cpu-offloading", "plan.offload=true"},
-    {"cuda-graph-impl", "graph_impl"},
-    {"cuda-graph-scope", "graph_scope"},
-    {"enable-cuda-graph", "plan.cuda_graph=layer"},
-    {"external-cuda-graph", "plan.cuda_graph=layer"},
-    {"use-cpu-initialization", ""},
-    // The run.
-    {"seq-length", "seq"},
-    {"global-batch-size", "global_batch"},
-    {"world-size", "gpus"},
-    {"data-parallel-size", "dp"},
-    {"nproc-per-node", "gpus_per_node"},
-    {"num-gpus", "gpus_per_node"},
-    {"nnodes", "nodes"},
-    {"num-nodes", "nodes"},
-    {"model", "model"},
-    {"tokenizer-type", "tokenizer"},
-    {"tokenizer-model", "tokenizer_model"},
-    {"deepspeed", "deepspeed=true|false"},
-    {"deepspeed-config", "deepspeed_config"},
-    {"hybrid-layer-pattern", "hybrid"},
-    {"hybrid-override-pattern", "hybrid"},
-    {"is-hybrid-model", "hybrid=true"},
-    {"hybrid-attention-ratio", ""},
-    {"mamba-*", ""},
-    {"heterogeneous-layers-config-path", "!time"},
-    // What changes time or memory and has no part in the model of a step.
-    {"deterministic-mode", "!time"},
-    {"no-gradient-accumulation-fusion", "!time"},
-    {"no-bias-gelu-fusion", "!time"},
-    {"no-bias-swiglu-fusion", "!time"},
-    {"no-bias-dropout-fusion", "!time"},
-    {"no-masked-softmax-fusion", "!time"},
-    {"no-rope-fusion", "!time"},
-    {"no-persist-layer-norm", "!time"},
-    {"use-fused-rmsnorm", ""},
-    {"use-fused-swiglu", ""},
-    {"use-fused-rotary-pos-emb", ""},
-    {"use-precision-aware-optimizer", "!memory"},
-    {"main-grads-dtype", "!memory"},
-    {"main-params-dtype", "!memory"},
-    {"exp-avg-dtype", "!memory"},
-    {"exp-avg-sq-dtype", "!memory"},
-    {"fine-grained-activation-offloading", "!memory"},
-    {"empty-unused-memory-level", "!time"},
-    {"tp-comm-bulk-*", "!time"},
-    {"delay-wgrad-compute", "!time"},
-    {"use-nccl-ub", "!time"},
-    {"overlap-p2p-communication-warmup-flush", "!time"},
-    {"no-overlap-p2p-communication", "!time"},
-    {"curriculum-learning", "!time"},
-    {"random-ltd", "!time"},
-    {"rampup-batch-size", ""},
-    {"step-batch-size-schedule", ""},
-    {"apply-query-key-layer-scaling", ""},
-    // Known, and nothing to a step.
-    {"use-mcore-models", ""},
-    {"use-legacy-models", ""},
-    {"transformer-impl", ""},
-    {"lr", ""},
-    {"lr-*", ""},
-    {"min-lr", ""},
-    {"weight-decay*", ""},
-    {"start-weight-decay", ""},
-    {"end-weight-decay", ""},
-    {"adam-*", ""},
-    {"clip-grad", ""},
-    {"init-method-std", ""},
-    {"init-method-*", ""},
-    {"seed", ""},
-    {"train-iters", ""},
-    {"train-samples", ""},
-    {"train-tokens", ""},
-    {"eval-*", ""},
-    {"save*", ""},
-    {"load*", ""},
-    {"log-*", ""},
-    {"tensorboard-*", ""},
-    {"wandb-*", ""},
-    {"data-*", ""},
-    {"split", ""},
-    {"train-data-path", ""},
-    {"valid-data-path", ""},
-    {"test-data-path", ""},
-    {"per-split-data-args-path", ""},
-    {"vocab-file", ""},
-    {"merge-file", ""},
-    {"tokenizer-*", ""},
-    {"tiktoken-*", ""},
-    {"mock-data", ""},
-    {"num-workers", ""},
-    {"no-save-*", ""},
-    {"no-load-*", ""},
-    {"use-checkpoint-*", ""},
-    {"ckpt-*", ""},
-    {"dist-ckpt-*", ""},
-    {"async-save", ""},
-    {"auto-detect-ckpt-format", ""},
-    {"exit-*", ""},
-    {"distributed-*", ""},
-    {"local-rank", ""},
-    {"master-addr", ""},
-    {"master-port", ""},
-    {"node-rank", ""},
-    {"rdzv-*", ""},
-    {"max-restarts", ""},
-    {"tee", ""},
-    {"rotary-base", ""},
-    {"rotary-scaling-factor", ""},
-    {"rotary-seq-len-interpolation-factor", ""},
-    {"use-rope-scaling", ""},
-    {"rope-*", ""},
-    {"mscale*", ""},
-    {"norm-epsilon", ""},
-    {"layernorm-epsilon", ""},
-    {"attention-softmax-in-fp32", ""},
-    {"no-attention-softmax-in-fp32", ""},
-    {"no-check-for-nan-in-loss-and-grad", ""},
-    {"manual-gc*", ""},
-    {"moe-aux-loss-coeff", ""},
-    {"moe-router-*", ""},
-    {"moe-z-loss-coeff", ""},
-    {"moe-token-drop-policy", ""},
-    {"moe-loss-coeff", ""},
-    {"moe-eval-capacity-factor", ""},
-    {"moe-min-capacity", ""},
-    {"moe-use-*", ""},
-    {"moe-per-layer-logging", ""},
-    {"mtp-loss-scaling-factor", ""},
-    {"fp8-amax-*", ""},
-    {"fp8-margin", ""},
-    {"fp8-interval", ""},
-    {"initial-loss-scale", ""},
-    {"loss-scale*", ""},
-    {"min-loss-scale", ""},
-    {"hysteresis", ""},
-    {"no-mmap-bin-files", ""},
-    {"no-create-attention-mask-in-dataloader", ""},
-    {"reset-*", ""},
-    {"eod-mask-loss", ""},
-    {"timing-log-*", ""},
-    {"profile*", ""},
-    {"use-pytorch-profiler", ""},
-    {"nccl-communicator-config-path", ""},
-    {"calculate-per-token-loss", ""},
-    {"override-opt*", ""},
-    {"use-checkpoint-opt*", ""},
-    {"synchronize-each-layer", ""},
-    {"contigious-checkpointing", ""},
-    {"dataloader-type", ""},
-    {"codecarbon-dir", ""},
-    {"inference", ""},
-    {"deepspeed-mpi", ""},
-    {"decoupled-*", ""},
-    {"init-model-with-meta-device", ""},
-    {"fsdp-*", ""},
-    {"disable-mem-efficient-load", ""},
-    {"rerun-mode", ""},
-    {"bf16-lm-loss", ""},
-    {"skip-train", ""},
-    {"dataset-impl", ""},
-    {"finetune", ""},
-    {"no-async-*", ""},
-    {"pp-partition-method", ""},
-    {"kill-switch-path", ""},
-    {"abort-on-unmet-fused-kernel-constraints", ""},
-    {"sync-tp-duplicated-parameters", ""},
-    {"checkpoint-in-cpu", ""},
-    {"num-dataset-builder-threads", ""},
-};
 
 std::string digits(std::int64_t value) { return std::to_string(value); }
 
@@ -386,6 +68,31 @@ void finish_dispatcher(Facts& f) {
                                        : "allgather");
 }
 
+// A period, or a list in Python's words.
+void finish_expert_layers(Facts& f) {
+  const std::string pattern = f.word("moe_pattern");
+  if (pattern.empty()) return;
+  if (const auto every = whole_word(pattern)) {
+    if (*every > 1) f.set_usual("expert_every", digits(*every));
+    return;
+  }
+  const auto layers = layers_in_list(pattern);
+  const std::size_t dense = layers ? std::min(layers->find('1'), layers->size()) : 0;
+  if (layers && layers->find('0', dense) == std::string::npos && dense < layers->size()) {
+    if (dense > 0) f.set_usual("dense_layers", digits(static_cast<std::int64_t>(dense)));
+    return;
+  }
+  // Each n-th layer: n - 1 dense ones, then one with experts, and so on.
+  const std::size_t every = dense + 1;
+  bool periodic = layers && layers->size() % every == 0;
+  for (std::size_t i = 0; periodic && i < layers->size(); ++i)
+    periodic = ((*layers)[i] == '1') == (i % every == every - 1);
+  if (periodic)
+    f.set_usual("expert_every", digits(static_cast<std::int64_t>(every)));
+  else
+    f.assume(fmt::format("moe-layer-freq {} is not understood: experts in every layer", quoted(pattern)));
+}
+
 void finish_experts(Facts& f) {
   // A model known by its name alone may have some.
   if (!f.has("hidden")) {
@@ -405,17 +112,7 @@ void finish_experts(Facts& f) {
   f.set_usual("expert_ffn", f.word("ffn"));
   if (const auto shared = f.whole("shared_experts"); shared && *shared > 0 && f.whole("expert_ffn"))
     f.set_usual("shared_ffn", digits(*shared * *f.whole("expert_ffn")));
-  if (const std::string pattern = f.word("moe_pattern"); !pattern.empty()) {
-    // A period, or a list in Python's words: ([0]*3+[1]*58).
-    const std::size_t zeros = pattern.find("[0]*");
-    if (const auto every = whole_word(pattern); every && *every > 1)
-      f.set_usual("expert_every", digits(*every));
-    else if (zeros != std::string::npos)
-      f.set_usual("dense_layers",
-                  pattern.substr(zeros + 4, pattern.find_first_not_of("0123456789", zeros + 4) - zeros - 4));
-    else if (!every)
-      f.assume(fmt::format("moe-layer-freq {} is not understood: experts in every layer", quoted(pattern)));
-  }
+  finish_expert_layers(f);
   finish_dispatcher(f);
 }
 
@@ -435,7 +132,9 @@ void finish_latent(Facts& f) {
 void finish_precision(Facts& f) {
   const std::string recipe = f.word("fp8_recipe", "delayed");
   if (f.has("fp4")) {
-    f.set("plan.precision", "nvfp4", f.word("fp4"));
+    f.erase("plan.precision");
+    f.set("plan.precision", "nvfp4", "fp4-format");
+    if (f.flag("fp4_params")) f.set_usual("plan.fp8_params", "true");
   } else if (f.has("fp8") && f.word("fp8") != "false") {
     f.erase("plan.precision");
     f.set("plan.precision",
@@ -448,7 +147,23 @@ void finish_precision(Facts& f) {
   }
   if (!f.has("plan.precision"))
     f.assume("precision: bf16 (neither --bf16 nor --fp16 is given: fp32 is not modelled)");
-  if (f.flag("half_reduce")) f.set_usual("plan.reduce_dtype", "bf16");
+  // One buffer, in which gradients are added up and reduced (accumulate_allreduce_grads_in_fp32 is off then).
+  if (f.flag("half_reduce")) f.set_usual("plan.grad_dtype", "bf16"), f.set_usual("plan.reduce_dtype", "bf16");
+}
+
+// Chunks by Megatron's letters, whose number says how many a stage has.
+void finish_layout(std::int64_t pp, Facts& f) {
+  const auto chunks = layers_of_layout(f.word("layout"));
+  const auto size = static_cast<std::int64_t>(chunks ? chunks->size() : 0);
+  if (!chunks || size % pp != 0) {
+    f.assume(fmt::format(
+        "pipeline-model-parallel-layout {} is not followed ({}): layers are dealt by the stack's rule",
+        quoted(f.word("layout")),
+        chunks ? fmt::format("{} chunks on {} stages", size, pp) : chunks.error().message));
+    return;
+  }
+  if (size > pp) f.set("plan.vpp", digits(size / pp), "pipeline-model-parallel-layout");
+  f.set_usual("plan.layers_per_stage", fmt::format("{}", fmt::join(*chunks, "-")));
 }
 
 void finish_pipeline(Facts& f) {
@@ -480,8 +195,17 @@ void finish_pipeline(Facts& f) {
       f.set_usual("plan.layers_per_stage", stages);
     }
   }
-  if (f.has("layout"))
-    f.assume("pipeline-model-parallel-layout is not read: layers are dealt by the stack's rule");
+  if (f.has("layout") && pp > 1) finish_layout(pp, f);
+}
+
+void finish_context(Facts& f) {
+  if (f.whole("plan.cp").value_or(1) < 2) {
+    f.erase("plan.cp_type");
+    return;
+  }
+  const std::string sizes = f.word("cp_sizes");  // "2 4": neighbours that exchange heads, rings of these
+  if (f.word("plan.cp_type") == "a2a+p2p" && !sizes.empty())
+    f.set_usual("plan.cp_a2a", sizes.substr(0, sizes.find(' ')));
 }
 
 void finish_recompute(Facts& f) {
@@ -503,7 +227,8 @@ void finish_recompute(Facts& f) {
   if (!impl.empty() && impl != "none") {
     std::string modules_of = scope.empty() ? "layer" : scope;
     std::replace(modules_of.begin(), modules_of.end(), ' ', '+');
-    f.set_usual("plan.cuda_graph", impl == "full_iteration" ? "full" : modules_of);
+    f.set_usual("plan.cuda_graph",
+                impl == "full_iteration" ? "full" : modules_of);  // "full_iteration" is our word too
   }
 }
 
@@ -524,8 +249,7 @@ void finish_sharding(Facts& f) {
     f.assume(fmt::format("deepspeed-config {} is not read: its ZeRO stage and batch are those of the flags",
                          quoted(f.word("deepspeed_config"))));
   if (f.whole("plan.zero").value_or(0) == 0) f.erase("plan.overlap_param_gather");
-  if (f.has("instances") && f.whole("instances").value_or(1) > 1)
-    f.not_modelled.emplace_back("num-distributed-optimizer-instances", "memory");
+  if (f.whole("plan.zero").value_or(0) == 0 || f.whole("instances") == 1) f.erase("instances");
   if (f.flag("ends_bf16"))
     f.set_usual("plan.bf16_layers", f.word("start_bf16", "1") + "-" + f.word("end_bf16", "1"));
   if (f.word("plan.precision", "bf16") == "bf16" || f.word("plan.precision") == "fp16")
@@ -543,7 +267,7 @@ std::string megatron_key(std::string_view word) {
 
 Result<void> apply_megatron(Settings settings, Facts& facts) {
   for (Setting& setting : settings) setting.key = megatron_key(setting.key);
-  apply_table(kRows, settings, facts);
+  apply_table(megatron_rows(), settings, facts);
   // torchrun's own where nobody says: one node.
   if (facts.has("gpus_per_node") && find(settings, "nnodes") == nullptr &&
       find(settings, "num-nodes") == nullptr)
@@ -562,6 +286,7 @@ Result<void> apply_megatron(Settings settings, Facts& facts) {
   finish_experts(facts);
   finish_precision(facts);
   finish_pipeline(facts);
+  finish_context(facts);
   finish_recompute(facts);
   finish_sharding(facts);
   return {};

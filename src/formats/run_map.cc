@@ -48,6 +48,17 @@ void find_gpus(Facts& facts) {
     facts.contradict(fmt::format("dp {} is stated, but {} GPUs leave {}", *dp, *gpus, *gpus / split));
 }
 
+// Copies of what ZeRO divides: so many ranks share one.
+void find_shards(Facts& facts) {
+  const auto gpus = facts.whole("gpus"), copies = facts.whole("instances");
+  if (!copies || *copies < 2) return;
+  const std::int64_t ranks = gpus.value_or(0) / (degree(facts, "plan.tp") * degree(facts, "plan.pp"));
+  if (ranks > 0 && ranks % *copies == 0)
+    facts.set_usual("plan.shard", std::to_string(ranks / *copies));
+  else
+    facts.not_modelled.emplace_back("num-distributed-optimizer-instances", "memory");
+}
+
 void find_batch(Facts& facts) {
   const auto gpus = facts.whole("gpus"), accumulation = facts.whole("accumulation");
   const std::int64_t micro = degree(facts, "plan.micro_batch");
@@ -87,6 +98,7 @@ Node model_of(const Facts& facts) {
 ForeignRun foreign_run(std::string_view format, Facts facts) {
   find_gpus(facts);
   find_batch(facts);
+  find_shards(facts);
   MapWriter run, plan;
   const bool has_sizes = facts.has("hidden") && facts.has("layers");
   if (has_sizes)

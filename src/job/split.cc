@@ -72,4 +72,24 @@ std::vector<std::int64_t> split_layers(const Model& model, StageSplit rule, std:
   return {};
 }
 
+void deal_over_chunks(std::span<const std::int64_t> stages, const Pipeline& pipeline,
+                      std::vector<std::int64_t>& chunks) {
+  chunks.assign(static_cast<std::size_t>(pipeline.model_chunks()), 0);
+  for (std::size_t n = 0; n < chunks.size(); ++n) {
+    const auto piece = static_cast<std::int64_t>(n);
+    const std::int64_t layers = stages[static_cast<std::size_t>(pipeline.rank(piece))];
+    const std::int64_t extra = pipeline.chunk(piece) < layers % pipeline.chunks_per_stage ? 1 : 0;
+    chunks[n] = layers / pipeline.chunks_per_stage + extra;
+  }
+}
+
+std::vector<std::int64_t> layers_by_chunk(const Model& model, StageSplit rule, const Pipeline& pipeline,
+                                          std::span<const std::int64_t> stated) {
+  if (stated.empty()) return split_layers(model, rule, pipeline.model_chunks());
+  std::vector<std::int64_t> chunks(stated.begin(), stated.end());
+  if (static_cast<std::int64_t>(stated.size()) != pipeline.model_chunks())
+    deal_over_chunks(stated, pipeline, chunks);
+  return chunks;
+}
+
 }  // namespace foretrain

@@ -15,13 +15,8 @@ std::span<const Chunk> LayerSplits::of(const Job& job) {
   const std::int64_t chunks = pipeline.model_chunks();
   if (static_cast<std::int64_t>(job.layers_per_stage.size()) == chunks)
     return cut(job.layers_per_stage, job, given_);
-  if (!job.layers_per_stage.empty()) {  // by stage: evenly over its chunks, the first ones first
-    counts_.assign(static_cast<std::size_t>(chunks), 0);
-    for (std::int64_t n = 0; n < chunks; ++n) {
-      const std::int64_t layers = job.layers_per_stage[static_cast<std::size_t>(pipeline.rank(n))];
-      const std::int64_t extra = pipeline.chunk(n) < layers % pipeline.chunks_per_stage ? 1 : 0;
-      counts_[static_cast<std::size_t>(n)] = layers / pipeline.chunks_per_stage + extra;
-    }
+  if (!job.layers_per_stage.empty()) {
+    deal_over_chunks(job.layers_per_stage, pipeline, counts_);
     return cut(counts_, job, given_);
   }
   auto found = splits_.find(chunks);

@@ -4,8 +4,9 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "formats/write_launch.h"
+#include "job/launch_run.h"
 #include "report/html.h"
-#include "report/megatron_flags.h"
 #include "report/search_curve.h"
 #include "report/search_report.h"
 #include "report/text_parts.h"
@@ -369,11 +370,11 @@ std::string search_html(const SearchAnswer& a, std::span<const ScoredPlan> other
   if (!a.what_ifs.empty()) body += what_if_table(a);
   if (!a.best.empty()) {
     body += "<h2>The Pareto front</h2>\n" + front_table(a);
-    const MegatronFlags flags = megatron_flags(a.best.front().run);
+    const PlanFlags flags = megatron_plan_flags(launch_run_of(a.best.front().run));
     body +=
         "<h2>Megatron-LM flags of the best</h2>\n<pre>" + html_escaped(join(flags.flags, " ")) + "</pre>\n";
-    for (const std::string& word : flags.beyond)
-      body += "<p>Megatron-LM has no flag for: " + html_escaped(word) + "</p>\n";
+    for (const Unstated& left : flags.unstated)
+      body += "<p>Not stated: " + html_escaped(in_words(left, "Megatron-LM")) + "</p>\n";
   }
   if (!a.assumed.empty()) body += "<h2>Assumed</h2>\n";
   for (const std::string& line : a.assumed) body += "<p>" + html_escaped(line) + "</p>\n";

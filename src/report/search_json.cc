@@ -2,9 +2,10 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "formats/write_launch.h"
 #include "job/fine_tuning.h"
+#include "job/launch_run.h"
 #include "predict/uncertainty.h"
-#include "report/megatron_flags.h"
 #include "report/search_curve.h"
 #include "report/search_report.h"
 #include "report/training.h"
@@ -310,7 +311,8 @@ std::string search_json(const SearchAnswer& a) {
   put_families(w, a);
   put_pareto(w, a);
   if (const auto curve = search_curve(a)) put_curve(w, *curve);
-  if (!a.best.empty()) put_words(w, "megatron_flags", megatron_flags(a.best.front().run).flags);
+  if (!a.best.empty())
+    put_words(w, "megatron_flags", megatron_plan_flags(launch_run_of(a.best.front().run)).flags);
   if (a.smallest) put_smallest(w, a);
   if (!a.whys.empty()) put_whys(w, a);
   if (!a.what_ifs.empty()) put_what_ifs(w, a);

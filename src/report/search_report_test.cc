@@ -4,8 +4,6 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "job/parse_run.h"
-#include "report/megatron_flags.h"
 #include "spec/catalog.h"
 #include "spec/plan_text.h"
 
@@ -71,40 +69,6 @@ TEST_CASE("a row has a cell for each column") {
   const std::string row = search_csv_row(answer.problem, best.scored, {best.run.gpus, best.run.plan});
   CHECK(split(row, ',').size() == split(search_csv_header(), ',').size());
   CHECK(row.ends_with("\n"));
-}
-
-Run run_of(const std::string& plan) {
-  RunOptions options;
-  options.model = "gpt3-175b";
-  options.cluster = "selene";
-  options.stack = "megatron";
-  options.gpus = 512;
-  options.global_batch = 512;
-  options.plan = plan;
-  Run specs = parse_specs(nullptr, options, Catalog()).value();
-  specs.stack.rules.clear();  // flags of what another stack found, too
-  return parse_run(nullptr, options, std::move(specs)).value();
-}
-
-std::string flags(const std::string& plan) { return join(megatron_flags(run_of(plan)).flags, " "); }
-
-TEST_CASE("Megatron-LM's flags say what the plan says") {
-  CHECK(flags("tp=8,sp=1,pp=8,vpp=3,micro_batch=2,recompute=selective,zero=1,overlap_grad_reduce=1,"
-              "overlap_param_gather=1") ==
-        R"(--tensor-model-parallel-size 8 --sequence-parallel --pipeline-model-parallel-size 8 )"
-        R"(--num-layers-per-virtual-pipeline-stage 4 --micro-batch-size 2 --global-batch-size 512 )"
-        R"(--seq-length 2048 --bf16 --recompute-activations --use-distributed-optimizer )"
-        R"(--overlap-grad-reduce --overlap-param-gather --use-flash-attn)");
-  CHECK(contains(flags("tp=8,pp=4,layers_per_stage=23-25-25-23,recompute=full"),
-                 R"(--decoder-first-pipeline-num-layers 23 --decoder-last-pipeline-num-layers 23)"));
-  CHECK(contains(flags("tp=8,pp=8,recompute=full,recompute_layers=5"),
-                 R"(--recompute-granularity full --recompute-method block --recompute-num-layers 5)"));
-  CHECK(contains(flags("tp=8,zero=1,shard=8"), R"(--num-distributed-optimizer-instances 8)"));
-  CHECK(megatron_flags(run_of("tp=8,pp=8,schedule=zbv")).beyond == std::vector<std::string>{"schedule zbv"});
-  CHECK(megatron_flags(run_of("tp=8,pp=8")).beyond.empty());
-  const auto beyond = megatron_flags(run_of("tp=8,pp=8,mlp_chunks=4,offload=1,optimizer=muon")).beyond;
-  CHECK(beyond ==
-        std::vector<std::string>{"an MLP in 4 pieces", "activations in the host's memory", "optimizer muon"});
 }
 
 }  // namespace

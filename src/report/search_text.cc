@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "report/megatron_flags.h"
+#include "formats/write_launch.h"
+#include "job/launch_run.h"
 #include "report/search_curve.h"
 #include "report/search_report.h"
 #include "report/table.h"
@@ -356,7 +357,7 @@ std::string what_if_text(const SearchAnswer& a, const WhatIfAnswer& what) {
 }
 
 std::string flags_text(const RankedPlan& best) {
-  const MegatronFlags flags = megatron_flags(best.run);
+  const PlanFlags flags = megatron_plan_flags(launch_run_of(best.run));
   std::string out = "\nMegatron-LM flags of the best\n";
   std::string line = " ";
   for (const std::string& flag : flags.flags) {
@@ -367,8 +368,8 @@ std::string flags_text(const RankedPlan& best) {
     line += " " + flag;
   }
   out += line + "\n";
-  for (const std::string& word : flags.beyond)
-    out += fmt::format("  Megatron-LM has no flag for: {}\n", word);
+  for (const Unstated& left : flags.unstated)
+    out += fmt::format("  not stated: {}\n", in_words(left, "Megatron-LM"));
   return out;
 }
 

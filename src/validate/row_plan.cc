@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "formats/pipeline_layout.h"
 #include "spec/plan_text.h"
-#include "validate/pipeline_layout.h"
 #include "validate/row_adapters.h"
 #include "validate/spec_map.h"
 

@@ -1,4 +1,4 @@
-#include "validate/pipeline_layout.h"
+#include "formats/pipeline_layout.h"
 
 #include <doctest/doctest.h>
 
@@ -19,6 +19,13 @@ TEST_CASE("DeepSeek-V3's 61 layers over 16 stages, the last with the layer that 
   const Layers layers = layers_of_layout("Et*4|(t*4|)*14|tmL", 16).value();
   CHECK(layers.back() == 1);
   CHECK(std::accumulate(layers.begin(), layers.end(), std::int64_t{0}) == 61);
+}
+
+TEST_CASE("chunks are written in letters that read back the same") {
+  const Layers layers = {2, 3, 0, 1};
+  CHECK(layout_of_layers(layers, 0) == "Et*2|t*3||tL");
+  CHECK(layout_of_layers(layers, 1) == "Et*2|t*3||tmL");
+  CHECK(layers_of_layout(layout_of_layers(layers, 1)).value() == layers);
 }
 
 TEST_CASE("a layout that means something else is refused") {

@@ -1,4 +1,4 @@
-#include "validate/pipeline_layout.h"
+#include "formats/pipeline_layout.h"
 
 #include <fmt/format.h>
 
@@ -71,7 +71,21 @@ class Expander {
   int depth_ = 0;
 };
 
+Result<std::vector<std::int64_t>> counted(const std::vector<std::string_view>& parts) {
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i)
+    if (parts[i].find('m') != std::string_view::npos)
+      return fail("not modelled yet: multi-token prediction apart from the loss");
+  std::vector<std::int64_t> layers;
+  for (const std::string_view part : parts) layers.push_back(std::count(part.begin(), part.end(), 't'));
+  return layers;
+}
+
 }  // namespace
+
+Result<std::vector<std::int64_t>> layers_of_layout(std::string_view letters) {
+  TRY_ASSIGN(const std::string written, Expander(letters).expand());
+  return counted(split(written, '|'));
+}
 
 Result<std::vector<std::int64_t>> layers_of_layout(std::string_view letters, std::int64_t chunks) {
   TRY_ASSIGN(const std::string written, Expander(letters).expand());
@@ -79,12 +93,17 @@ Result<std::vector<std::int64_t>> layers_of_layout(std::string_view letters, std
   if (static_cast<std::int64_t>(parts.size()) != chunks) std::erase(parts, std::string_view());
   if (static_cast<std::int64_t>(parts.size()) != chunks)
     return fail(fmt::format("pp_layout has {} chunks, but pp and vpp make {}", parts.size(), chunks));
-  for (std::size_t i = 0; i + 1 < parts.size(); ++i)
-    if (parts[i].find('m') != std::string_view::npos)
-      return fail("not modelled yet: multi-token prediction apart from the loss");
-  std::vector<std::int64_t> layers;
-  for (const std::string_view part : parts) layers.push_back(std::count(part.begin(), part.end(), 't'));
-  return layers;
+  return counted(parts);
+}
+
+std::string layout_of_layers(std::span<const std::int64_t> layers, std::int64_t mtp_layers) {
+  const auto some = [](char letter, std::int64_t count) {
+    if (count == 0) return std::string();
+    return count == 1 ? std::string(1, letter) : fmt::format("{}*{}", letter, count);
+  };
+  std::string out = "E";
+  for (std::size_t i = 0; i < layers.size(); ++i) out += (i == 0 ? "" : "|") + some('t', layers[i]);
+  return out + some('m', mtp_layers) + "L";
 }
 
 Result<std::vector<std::int64_t>> layers_beside_ends(std::int64_t layers, std::int64_t chunks) {

@@ -1,0 +1,63 @@
+#include "ask/launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/did_you_mean.h"
+#include "base/text.h"
+#include "job/launch_run.h"
+#include "spec/plan_text.h"
+
+namespace foretrain {
+namespace {
+
+// Of the same sizes: names, sources and what is trained with may differ.
+bool same_sizes(const Model& a, const Model& b) {
+  return a.hidden == b.hidden && a.blocks == b.blocks && a.vocab == b.vocab && a.tied == b.tied &&
+         a.mtp_layers == b.mtp_layers && a.norm == b.norm && a.positions == b.positions;
+}
+
+void find_names(const Catalog& catalog, LaunchRun& run) {
+  std::vector<std::string> names = catalog.names("models");
+  // The one that it is called first.
+  std::stable_partition(names.begin(), names.end(),
+                        [&](const std::string& name) { return name == run.model.name; });
+  for (const std::string& name : names) {
+    const auto preset = catalog.model(name);
+    if (!preset || !same_sizes(*preset, run.model)) continue;
+    run.preset = name;
+    for (const std::string& alias : catalog.aliases("models", name))
+      if (alias.find('/') != std::string::npos) {
+        run.hub = alias;
+        return;
+      }
+    return;
+  }
+}
+
+}  // namespace
+
+Result<const LaunchFormat*> launch_format(std::string_view field, const std::string& word,
+                                          std::vector<std::string> others) {
+  if (const LaunchFormat* format = find_launch_format(word)) return format;
+  for (const LaunchFormat& format : launch_formats()) others.emplace_back(format.word);
+  return fail_field(field, "unknown format " + quoted(word) + suggestion(word, others));
+}
+
+Result<WholeLaunch> launch_of(const Catalog& catalog, const Run& run, const LaunchFormat& format,
+                              std::string_view field) {
+  WholeLaunch whole;
+  whole.run = launch_run_of(run);
+  find_names(catalog, whole.run);
+  TRY_ASSIGN(whole.launch, stated_launch(format, whole.run, field));
+  whole.about.push_back(fmt::format("plan {}; {} x {} tokens a step; stack {}", to_text(run.plan),
+                                    run.global_batch, run.seq, run.stack.name));
+  return whole;
+}
+
+std::string launch_text(const WholeLaunch& whole, bool json) {
+  return json ? launch_json(whole) : launch_script(whole.launch, whole.run, whole.about);
+}
+
+}  // namespace foretrain
