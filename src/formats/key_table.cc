@@ -14,12 +14,12 @@ bool matches(std::string_view row, std::string_view key) {
   return row == key;
 }
 
-bool is_nothing(const Setting& setting) {
+bool is_nothing(const KeySetting& setting) {
   const std::string value = setting.value();
   return !setting.words.empty() && (value.empty() || value == "None" || value == "null" || value == "none");
 }
 
-void apply_words(std::string_view ours, const Setting& setting, Facts& facts) {
+void apply_words(std::string_view ours, const KeySetting& setting, Facts& facts) {
   const std::size_t brace = ours.find('{');
   const std::string_view list = ours.substr(brace + 1, ours.size() - brace - 2);
   for (std::string_view pair : split(list, ',')) {
@@ -34,7 +34,7 @@ void apply_words(std::string_view ours, const Setting& setting, Facts& facts) {
       fmt::format("{} {} is not understood and left out", printable(setting.key), quoted(setting.value())));
 }
 
-void apply(std::string_view ours, const Setting& setting, Facts& facts) {
+void apply(std::string_view ours, const KeySetting& setting, Facts& facts) {
   if (ours.empty()) return;
   const std::optional<bool> truth = truth_of(setting);
   if (ours.starts_with('!')) {
@@ -64,7 +64,7 @@ void apply(std::string_view ours, const Setting& setting, Facts& facts) {
 
 }  // namespace
 
-std::optional<bool> truth_of(const Setting& setting) {
+std::optional<bool> truth_of(const KeySetting& setting) {
   if (setting.words.empty()) return true;
   const std::string value = setting.value();
   for (const std::string_view yes : {"true", "True", "yes", "on", "1"})
@@ -75,7 +75,7 @@ std::optional<bool> truth_of(const Setting& setting) {
 }
 
 void apply_table(std::span<const KeyRow> rows, const Settings& settings, Facts& facts) {
-  for (const Setting& setting : settings) {
+  for (const KeySetting& setting : settings) {
     bool known = false;
     for (const KeyRow& row : rows)
       if (matches(row.theirs, setting.key)) apply(row.ours, setting, facts), known = true;

@@ -28,6 +28,6 @@ struct KeyRow {
 void apply_table(std::span<const KeyRow> rows, const Settings& settings, Facts& facts);
 
 // True, False, yes, 1, ...; none: another word. No words at all are true: a flag.
-std::optional<bool> truth_of(const Setting& setting);
+std::optional<bool> truth_of(const KeySetting& setting);
 
 }  // namespace foretrain

@@ -119,7 +119,7 @@ Settings settings_of(const std::vector<Argument>& packed) {
   for (const Argument& word : unpacked(packed)) {
     if (is_flag(word.text)) {
       const std::size_t equals = word.text.find('=');
-      Setting setting{word.text.substr(0, equals), {}, word.at};
+      KeySetting setting{word.text.substr(0, equals), {}, word.at};
       if (equals != std::string::npos) setting.words.push_back(word.text.substr(equals + 1));
       setting.open = !word.unknown.empty();
       out.push_back(std::move(setting));
@@ -135,7 +135,7 @@ Settings settings_of(const std::vector<Argument>& packed) {
     const bool counts = key == "nproc-per-node" || key == "nnodes" || key == "num-gpus" || key == "num-nodes";
     if (!counts) out[i].key.clear();
   }
-  std::erase_if(out, [](const Setting& setting) { return setting.key.empty(); });
+  std::erase_if(out, [](const KeySetting& setting) { return setting.key.empty(); });
   return out;
 }
 

@@ -18,6 +18,6 @@ struct Instead {
 std::vector<Unstated> unstated_of(const Statements& statements, std::span<const Instead> instead);
 
 // A flag's words: "--num-layers", "32".
-std::vector<std::string> flag_words(const Setting& setting, std::string_view dashes = "--");
+std::vector<std::string> flag_words(const KeySetting& setting, std::string_view dashes = "--");
 
 }  // namespace foretrain

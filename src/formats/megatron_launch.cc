@@ -212,7 +212,7 @@ void add_companions(const LaunchRun& run, Settings& out) {
   if (has("optimizer-cpu-offload")) add("use-precision-aware-optimizer");
   if (has("use-megatron-fsdp")) add("ckpt-format", {"fsdp_dtensor"});
   if (run.plan.optimizer == OptimizerKind::kMuon) add("ckpt-format", {"torch"});
-  if (const Setting* scope = find(out, "cuda-graph-scope");
+  if (const KeySetting* scope = find(out, "cuda-graph-scope");
       scope != nullptr && scope->value() == kFullIteration)
     add("no-check-for-nan-in-loss-and-grad");
   if (has("cuda-graph-impl")) add("te-rng-tracker");
@@ -282,7 +282,7 @@ PlanFlags megatron_plan_flags(const LaunchRun& run) {
   add_companions(run, settings);
   PlanFlags out;
   bool of_plan = false;  // the table has the model's rows first
-  for (const Setting& setting : settings) {
+  for (const KeySetting& setting : settings) {
     of_plan = of_plan || setting.key == "tensor-model-parallel-size";
     if (of_plan) out.flags.push_back(fmt::format("{}", fmt::join(flag_words(setting), " ")));
   }
@@ -302,7 +302,7 @@ WrittenLaunch megatron_launch(const LaunchRun& run) {
   s.take("gpus_per_node");
   Settings settings = settings_of(megatron_rows(), s, Form::kFlags);
   add_companions(run, settings);
-  for (const Setting& setting : settings) launch.flags.push_back(flag_words(setting));
+  for (const KeySetting& setting : settings) launch.flags.push_back(flag_words(setting));
   add_training(run, launch);
   const bool fsdp = find(settings, "use-megatron-fsdp") != nullptr;
   // Its FSDP refuses one connection; exchanges of experts beside compute want many.

@@ -266,7 +266,7 @@ std::string megatron_key(std::string_view word) {
 }
 
 Result<void> apply_megatron(Settings settings, Facts& facts) {
-  for (Setting& setting : settings) setting.key = megatron_key(setting.key);
+  for (KeySetting& setting : settings) setting.key = megatron_key(setting.key);
   apply_table(megatron_rows(), settings, facts);
   // torchrun's own where nobody says: one node.
   if (facts.has("gpus_per_node") && find(settings, "nnodes") == nullptr &&

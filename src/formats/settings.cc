@@ -13,7 +13,7 @@ void flatten(const Node& node, const std::string& key, Settings& out) {
       out.push_back({key, {node.scalar}, node.at});
       return;
     case Node::Kind::kList: {
-      Setting list{key, {}, node.at};
+      KeySetting list{key, {}, node.at};
       for (const Node& item : node.items) {
         if (item.is_scalar()) list.words.push_back(item.scalar);
         if (item.is_map() || item.is_list()) flatten(item, key, out);
@@ -43,7 +43,7 @@ bool fill_one(std::string& word) {
 
 }  // namespace
 
-std::string Setting::value() const {
+std::string KeySetting::value() const {
   std::string out;
   for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
   return out;
@@ -57,7 +57,7 @@ Settings settings_of(const Node& node) {
 
 void fill_defaults(Settings& settings) {
   constexpr int kMostInOneWord = 8;
-  for (Setting& setting : settings)
+  for (KeySetting& setting : settings)
     for (std::string& word : setting.words) {
       for (int i = 0; i < kMostInOneWord && fill_one(word); ++i) {
       }
@@ -66,9 +66,9 @@ void fill_defaults(Settings& settings) {
     }
 }
 
-const Setting* find(const Settings& settings, std::string_view key) {
+const KeySetting* find(const Settings& settings, std::string_view key) {
   const auto found =
-      std::find_if(settings.begin(), settings.end(), [&](const Setting& s) { return s.key == key; });
+      std::find_if(settings.begin(), settings.end(), [&](const KeySetting& s) { return s.key == key; });
   return found == settings.end() ? nullptr : &*found;
 }
 

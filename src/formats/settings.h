@@ -10,7 +10,7 @@
 
 namespace foretrain {
 
-struct Setting {
+struct KeySetting {
   std::string key;
   std::vector<std::string> words;
   Position at;
@@ -18,7 +18,7 @@ struct Setting {
 
   std::string value() const;  // its words with a blank between them
 };
-using Settings = std::vector<Setting>;
+using Settings = std::vector<KeySetting>;
 
 // A tree as settings: keys of maps joined by dots, a list's scalars as words. Null values are left out.
 Settings settings_of(const Node& node);
@@ -26,6 +26,6 @@ Settings settings_of(const Node& node);
 // "${X:8}" and "${X:-8}" are 8 where nobody sets X; what has no default stays open.
 void fill_defaults(Settings& settings);
 
-const Setting* find(const Settings& settings, std::string_view key);
+const KeySetting* find(const Settings& settings, std::string_view key);
 
 }  // namespace foretrain

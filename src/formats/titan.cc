@@ -161,7 +161,7 @@ void finish_precision(Facts& f) {
 }  // namespace
 
 bool is_titan(const Settings& settings) {
-  return std::any_of(settings.begin(), settings.end(), [](const Setting& s) {
+  return std::any_of(settings.begin(), settings.end(), [](const KeySetting& s) {
     const std::string_view key =
         std::string_view(s.key).substr(std::min(s.key.find_first_not_of('-'), s.key.size()));
     return key.starts_with("training.") || key.starts_with("parallelism.") ||
@@ -170,7 +170,7 @@ bool is_titan(const Settings& settings) {
 }
 
 Result<ForeignRun> read_titan(Settings settings) {
-  for (Setting& setting : settings) {
+  for (KeySetting& setting : settings) {
     setting.key.erase(0, std::min(setting.key.find_first_not_of('-'), setting.key.size()));
     std::replace(setting.key.begin(), setting.key.end(), '-', '_');
   }

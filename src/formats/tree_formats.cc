@@ -15,7 +15,7 @@ namespace foretrain {
 namespace {
 
 bool has(const Settings& settings, std::string_view key) {
-  return std::any_of(settings.begin(), settings.end(), [&](const Setting& s) {
+  return std::any_of(settings.begin(), settings.end(), [&](const KeySetting& s) {
     return key.ends_with('*') ? s.key.starts_with(key.substr(0, key.size() - 1)) : s.key == key;
   });
 }
@@ -23,7 +23,7 @@ bool has(const Settings& settings, std::string_view key) {
 // Settings under a prefix, without it.
 Settings below(const Settings& settings, std::string_view prefix) {
   Settings out;
-  for (const Setting& setting : settings) {
+  for (const KeySetting& setting : settings) {
     if (!setting.key.starts_with(prefix)) continue;
     out.push_back(setting);
     out.back().key.erase(0, prefix.size());
@@ -33,13 +33,13 @@ Settings below(const Settings& settings, std::string_view prefix) {
 
 // "${.hidden_size}" and "${training.model.hidden_size}" (Hydra), "${variables.max_seq_len}" (OmegaConf): another key's value.
 void follow_references(Settings& settings) {
-  for (Setting& setting : settings) {
+  for (KeySetting& setting : settings) {
     if (setting.words.size() != 1) continue;
     std::string& word = setting.words.front();
     if (!word.starts_with("${") || !word.ends_with('}') || word.find(':') != std::string::npos) continue;
     std::string path = word.substr(2, word.size() - 3);
     if (path.starts_with('.')) path = setting.key.substr(0, setting.key.rfind('.') + 1) + path.substr(1);
-    const Setting* named = find(settings, path);
+    const KeySetting* named = find(settings, path);
     const std::size_t dot = path.find('.');
     if (named == nullptr && dot != std::string::npos) named = find(settings, path.substr(dot + 1));
     if (named != nullptr && named != &setting && named->words.size() == 1 &&
@@ -49,7 +49,7 @@ void follow_references(Settings& settings) {
 }
 
 Settings renamed(Settings settings, std::span<const KeyRow> names) {
-  for (Setting& setting : settings)
+  for (KeySetting& setting : settings)
     for (const KeyRow& row : names)
       if (setting.key == row.theirs) setting.key = row.ours;
   return settings;
@@ -74,8 +74,8 @@ std::string without_suffix(std::string name) {
 Result<std::optional<ForeignRun>> primus(const Settings& settings) {
   constexpr std::string_view kTrainer = "modules.pre_trainer.";
   const Settings own = below(settings, kTrainer), overrides = below(own, "overrides.");
-  const Setting* framework = find(own, "framework");
-  const Setting* named = find(own, "model");
+  const KeySetting* framework = find(own, "framework");
+  const KeySetting* named = find(own, "model");
   const std::string model = named == nullptr ? "" : without_suffix(named->value());
   if (framework != nullptr && framework->value() == "maxtext") {
     Facts facts;
@@ -98,7 +98,7 @@ Result<std::optional<ForeignRun>> nemo(Settings settings) {
        {"model.", "trainer.", "train.", "dataset.", "optimizer.", "ddp.", "peft."}) {
     Settings part = below(settings, prefix);
     if (prefix == "optimizer." || prefix == "peft." || prefix == "dataset.")
-      std::erase_if(part, [&](const Setting& s) {
+      std::erase_if(part, [&](const KeySetting& s) {
         return s.key != "dim" && s.key != "seq_length" && s.key != "sequence_length" &&
                s.key != "use_distributed_optimizer" && s.key != "optimizer";
       });
@@ -178,7 +178,7 @@ Result<std::optional<ForeignRun>> read_tree(const Node& node) {
   for (const TreeFormat& format : kFormats) {
     if (!is_format(format, settings)) continue;
     Facts facts;
-    for (const Setting& setting : settings)
+    for (const KeySetting& setting : settings)
       if (setting.key.find("mamba") != std::string::npos || setting.key.ends_with(".ssm_cfg"))
         return fail(
             "found layers of state spaces (mamba), which are not modelled; the nearest that works is a "

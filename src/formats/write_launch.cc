@@ -60,7 +60,7 @@ std::vector<Unstated> unstated_of(const Statements& statements, std::span<const 
   return out;
 }
 
-std::vector<std::string> flag_words(const Setting& setting, std::string_view dashes) {
+std::vector<std::string> flag_words(const KeySetting& setting, std::string_view dashes) {
   std::vector<std::string> out = {std::string(dashes) + setting.key};
   out.insert(out.end(), setting.words.begin(), setting.words.end());
   return out;
