@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "formats/foreign_run.h"
+#include "formats/launch.h"
 
 namespace foretrain {
 namespace {
@@ -29,6 +30,33 @@ std::string plain(std::string_view word) {
       if (out.size() > end.size() && out.ends_with(end)) out.resize(out.size() - end.size()), again = true;
   }
   return out;
+}
+
+Node* entry(Node& map, std::string_view key) {
+  for (auto& [name, value] : map.entries)
+    if (name == key) return &value;
+  return nullptr;
+}
+
+// A framework may run a recipe that the stack which its flags mean is not described with: its family's word then means
+// the stack's own, which is told.
+void settle_precision(ForeignRun& foreign, const Catalog& catalog) {
+  const Node* word = foreign.run.find("stack");
+  Node* plan = entry(foreign.run, "plan");
+  Node* precision = plan == nullptr ? nullptr : entry(*plan, "precision");
+  if (word == nullptr || !word->is_scalar() || precision == nullptr || !precision->is_scalar()) return;
+  const auto stack = catalog.stack(word->scalar);
+  if (!stack) return;
+  const auto runs = [&](std::string_view name) {
+    return std::any_of(stack->recipes.begin(), stack->recipes.end(), [&](const Recipe& recipe) {
+      return recipe.name == name || foretrain::name(recipe.family) == name;
+    });
+  };
+  const std::string family = precision->scalar.substr(0, precision->scalar.find('-'));
+  if (runs(precision->scalar) || family == precision->scalar || !runs(family)) return;
+  foreign.assumed.push_back(fmt::format("precision: {} as {}, which stack {} is described with",
+                                        printable(precision->scalar), family, stack->name));
+  precision->scalar = family;
 }
 
 }  // namespace
@@ -57,6 +85,8 @@ void RunFile::complete(std::int64_t gpus) {
   node.key_at.push_back(node.at);
 }
 
+bool states_its_run(std::string_view log) { return has_argument_block(log); }
+
 std::optional<std::string> preset_meant(const Catalog& catalog, std::string_view word) {
   if (auto name = catalog.meant("models", word)) return name;
   const std::string wanted = plain(word);
@@ -81,6 +111,7 @@ Result<RunFile> read_run_file(const Source& source, const Catalog& catalog) {
       value.scalar = *name;
     }
   }
+  settle_precision(*foreign, catalog);
   Node node = foreign->run;
   return RunFile{std::move(node), std::move(foreign)};
 }

@@ -25,6 +25,9 @@ struct RunFile {
   std::vector<std::string> assumed() const;
 };
 
+// Whether a log holds the arguments of its run, as Megatron and its forks print them.
+bool states_its_run(std::string_view log);
+
 // The model that a file of others names is looked for among the presets under the many spellings that hubs and frameworks have.
 Result<RunFile> read_run_file(const Source& source, const Catalog& catalog);
 

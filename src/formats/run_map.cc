@@ -96,6 +96,8 @@ Node model_of(const Facts& facts) {
 }  // namespace
 
 ForeignRun foreign_run(std::string_view format, Facts facts) {
+  // How sequences would be shared, which frameworks state whether or not they are.
+  if (degree(facts, "plan.cp") == 1) facts.erase("plan.cp_type");
   find_gpus(facts);
   find_batch(facts);
   find_shards(facts);
