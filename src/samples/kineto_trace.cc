@@ -129,6 +129,7 @@ class Analysis {
       all[step].push_back({event.start_us, event.start_us + event.us});
       if (event.work != GpuWork::kCollective) computing[step].push_back(all[step].back());
       steps[step].kernels += is_kernel(event.work);
+      steps[step].family_us[static_cast<std::size_t>(family_of(event))] += event.us;
     }
     for (std::size_t i = 0; i < count; ++i) {
       StepWork& step = steps[i];
@@ -169,6 +170,17 @@ class Analysis {
     const std::int32_t op = owners_.owner(event);
     if (op < 0) return "(unknown)";
     return events_.names[static_cast<std::size_t>(events_.operators[static_cast<std::size_t>(op)].name)];
+  }
+
+  KernelFamily family_of(const GpuEvent& event) const {
+    if (event.work == GpuWork::kCollective) return KernelFamily::kExchange;
+    if (!is_kernel(event.work)) return KernelFamily::kElementwise;  // copies and fills
+    const std::int32_t op = owners_.owner(event);
+    return kernel_family(
+        events_.names[static_cast<std::size_t>(event.name)],
+        op < 0
+            ? std::string_view()
+            : events_.names[static_cast<std::size_t>(events_.operators[static_cast<std::size_t>(op)].name)]);
   }
 
   std::string timeline() const {

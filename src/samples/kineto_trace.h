@@ -2,10 +2,12 @@
 // the GPU idled, and how much of the collectives nothing hid (docs/formats/kineto.md).
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "samples/kernel_family.h"
 #include "samples/kineto_events.h"
 #include "samples/sample.h"
 
@@ -25,6 +27,7 @@ struct StepWork {
   double busy_us = 0;     // with anything running
   double exposed_us = 0;  // with collectives and nothing else running
   double longest_gap_us = 0;
+  std::array<double, kKernelFamilyCount> family_us{};  // kernels', whether or not others ran beside them
   double idle_us() const { return gpu_us - busy_us; }
 };
 

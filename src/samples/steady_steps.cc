@@ -7,6 +7,7 @@ namespace foretrain {
 namespace {
 
 constexpr double kSlow = 1.1, kSlowInside = 1.5, kOutlier = 1.2;
+constexpr std::size_t kLinesOfDrift = 9;  // three in each third, so that one odd line moves no median
 
 // What the line says of speed, as seconds of something: of a step, a token or a sample.
 double slowness(const StepLine& told) {
@@ -47,6 +48,19 @@ bool is_from_the_start(std::span<const LoggedStep> steps) {
   return first <= 2 * interval;
 }
 
+// How much longer the last third takes than the first.
+double drift_of(const std::vector<double>& speeds) {
+  if (speeds.size() < kLinesOfDrift) return 0;
+  const auto third = static_cast<std::ptrdiff_t>(speeds.size() / 3);
+  return median({speeds.end() - third, speeds.end()}) / median({speeds.begin(), speeds.begin() + third}) - 1;
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
 }  // namespace
 
 double median(std::vector<double> values) {
@@ -69,21 +83,26 @@ SteadySteps steady_steps(std::span<const LoggedStep> steps) {
   if (has_start && steps.size() > 2) ++first;
   while (first < at_most && slowness(steps[first].told) > slow * reference) ++first;
   steady.warmup = first - steady.ramp;
+  steady.is_warming = has_start && first == at_most && steps.size() > kLinesOfDrift;
 
-  std::vector<double> speeds, seconds, tokens, samples;
+  std::vector<double> speeds, seconds, tokens, samples, training, all;
   for (std::size_t i = first; i < steps.size(); ++i) {
     const StepLine& told = steps[i].told;
     const double speed = slowness(told);
+    all.push_back(speed);
     if (speed > kSlow * reference && !steps[i].pause.empty()) {
       ++steady.pauses[steps[i].pause];
       continue;
     }
     if (speed > kOutlier * reference || speed < reference / kOutlier) {
       ++steady.outliers;
+      if (speed > reference) ++steady.stalls;
+      training.push_back(speed);
       continue;
     }
     ++steady.used;
     speeds.push_back(speed);
+    training.push_back(speed);
     const double step_seconds = told.seconds > 0                  ? told.seconds
                                 : i > 0 && steps[i].pause.empty() ? between(steps[i - 1].told, told)
                                                                   : 0;
@@ -92,6 +111,11 @@ SteadySteps steady_steps(std::span<const LoggedStep> steps) {
     if (told.samples > 0) samples.push_back(told.samples);
   }
   steady.spread = relative_deviation(speeds);
+  steady.drift = drift_of(speeds);
+  if (const double usual = median(speeds); usual > 0) {
+    steady.with_stalls = mean(training) / usual;
+    steady.with_pauses = mean(all) / usual;
+  }
   steady.seconds = median(std::move(seconds));
   steady.tokens = median(std::move(tokens));
   steady.samples = median(std::move(samples));

@@ -7,6 +7,7 @@
 //               before
 //   outlier     another one that is off by over a fifth
 //   steady      the median of the others; spread their relative standard deviation
+//   stall       an outlier that is slow
 // Where the batch grows during the run, lines of its last size count alone.
 #pragma once
 
@@ -30,6 +31,11 @@ struct SteadySteps {
   double spread = 0;
   std::size_t used = 0, warmup = 0, outliers = 0, ramp = 0;
   std::map<std::string, std::size_t> pauses;
+  std::size_t stalls = 0;   // of the outliers
+  double with_stalls = 1;   // the mean step after the warm-up, pauses left out, over the steady one
+  double with_pauses = 1;   // likewise with them
+  bool is_warming = false;  // half of the lines went by before the warm-up was over
+  double drift = 0;         // the last third of the steady lines over the first, less one; 0: too few lines
 };
 
 // Of one run, in order, at least one line. Where lines tell no seconds but stamps, the time between them over

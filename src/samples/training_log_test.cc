@@ -235,3 +235,23 @@ TEST_CASE("a file that tells of no step is refused") {
             .starts_with(
                 "x.log:1:1: error: found no line that tells of a step, expected the log of a training run"));
 }
+
+TEST_CASE("what stalls, pauses and drifts cost is told apart from the steady step") {
+  // Every fourth line takes 22 s where the others take 10: the mean is 13.
+  std::string text = megatron(1, 40'000);
+  for (int step = 2; step <= 41; ++step) text += megatron(step, step % 4 == 0 ? 22'000 : 10'000);
+  const SteadySteps stalled = read(text).steady;
+  CHECK(stalled.seconds == 10);
+  CHECK(stalled.stalls == 10);
+  CHECK(stalled.with_stalls == doctest::Approx(1.3));
+  CHECK(stalled.with_pauses == doctest::Approx(1.3));
+  CHECK_FALSE(stalled.is_warming);
+
+  text.clear();
+  for (int step = 1; step <= 40; ++step) text += megatron(step, step <= 30 ? 30'000 - 600 * step : 10'000);
+  CHECK(read(text).steady.is_warming);
+
+  text.clear();
+  for (int step = 1; step <= 31; ++step) text += megatron(step, step <= 21 ? 10'000 : 11'000);
+  CHECK(read(text).steady.drift == doctest::Approx(0.1));
+}
