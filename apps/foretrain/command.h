@@ -31,6 +31,7 @@ class Command {
 
 std::unique_ptr<Command> predict_command();
 std::unique_ptr<Command> search_command();
+std::unique_ptr<Command> diagnose_command();
 std::unique_ptr<Command> validate_command();
 std::unique_ptr<Command> cost_command();
 std::unique_ptr<Command> fit_command();

@@ -32,14 +32,12 @@ constexpr std::int64_t kMostEventsUnasked = 150'000;
 
 // Of one of the texts; null: none was given.
 Result<Run> run_of(const PredictRequest& request, const Source* source, const Catalog& catalog) {
+  if (source != nullptr) {
+    TRY_ASSIGN(RunFile file, read_run_file(*source, catalog));
+    return run_of(request, std::move(file), catalog);
+  }
   TRY_ASSIGN(const RunOptions given, run_options(request));
-  if (source == nullptr) return parse_run(nullptr, given, catalog);
-  TRY_ASSIGN(RunFile file, read_run_file(*source, catalog));
-  if (given.global_batch == 0 && given.global_batch_tokens == 0) file.complete(given.gpus);
-  TRY_ASSIGN(Run run, parse_run(&file.node, given, catalog));
-  const std::vector<std::string> more = file.assumed();
-  run.assumed.insert(run.assumed.end(), more.begin(), more.end());
-  return run;
+  return parse_run(nullptr, given, catalog);
 }
 
 // The step's events, where a view of them was asked for and they are not too many.
@@ -52,14 +50,6 @@ Result<bool> wants_events(const PredictRequest& request, const Run& run) {
                         fmt::format("found up to {} passes and messages in a step, expected at most {}",
                                     with_commas(events), with_commas(kMostTracedEvents)));
   return request.trace || request.html || request.chart || (request.path && events <= kMostEventsUnasked);
-}
-
-// The profile is the request's word or, without one, what the run's file says.
-Result<ProfileStore::Choice> costs_of(Session& session, const PredictRequest& request, const Run& run) {
-  auto costs = session.costs_for(run.cluster, run.profile);
-  if (!request.profile.empty()) return of_field("profile", std::move(costs));
-  if (!costs && costs.error().at.file.empty()) costs.error().message.insert(0, "profile: ");
-  return costs;
 }
 
 Result<PredictedRun> predicted(Session& session, const PredictRequest& request, const Source* source,
@@ -126,6 +116,22 @@ std::optional<Source> run_source(const PredictRequest& request) {
   if (!request.runs.empty()) return request.runs.front();
   if (!request.is_example()) return std::nullopt;
   return Source{"(built-in example)", std::string(kExample)};
+}
+
+Result<Run> run_of(const PredictRequest& request, RunFile file, const Catalog& catalog) {
+  TRY_ASSIGN(const RunOptions given, run_options(request));
+  if (given.global_batch == 0 && given.global_batch_tokens == 0) file.complete(given.gpus);
+  TRY_ASSIGN(Run run, parse_run(&file.node, given, catalog));
+  const std::vector<std::string> more = file.assumed();
+  run.assumed.insert(run.assumed.end(), more.begin(), more.end());
+  return run;
+}
+
+Result<ProfileStore::Choice> costs_of(Session& session, const PredictRequest& request, const Run& run) {
+  auto costs = session.costs_for(run.cluster, run.profile);
+  if (!request.profile.empty()) return of_field("profile", std::move(costs));
+  if (!costs && costs.error().at.file.empty()) costs.error().message.insert(0, "profile: ");
+  return costs;
 }
 
 Result<PredictAnswer> ask(Session& session, const PredictRequest& request) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ask/run_file.h"
 #include "ask/session.h"
 #include "base/files.h"
 #include "job/parse_run.h"
@@ -39,5 +40,8 @@ Result<PredictAnswer> ask(Session& session, const PredictRequest& request);
 // none where words alone do.
 Result<RunOptions> run_options(const PredictRequest& request);
 std::optional<Source> run_source(const PredictRequest& request);
+// The run that a file and the request's words state together; and its costs, by the request's word or the run's own.
+Result<Run> run_of(const PredictRequest& request, RunFile file, const Catalog& catalog);
+Result<ProfileStore::Choice> costs_of(Session& session, const PredictRequest& request, const Run& run);
 
 }  // namespace foretrain

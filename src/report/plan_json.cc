@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "job/fine_tuning.h"
 #include "job/job.h"
+#include "spec/documents_text.h"
 #include "spec/plan_fields.h"
 #include "spec/recipe_text.h"
 
@@ -132,6 +134,26 @@ void put_plan(JsonWriter& w, const Run& run) {
       w.key(key);
       put_value(w, plan.*f.member, f.kind);
     });
+  w.end_object();
+}
+
+void put_run(JsonWriter& w, const Run& run) {
+  w.key("run").begin_object();
+  w.key("model").value(run.model.name);
+  w.key("cluster").value(run.cluster.name);
+  w.key("gpu").value(run.cluster.gpu.name);
+  w.key("gpus").value(run.gpus);
+  w.key("stack").value(run.stack.name);
+  w.key("profile").value(run.profile);
+  if (const TrainingTask task = task_of(run); task != TrainingTask::kPretrain)
+    w.key("task").value(kTaskNames[static_cast<std::size_t>(task)]);
+  w.key("dropout").value(dropout_of(run.model, run.stack));
+  w.key("seq").value(run.seq);
+  if (run.documents.stated()) w.key("documents").value(to_text(run.documents));
+  w.key("global_batch").value(run.global_batch);
+  w.key("micro_batches").value(run.micro_batches());
+  w.key("plan");
+  put_plan(w, run);
   w.end_object();
 }
 

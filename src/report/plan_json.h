@@ -9,4 +9,7 @@ namespace foretrain {
 
 void put_plan(JsonWriter& w, const Run& run);
 
+// What is run, under the key `run`: model, cluster, GPUs, stack, batch and the plan.
+void put_run(JsonWriter& w, const Run& run);
+
 }  // namespace foretrain

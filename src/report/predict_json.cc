@@ -1,13 +1,10 @@
 #include <cmath>
 
 #include "base/json.h"
-#include "job/fine_tuning.h"
-#include "job/job.h"
 #include "predict/uncertainty.h"
 #include "report/memory_report.h"
 #include "report/plan_json.h"
 #include "report/predict_report.h"
-#include "spec/documents_text.h"
 #include "spec/plan_text.h"
 
 namespace foretrain {
@@ -19,26 +16,6 @@ void put(JsonWriter& w, std::string_view key, Seconds seconds) { w.key(key).valu
 template <class T>
 void put(JsonWriter& w, std::string_view key, const T& value) {
   w.key(key).value(value);
-}
-
-void put_run(JsonWriter& w, const Run& run) {
-  w.key("run").begin_object();
-  put(w, "model", run.model.name);
-  put(w, "cluster", run.cluster.name);
-  put(w, "gpu", run.cluster.gpu.name);
-  put(w, "gpus", run.gpus);
-  put(w, "stack", run.stack.name);
-  put(w, "profile", run.profile);
-  if (const TrainingTask task = task_of(run); task != TrainingTask::kPretrain)
-    put(w, "task", kTaskNames[static_cast<std::size_t>(task)]);
-  put(w, "dropout", dropout_of(run.model, run.stack));
-  put(w, "seq", run.seq);
-  if (run.documents.stated()) put(w, "documents", to_text(run.documents));
-  put(w, "global_batch", run.global_batch);
-  put(w, "micro_batches", run.micro_batches());
-  w.key("plan");
-  put_plan(w, run);
-  w.end_object();
 }
 
 // A stage's step by what it does; sums to the step.

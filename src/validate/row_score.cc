@@ -8,6 +8,7 @@
 #include "job/launch_check.h"
 #include "job/pipeline.h"
 #include "spec/catalog.h"
+#include "validate/logged_memory.h"
 #include "validate/row_state.h"
 
 namespace foretrain {
@@ -50,27 +51,6 @@ std::array<std::optional<PartScore>, 3> score_parts(const MeasuredRow& row, cons
   for (std::size_t i = 0; i < parts.size(); ++i)
     if (const auto measured = noted_ms(row.notes, known[i].first)) parts[i] = {*measured, known[i].second};
   return parts;
-}
-
-// By the counter that the row states, of the worst stage; otherwise by what the framework's log says.
-Bytes counted(const Prediction& prediction, const Stack& stack, std::optional<StatedCounter> stated) {
-  MemoryCounter counter = stack.memory_log.counter;
-  if (stated == StatedCounter::kAllocated) counter = MemoryCounter::kAllocated;
-  if (stated == StatedCounter::kReserved) counter = MemoryCounter::kReserved;
-  if (stated == StatedCounter::kNvidiaSmi) counter = MemoryCounter::kNvidiaSmi;
-  const bool unknown = !stated || stated == StatedCounter::kUnknown;
-  const bool first = unknown && stack.memory_log.stage == LoggedStage::kFirst;
-  const auto stage = static_cast<std::size_t>(first ? 0 : prediction.worst_stage);
-  const MemoryCounters& memory = prediction.stages[stage].memory;
-  switch (counter) {
-    case MemoryCounter::kAllocated:
-      return memory.allocated;
-    case MemoryCounter::kReserved:
-      return memory.reserved;
-    case MemoryCounter::kNvidiaSmi:
-      break;
-  }
-  return memory.total;
 }
 
 bool better(const Score& a, const Score& b) {
@@ -211,7 +191,7 @@ Result<RowScore> RowScorer::score(const MeasuredRow& row) {
   out.predicted.above *= out.widened;
   out.parts = score_parts(row, row_run.run, prediction);
   out.measured_memory = row.peak_memory;
-  out.predicted_memory = counted(prediction, row_run.run.stack, row.memory_counter);
+  out.predicted_memory = logged_memory(prediction, row_run.run.stack, row.memory_counter);
   out.fit_probability = prediction.fit_probability;
   out.needed_share = prediction.needed / prediction.usable;
   out.params = prediction.params;
