@@ -73,8 +73,8 @@ PartFloor Evaluator::part(const Plan& plan, std::int64_t global_batch, const Flo
   ++turn_;
   ++part_turn_;
   has_bytes_ = false;  // the memo goes on to other shapes
-  const Job job = job_of(setting_, plan, global_batch);
-  return {*this, part_turn_, global_batch, floors_.of(job, network_of(job.mesh), memo_, scope)};
+  part_ = job_of(setting_, plan, global_batch);
+  return {*this, part_turn_, floors_.of(part_, network_of(part_.mesh), memo_, scope)};
 }
 
 Evaluator& PartFloor::evaluator() const {
@@ -82,15 +82,21 @@ Evaluator& PartFloor::evaluator() const {
   return *evaluator_;
 }
 
-SplitFloor PartFloor::split(const Plan& plan) const {
-  const Job job = job_of(evaluator().setting_, plan, global_batch_);
-  return {*this, job, evaluator_->splits_.of(job)};
+SplitFloor PartFloor::split(std::span<const std::int64_t> layers_per_stage) const {
+  Evaluator& e = evaluator();
+  e.part_.layers_per_stage = layers_per_stage;
+  if (e.splits_.by_stage(e.part_)) return {*this, {{}, layers_per_stage}};
+  return {*this, {e.splits_.of(e.part_), {}}};
 }
 
-Seconds SplitFloor::step() const { return part_.evaluator().floors_.split_seconds(job_, chunks_); }
+Seconds SplitFloor::step() const {
+  Evaluator& e = part_.evaluator();
+  return e.floors_.split_seconds(e.part_, split_);
+}
 
 Bytes SplitFloor::peak(Bytes limit) const {
-  return part_.evaluator().floors_.split_bytes(job_, chunks_, limit);
+  Evaluator& e = part_.evaluator();
+  return e.floors_.split_bytes(e.part_, split_, limit);
 }
 
 Timed& Evaluator::timed() {

@@ -90,19 +90,18 @@ class TimedStep {
 class PartFloor {
  public:
   const PlanFloor& floor() const { return floor_; }
-  // REQUIRES: the plan is one of them, and is there as long as the answer
-  SplitFloor split(const Plan& plan) const;
+  // Of those of them with this layers_per_stage. REQUIRES: it is there as long as the answer
+  SplitFloor split(std::span<const std::int64_t> layers_per_stage) const;
 
  private:
   friend class Evaluator;
   friend class SplitFloor;
-  PartFloor(Evaluator& evaluator, std::uint64_t turn, std::int64_t global_batch, const PlanFloor& floor)
-      : evaluator_(&evaluator), turn_(turn), global_batch_(global_batch), floor_(floor) {}
+  PartFloor(Evaluator& evaluator, std::uint64_t turn, const PlanFloor& floor)
+      : evaluator_(&evaluator), turn_(turn), floor_(floor) {}
   Evaluator& evaluator() const;
 
   Evaluator* evaluator_;
   std::uint64_t turn_;
-  std::int64_t global_batch_;
   PlanFloor floor_;
 };
 
@@ -114,12 +113,10 @@ class SplitFloor {
 
  private:
   friend class PartFloor;
-  SplitFloor(const PartFloor& part, const Job& job, std::span<const Chunk> chunks)
-      : part_(part), job_(job), chunks_(chunks) {}
+  SplitFloor(const PartFloor& part, const LayerSplit& split) : part_(part), split_(split) {}
 
   PartFloor part_;
-  Job job_;
-  std::span<const Chunk> chunks_;
+  LayerSplit split_;
 };
 
 class Evaluator {
@@ -164,6 +161,7 @@ class Evaluator {
   bool has_times_ = false;
   std::uint64_t turn_ = 0;       // of plans that were asked about
   std::uint64_t part_turn_ = 0;  // of parts
+  Job part_;                     // the last of them
 };
 
 // The whole way from a checked run, with an evaluator of its model, cluster, stack, seq and documents, or with costs as

@@ -26,10 +26,6 @@ double filled(double share, double m, double p) {
 // The governor's clock is found to a millionth.
 constexpr double kBelowClock = 1 - 1e-5;
 
-bool runs_in_turns(ScheduleKind schedule) {
-  return schedule == ScheduleKind::kGpipe || schedule == ScheduleKind::k1f1b;
-}
-
 }  // namespace
 
 // All layers and ends of the model, by kind, and those that are run again besides.
@@ -191,47 +187,6 @@ void Floors::take_forwards(const Units& units) {
   forwards_.end_count = units.end_count;
 }
 
-// Each rank by itself has all its passes to run, but for dualpipe after the first micro-batch has come down to it; and
-// where backwards are whole, the last gradient has to go up. At a clock each second of a rank has `less` of the step taken
-// from it, and each micro-batch that comes down from a rank above a share of that.
-Seconds Floors::split_seconds(const Job& job, std::span<const Chunk> chunks) {
-  const Pipeline& pipeline = job.pipeline;
-  const double each = static_cast<double>(pipeline.through_each(job.micro_batches));
-  const std::int64_t again = job.choices.recompute == Recompute::kFull ? job.choices.recompute_layers : 0;
-  const bool in_turns = runs_in_turns(pipeline.schedule), both_ways = runs_both_ways(pipeline.schedule);
-  const bool split = splits_backward(pipeline.schedule);
-  const auto piece = [&](const Parts& parts, std::int64_t n) {
-    const Chunk& chunk = chunks[static_cast<std::size_t>(n) % chunks.size()];
-    const std::int64_t layers = chunk.all_layers();
-    double sum = parts.more * static_cast<double>(std::min(again, layers)) + (layers > 0 ? parts.waits : 0);
-    for (std::size_t k = 0; k < kinds_.size(); ++k) {
-      const auto [kind, left] = kinds_[k];
-      sum += parts.layers[k] * (left ? chunk.plain[kind] : chunk.layers[kind] - chunk.plain[kind]);
-    }
-    if (pipeline.first(n)) sum += parts.ends[0];
-    if (pipeline.last(n) && parts.end_count > 1) sum += parts.ends[1];
-    return sum;
-  };
-  const bool slows = at_clock_.less > 0;
-  double step = 0, above = 0, above_slowed = 0;
-  for (std::int64_t r = 0; r < pipeline.stages; ++r) {
-    double own = 0, slowed = 0;
-    for (std::int64_t c = 0; c < pipeline.chunks_per_stage; ++c) {
-      const std::int64_t n = pipeline.piece(r, c);
-      own += piece(at_reference_, n);
-      if (slows) slowed += piece(at_clock_, n);
-    }
-    step = std::max(step, above + own * each);
-    if (slows) {
-      const double less = at_clock_.less * (1 + (in_turns ? static_cast<double>(r) / each : 0));
-      step = std::max(step, ((in_turns ? above_slowed : above) + slowed * each) / (1 + less));
-      above_slowed += slowed;
-    }
-    if (!both_ways) above += piece(split ? forwards_ : at_reference_, pipeline.piece(r, 0));
-  }
-  return Seconds(step * kBelowRounding);
-}
-
 // Where backwards are split only forwards come first: a share of each layer, and of any of them at least so much.
 double Floors::split_step(const Units& units, double m, double p, double chunks) const {
   double share = 1, work = at_reference_.all - at_reference_.waits * chunks;
@@ -250,6 +205,7 @@ double Floors::split_step(const Units& units, double m, double p, double chunks)
 PlanFloor Floors::of(const Job& job, const Network& network, ChunkMemo& memo, const FloorScope& scope) {
   const ShapeFloor& shape = shapes_.of(job, network, memo);
   PlanFloor out;
+  ++part_;
   kinds_.clear();
   for (const ShapeFloor::Layers& layers : shape.layers) kinds_.push_back({layers.kind, layers.left});
   out.step =

@@ -53,16 +53,28 @@ struct FloorScope {
   std::int64_t most_layers = std::numeric_limits<std::int64_t>::max();  // that a chunk of any of them has
 };
 
+// Stages wait for the micro-batches of those above them alone, and have whole backwards.
+constexpr bool runs_in_turns(ScheduleKind schedule) {
+  return schedule == ScheduleKind::kGpipe || schedule == ScheduleKind::k1f1b;
+}
+
+// How the layers of a part's plan are split: over the chunks of the model; or, where they are all alike, over its stages,
+// each of which deals them evenly over its chunks, the first ones first.
+struct LayerSplit {
+  std::span<const Chunk> chunks;
+  std::span<const std::int64_t> stages;  // empty: by chunk
+};
+
 class Floors {
  public:
   explicit Floors(const Setting& setting) : setting_(setting), shapes_(setting) {}  // which must outlive it
 
   // Of all plans like the job's, their splits and what overlaps left open.
   PlanFloor of(const Job& job, const Network& network, ChunkMemo& memo, const FloorScope& scope);
-  // Of those among them with one split: so many layers in each chunk. They speak of the plans that of() was last asked
-  // about; an Evaluator sees to that. Bytes are of the rank that holds the most, or of the first over the limit.
-  Seconds split_seconds(const Job& job, std::span<const Chunk> chunks);
-  Bytes split_bytes(const Job& job, std::span<const Chunk> chunks, Bytes limit);
+  // Of those among them with one split. They speak of the plans that of() was last asked about; an Evaluator sees to
+  // that. Bytes are of the rank that holds the most, or of the first over the limit.
+  Seconds split_seconds(const Job& job, const LayerSplit& split);
+  Bytes split_bytes(const Job& job, const LayerSplit& split, Bytes limit);
 
  private:
   // Of layers by kind, then of what the ends of the model bring.
@@ -116,7 +128,25 @@ class Floors {
   };
   HeldParts held_;
   OrderBook orders_;
-  std::vector<Held> pieces_;  // of a rank
+
+  // One stage of a split. Where layers are alike it hangs on how many the stage has alone, and the splits of a part, which
+  // differ in few stages, share it.
+  struct Stage {
+    double own = 0,
+           slowed = 0;       // seconds of a micro-batch, at the reference clock and at the governor's (Parts)
+    double down = 0;         // until a micro-batch has left it for the next
+    double bytes = -1;       // states and peak; not known yet
+    std::uint64_t part = 0;  // that it is of
+  };
+  Stage& stage_of(const Job& job, const LayerSplit& split, std::int64_t rank);
+  void take_chunks(const Job& job, const LayerSplit& split, std::int64_t rank);
+  double seconds_of(const Job& job, const Parts& parts, std::int64_t rank, std::size_t chunk) const;
+  double stage_bytes(const Job& job, std::int64_t rank);
+  std::uint64_t part_ = 0;     // that of() was asked about, counted
+  std::vector<Stage> stages_;  // by rank and layers
+  Stage stage_;                // by chunk
+  std::vector<Chunk> chunks_;  // of a rank
+  std::vector<Held> pieces_;   // likewise
 };
 
 }  // namespace foretrain

@@ -30,6 +30,11 @@ std::span<const Chunk> LayerSplits::of(const Job& job) {
   return found->second;
 }
 
+bool LayerSplits::by_stage(const Job& job) const {
+  return kinds_.empty() && !job.choices.low.is_narrow() && !runs_both_ways(job.pipeline.schedule) &&
+         static_cast<std::int64_t>(job.layers_per_stage.size()) == job.pipeline.stages;
+}
+
 std::span<const Chunk> LayerSplits::cut(std::span<const std::int64_t> counts, const Job& job,
                                         std::vector<Chunk>& chunks) const {
   chunks.assign(counts.size(), Chunk{});

@@ -17,6 +17,8 @@ class LayerSplits {
   explicit LayerSplits(const Setting& setting);  // which must outlive it
   // Of each chunk of the model, in its order, without its ends; until the next call.
   std::span<const Chunk> of(const Job& job);
+  // Whether layers are all alike and the plan says how many each stage has, which deals them evenly over its chunks.
+  bool by_stage(const Job& job) const;
 
  private:
   // Of so many layers each, in the model's order.

@@ -51,7 +51,7 @@ Drawn check_bounds(Draw draw) {
     RC_ASSERT(part.floor().step <= score.step);
     RC_ASSERT(part.floor().peak <= score.needed);
     RC_ASSERT(part.floor().fits);
-    const SplitFloor split = part.split(run.plan);
+    const SplitFloor split = part.split(run.plan.layers_per_stage);
     const Bytes peak = split.peak(score.needed);
     RC_LOG() << run.model.name << " on " << run.cluster.name << ", " << run.stack.name << ", batch "
              << run.global_batch << ", seq " << run.seq << ": " << to_text(run.plan) << "; " << peak.value
@@ -61,7 +61,7 @@ Drawn check_bounds(Draw draw) {
     // What was weighed before another question is no longer known; nor is a part once another was asked about.
     RC_ASSERT_THROWS_AS(weighed.needed(), Fault);
     evaluator.floor(plan, run.global_batch, scope);
-    RC_ASSERT_THROWS_AS(part.split(run.plan), Fault);
+    RC_ASSERT_THROWS_AS(part.split(run.plan.layers_per_stage), Fault);
     RC_ASSERT_THROWS_AS(split.step(), Fault);
     // The order of questions does not matter.
     RC_ASSERT(evaluator.weigh(run.plan, run.global_batch).needed() == score.needed);
@@ -97,7 +97,7 @@ TEST_CASE("floors hold at the clocks that a power governor settles") {
     const PartFloor part = evaluator.part(run.plan, run.global_batch);
     RC_ASSERT(part.floor().step.value <= prediction.step.value);
     RC_ASSERT(part.floor().peak <= prediction.needed);
-    const SplitFloor split = part.split(run.plan);
+    const SplitFloor split = part.split(run.plan.layers_per_stage);
     RC_ASSERT(split.step().value <= prediction.step.value);
     RC_ASSERT(split.peak(prediction.needed) <= prediction.needed);
   }));
@@ -113,8 +113,8 @@ TEST_CASE("a floor is near the step of a plan that products decide") {
   const Score score = evaluator.score(run.plan, run.global_batch);
   const PartFloor part = evaluator.part(run.plan, run.global_batch);
   CHECK(part.floor().step > score.step * 0.9);
-  CHECK(part.split(run.plan).step() > score.step * 0.93);
-  CHECK(part.split(run.plan).peak(score.needed) > score.needed * 0.99);
+  CHECK(part.split(run.plan.layers_per_stage).step() > score.step * 0.93);
+  CHECK(part.split(run.plan.layers_per_stage).peak(score.needed) > score.needed * 0.99);
 }
 
 TEST_CASE("what overlaps with what changes no byte that must fit") {

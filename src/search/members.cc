@@ -1,6 +1,7 @@
 #include "search/members.h"
 
 #include "base/check.h"
+#include "search/split_dimension.h"
 
 namespace foretrain {
 
@@ -39,6 +40,12 @@ const Candidate& Members::member(std::uint64_t n) {
     n /= inner_[i].size();
   }
   return candidate_;
+}
+
+std::span<const std::int64_t> Members::split(std::uint64_t n) {
+  const std::vector<Value>& splits = inner_.back();
+  fill_split(problem_, candidate_.plan.pp, splits[n / flags_ % splits.size()], layers_);
+  return layers_;
 }
 
 }  // namespace foretrain

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "search/family.h"
@@ -17,6 +18,8 @@ class Members {
   Members(const LegalValues& legal, const Family& family);  // `legal` must outlive it
   const Family& family() const { return family_; }
   const Candidate& member(std::uint64_t n);
+  // layers_per_stage of the n-th, until the next call.
+  std::span<const std::int64_t> split(std::uint64_t n);
   // A part's plans follow one another.
   std::uint64_t part_size() const { return part_size_; }
   // How many plans from the n-th on differ from it in nothing but what overlaps.
@@ -30,6 +33,7 @@ class Members {
   std::vector<std::vector<Value>> inner_;  // as far as the split
   std::vector<std::vector<Value>> flags_of_plans_;
   std::vector<Value> now_;
+  std::vector<std::int64_t> layers_;
   std::uint64_t part_size_ = 1;  // combinations of the split and the dimensions after it
   std::uint64_t flags_ = 1;      // of those after it alone
 };

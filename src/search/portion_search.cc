@@ -37,13 +37,12 @@ void PortionSearch::do_plans(const Item& item, Members& members) {
       found_.stopped = true;
       return;
     }
-    const Candidate& candidate = members.member(n);
     const std::uint64_t alike = members.same_split(n);
-    if (part && alike == members.flags() && drops_split(part->split(candidate.plan), item, alike)) {
+    if (part && alike == members.flags() && drops_split(part->split(members.split(n)), item, alike)) {
       n += alike - 1;
       continue;
     }
-    if (do_plan(candidate, item.family.first + n)) continue;
+    if (do_plan(members.member(n), item.family.first + n)) continue;
     // What overlaps changes no byte: nor do the plans with the same split fit.
     found_.counts.pruned_memory += alike - 1;
     n += alike - 1;

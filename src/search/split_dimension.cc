@@ -74,10 +74,7 @@ void split_values(const Problem& problem, const Candidate& c, Values& out) {
 }
 
 void put_split(const Problem& problem, Candidate& c, Value value) {
-  if (value == 0)
-    c.plan.layers_per_stage.clear();
-  else
-    c.plan.layers_per_stage = layers_of_split(problem, c.plan.pp, value);
+  fill_split(problem, c.plan.pp, value, c.plan.layers_per_stage);
 }
 
 Value get_split(const Problem& problem, const Candidate& c) {
@@ -110,14 +107,25 @@ std::string split_text(const Candidate& c) {
 Value split_value(int64_t first, int64_t last) { return 1 + first * kSplitBase + last; }
 
 std::vector<int64_t> layers_of_split(const Problem& problem, int64_t pp, Value value) {
+  CHECK_THAT(value > 0);
+  std::vector<int64_t> stages;
+  fill_split(problem, pp, value, stages);
+  return stages;
+}
+
+void fill_split(const Problem& problem, int64_t pp, Value value, std::vector<int64_t>& stages) {
+  stages.clear();
+  if (value == 0) return;
   CHECK_THAT(value > 0 && pp > 1);
-  if (value >= kGivenSplit) return problem.given_splits[static_cast<std::size_t>(value - kGivenSplit)];
+  if (value >= kGivenSplit) {
+    stages = problem.given_splits[static_cast<std::size_t>(value - kGivenSplit)];
+    return;
+  }
   const int64_t first = (value - 1) / kSplitBase, last = (value - 1) % kSplitBase;
   const int64_t inner = pp - 2, rest = problem.model.layers() - first - last;
-  std::vector<int64_t> stages = {first};
+  stages.push_back(first);
   for (int64_t s = 0; s < inner; ++s) stages.push_back(rest / inner + (s >= inner - rest % inner ? 1 : 0));
   stages.push_back(last);
-  return stages;
 }
 
 bool is_split(const Dimension& dimension) { return dimension.get == get_split; }

@@ -10,6 +10,8 @@ namespace foretrain {
 // micro-batches); or one that a constraint gives.
 Value split_value(std::int64_t first, std::int64_t last);
 std::vector<std::int64_t> layers_of_split(const Problem& problem, std::int64_t pp, Value value);
+// Likewise, none of the stack's rule.
+void fill_split(const Problem& problem, std::int64_t pp, Value value, std::vector<std::int64_t>& stages);
 
 Dimension split_dimension();
 
