@@ -18,7 +18,8 @@
 // f what fragmentation adds (counters.h), x what a forward uses besides, e what lies outside of torch and what an end
 // of the model brings. So memory says how many layers each stage can have, whole ones; all of them together must be
 // the model's. Layers of several kinds k count by weights c_k, those of the first kind 1: for any weights the same holds with
-// the least of all (S_k + n H_k) / c_k, and the largest D.
+// the least of all (S_k + n H_k) / c_k, and the largest D. And where splits change the ends alone, the stage after the
+// first has so many layers in any of them: what it holds at the moments of its order is a floor too.
 #pragma once
 
 #include <array>
@@ -51,12 +52,18 @@ struct PlanFloor {
 struct FloorScope {
   Bytes limit = Bytes(std::numeric_limits<double>::infinity());         // of what must fit
   std::int64_t most_layers = std::numeric_limits<std::int64_t>::max();  // that a chunk of any of them has
+  // That its stage told_by() has in any of them at least, dealt evenly over its chunks or better; 0: not known.
+  std::int64_t fewest_layers = 0;
 };
 
 // Stages wait for the micro-batches of those above them alone, and have whole backwards.
 constexpr bool runs_in_turns(ScheduleKind schedule) {
   return schedule == ScheduleKind::kGpipe || schedule == ScheduleKind::k1f1b;
 }
+
+// The stage whose layers say most of what must fit, where splits change the ends alone: the first between them, that has
+// the most micro-batches in flight.
+constexpr std::int64_t told_by(std::int64_t stages) { return stages > 2 ? 1 : 0; }
 
 // How the layers of a part's plan are split: over the chunks of the model; or, where they are all alike, over its stages,
 // each of which deals them evenly over its chunks, the first ones first.
@@ -140,8 +147,10 @@ class Floors {
   };
   Stage& stage_of(const Job& job, const LayerSplit& split, std::int64_t rank);
   void take_chunks(const Job& job, const LayerSplit& split, std::int64_t rank);
+  void deal_layers(const Job& job, std::int64_t layers);
   double seconds_of(const Job& job, const Parts& parts, std::int64_t rank, std::size_t chunk) const;
-  double stage_bytes(const Job& job, std::int64_t rank);
+  double stage_bytes(const Job& job, std::int64_t rank, bool of_any_kind = false);
+  double held_at_peak(const Job& job, std::int64_t rank);
   std::uint64_t part_ = 0;     // that of() was asked about, counted
   std::vector<Stage> stages_;  // by rank and layers
   Stage stage_;                // by chunk

@@ -161,7 +161,12 @@ void Floors::weigh(const Job& job, const ShapeFloor& shape, const FloorScope& sc
   }
   out.fits = states + outside <= scope.limit.value && room >= layers * (1 - 1e-9);
   const double dealt = std::max(left / per_byte, left_full / per_byte_full);
-  out.peak = Bytes(std::max(states + outside, std::max(0.0, dealt) + common) * kBelowRounding);
+  double peak = std::max(states + outside, std::max(0.0, dealt) + common);
+  if (out.fits && scope.fewest_layers > 0 && !runs_both_ways(schedule)) {
+    deal_layers(job, scope.fewest_layers);
+    peak = std::max(peak, outside + stage_bytes(job, told_by(pp), true));
+  }
+  out.peak = Bytes(peak * kBelowRounding);
 }
 
 }  // namespace foretrain

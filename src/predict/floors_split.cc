@@ -7,18 +7,20 @@
 namespace foretrain {
 
 void Floors::take_chunks(const Job& job, const LayerSplit& split, std::int64_t rank) {
-  const Pipeline& pipeline = job.pipeline;
-  const std::int64_t count = pipeline.chunks_per_stage;
-  chunks_.assign(static_cast<std::size_t>(count), Chunk{});
-  for (std::int64_t c = 0; c < count; ++c) {
-    Chunk& chunk = chunks_[static_cast<std::size_t>(c)];
-    if (split.stages.empty()) {
-      chunk = split.chunks[static_cast<std::size_t>(pipeline.piece(rank, c)) % split.chunks.size()];
-      continue;
-    }
-    const std::int64_t layers = split.stages[static_cast<std::size_t>(rank)];
-    chunk.layers[0] = static_cast<std::int32_t>(layers / count + (c < layers % count ? 1 : 0));
+  if (!split.stages.empty()) return deal_layers(job, split.stages[static_cast<std::size_t>(rank)]);
+  chunks_.clear();
+  for (std::int64_t c = 0; c < job.pipeline.chunks_per_stage; ++c) {
+    const auto piece = static_cast<std::size_t>(job.pipeline.piece(rank, c));
+    chunks_.push_back(split.chunks[piece % split.chunks.size()]);
   }
+}
+
+// Evenly over a rank's chunks.
+void Floors::deal_layers(const Job& job, std::int64_t layers) {
+  const std::int64_t count = job.pipeline.chunks_per_stage;
+  chunks_.clear();
+  for (std::int64_t c = 0; c < count; ++c)
+    chunks_.emplace_back(layers / count + (c < layers % count ? 1 : 0), false, false);
 }
 
 double Floors::seconds_of(const Job& job, const Parts& parts, std::int64_t rank, std::size_t c) const {
@@ -79,31 +81,44 @@ Seconds Floors::split_seconds(const Job& job, const LayerSplit& split) {
   return Seconds(step * kBelowRounding);
 }
 
-// A rank's states, and at each moment of its order that may be the peak what its chunks hold.
-double Floors::stage_bytes(const Job& job, std::int64_t rank) {
+// A rank's states, and what it holds at its peak.
+double Floors::stage_bytes(const Job& job, std::int64_t rank, bool of_any_kind) {
   const Pipeline& pipeline = job.pipeline;
   const std::int64_t again = job.choices.recompute == Recompute::kFull ? job.choices.recompute_layers : 0;
-  const std::size_t count = chunks_.size();
-  pieces_.resize(count);
+  pieces_.assign(chunks_.size(), {});
   double state = 0;
-  for (std::size_t c = 0; c < count; ++c) {
+  Held least = held_.layers[0];
+  for (std::size_t k = 1; k < kinds_.size(); ++k) {
+    least.state = std::min(least.state, held_.layers[k].state);
+    least.held = std::min(least.held, held_.layers[k].held);
+    least.for_weight = std::min(least.for_weight, held_.layers[k].for_weight);
+  }
+  for (std::size_t c = 0; c < chunks_.size(); ++c) {
     const std::int64_t n = pipeline.piece(rank, static_cast<std::int64_t>(c));
     const Chunk& chunk = chunks_[c];
-    Held& piece = pieces_[c] = {};
+    const auto layers = static_cast<double>(chunk.all_layers());
+    Held& piece = pieces_[c];
     const auto add = [&](const Held& unit, double times) {
       state += unit.state * times;
       piece.held += unit.held * times;
       piece.for_weight += unit.for_weight * times;
     };
-    for (std::size_t k = 0; k < kinds_.size(); ++k) {
+    if (of_any_kind) add(least, layers);
+    for (std::size_t k = 0; k < kinds_.size() && !of_any_kind; ++k) {
       const auto [kind, left] = kinds_[k];
       add(held_.layers[k], left ? chunk.plain[kind] : chunk.layers[kind] - chunk.plain[kind]);
     }
     if (pipeline.first(n)) add(held_.ends[0], 1);
     if (pipeline.last(n) && pipeline.pieces() > 1) add(held_.ends[1], 1);
-    piece.held =
-        std::max(0.0, piece.held - held_.less * static_cast<double>(std::min(again, chunk.all_layers())));
+    piece.held = std::max(0.0, piece.held - held_.less * std::min(static_cast<double>(again), layers));
   }
+  return state + held_at_peak(job, rank);
+}
+
+// Of its pieces, at one of the moments of its order that may be the peak.
+double Floors::held_at_peak(const Job& job, std::int64_t rank) {
+  const Pipeline& pipeline = job.pipeline;
+  const std::size_t count = pieces_.size();
   orders_.open(pipeline.schedule,
                {pipeline.stages, pipeline.chunks_per_stage, pipeline.through_each(job.micro_batches)});
   const HeldTable& table = orders_.held(rank);
@@ -124,7 +139,7 @@ double Floors::stage_bytes(const Job& job, std::int64_t rank) {
     }
     peak = std::max(peak, bytes);
   }
-  return state + peak;
+  return peak;
 }
 
 Bytes Floors::split_bytes(const Job& job, const LayerSplit& split, Bytes limit) {

@@ -44,6 +44,15 @@ Drawn check_bounds(Draw draw) {
     LayerSplits splits(setting);
     for (const Chunk& chunk : splits.of(job))
       scope.most_layers = std::max(scope.most_layers, chunk.all_layers());
+    if (!runs_both_ways(job.pipeline.schedule)) {
+      const std::int64_t stage = told_by(job.pipeline.stages), count = job.pipeline.chunks_per_stage;
+      scope.fewest_layers = std::numeric_limits<std::int64_t>::max();
+      for (std::int64_t c = 0; c < count; ++c)
+        scope.fewest_layers =
+            std::min(scope.fewest_layers,
+                     splits.of(job)[static_cast<std::size_t>(job.pipeline.piece(stage, c))].all_layers());
+      scope.fewest_layers *= count;
+    }
     // Whatever overlaps.
     Plan plan = run.plan;
     plan.overlap_grad_reduce = *rc::gen::arbitrary<bool>();

@@ -18,7 +18,8 @@ struct Family {
   std::array<std::int16_t, kMostDimensions / 2> small{};
   std::uint64_t first = 0;  // number of its first plan
   std::uint64_t plans = 0;
-  std::int32_t most_layers = 0;  // that a chunk of any of its plans has
+  std::int32_t most_layers = 0;    // that a chunk of any of its plans has
+  std::int32_t fewest_layers = 0;  // as floors ask for it (FloorScope)
 
   void set(std::size_t dimension, Value value) {
     if (dimension < large.size())

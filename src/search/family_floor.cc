@@ -12,7 +12,7 @@ namespace foretrain {
 
 PartFloor FamilyFloors::part(const Candidate& candidate, const Family& family, Evaluator& evaluator) const {
   return evaluator.part(candidate.plan, space_.problem().global_batch,
-                        {options_.limits.memory, family.most_layers});
+                        {options_.limits.memory, family.most_layers, family.fewest_layers});
 }
 
 PlanFloor FamilyFloors::of(const Family& family, Evaluator& evaluator) const {

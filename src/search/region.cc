@@ -1,10 +1,12 @@
 #include "search/region.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/check.h"
 #include "job/run_check.h"
 #include "job/split.h"
+#include "predict/floors.h"
 #include "search/split_dimension.h"
 #include "spec/plan_fields.h"
 
@@ -74,7 +76,7 @@ void FamilyMaker::add_family(Family& family, std::vector<Family>& out) {
   if (!check_run(run_)) return;
   if (const Pipeline pipeline = pipeline_of(candidate_.plan); split_of_ != pipeline) {
     legal_.fill(dimensions()[split_place()], candidate_, split_values_);
-    most_layers_ = largest_chunk(pipeline);
+    look_at_splits(pipeline);
     split_of_ = pipeline;
   }
   const auto [count, all] = count_plans();
@@ -83,27 +85,32 @@ void FamilyMaker::add_family(Family& family, std::vector<Family>& out) {
   family.first = next_;
   family.plans = count;
   family.most_layers = static_cast<std::int32_t>(most_layers_);
+  family.fewest_layers = static_cast<std::int32_t>(fewest_layers_);
   next_ += count;
   out.push_back(family);
 }
 
-// The most layers that a chunk has, by any of the splits.
-std::int64_t FamilyMaker::largest_chunk(const Pipeline& pipeline) const {
+// The most layers that a chunk has, by any of the splits; and the fewest of the stage that floors ask for. Where a split is
+// by chunk, that stage counts as if all its chunks were as small as the smallest.
+void FamilyMaker::look_at_splits(const Pipeline& pipeline) {
   const Problem& problem = legal_.problem();
-  std::int64_t most = 0;
   const std::int64_t chunks = pipeline.model_chunks();
   const std::int64_t of_stage = chunks / pipeline.stages;  // chunks that a stage's layers are dealt over
+  const std::int64_t stage = told_by(pipeline.stages);
+  most_layers_ = 0;
+  fewest_layers_ = std::numeric_limits<std::int64_t>::max();
   for (const Value value : split_values_) {
-    if (value == 0) {
-      for (const std::int64_t n : split_layers(problem.model, problem.stack.pipeline.split, chunks))
-        most = std::max(most, n);
-      continue;
-    }
-    const std::vector<std::int64_t> layers = layers_of_split(problem, candidate_.plan.pp, value);
-    const std::int64_t parts = static_cast<std::int64_t>(layers.size()) == chunks ? 1 : of_stage;
-    for (const std::int64_t n : layers) most = std::max(most, (n + parts - 1) / parts);
+    const std::vector<std::int64_t> layers =
+        value == 0 ? split_layers(problem.model, problem.stack.pipeline.split, chunks)
+                   : layers_of_split(problem, candidate_.plan.pp, value);
+    const bool by_chunk = static_cast<std::int64_t>(layers.size()) == chunks;
+    const std::int64_t parts = by_chunk ? 1 : of_stage;
+    for (const std::int64_t n : layers) most_layers_ = std::max(most_layers_, (n + parts - 1) / parts);
+    std::int64_t here = layers[static_cast<std::size_t>(stage)];
+    for (std::int64_t c = 1; by_chunk && c < of_stage; ++c)
+      here = std::min(here, layers[static_cast<std::size_t>(pipeline.piece(stage, c))]);
+    fewest_layers_ = std::min(fewest_layers_, here * (by_chunk ? of_stage : 1));
   }
-  return most;
 }
 
 std::pair<std::uint64_t, std::uint64_t> FamilyMaker::count_plans() {

@@ -36,7 +36,7 @@ class FamilyMaker {
 
  private:
   void add_family(Family& family, std::vector<Family>& out);
-  std::int64_t largest_chunk(const Pipeline& pipeline) const;
+  void look_at_splits(const Pipeline& pipeline);
   // How many plans a family has, and how many it would have if the stack launched all.
   std::pair<std::uint64_t, std::uint64_t> count_plans();
 
@@ -45,7 +45,7 @@ class FamilyMaker {
   Candidate candidate_;
   std::optional<Pipeline> split_of_;  // how stages are split depends on few of the dimensions
   std::vector<Value> split_values_;
-  std::int64_t most_layers_ = 0;  // of a chunk in any of these splits
+  std::int64_t most_layers_ = 0, fewest_layers_ = 0;  // in any of these splits, as a family has them
   std::vector<Value> values_;
   std::uint64_t next_ = 0, not_launched_ = 0;
 };
