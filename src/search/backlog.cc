@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t kFamiliesAtOnce = 65'536;  // whose floors are found before ranks tell one another
 
+constexpr std::size_t kMostNoted = 2'000'000;  // floors, of 32 bytes
+
 bool later(const Item& a, const Item& b) { return a.after(b); }
 
 std::uint64_t decided_by(const SearchCounts& counts) {
@@ -36,19 +38,29 @@ Backlog::Backlog(const Space& space, const SearchOptions& options, Workers& work
       floors_(space, options),
       makers_(static_cast<std::size_t>(workers.wanted())) {}
 
+std::optional<PlanFloor> Backlog::floor_of(const Family& family, const Closed& closed, std::size_t& next,
+                                           std::size_t thread) {
+  if (!options_.bounds) return PlanFloor{};
+  if (closed.noted.empty()) return floors_.of(family, workers_.evaluator(thread));
+  if (next == closed.noted.size() || closed.noted[next].family != family.first) return std::nullopt;
+  return closed.noted[next++].floor;
+}
+
 void Backlog::open(std::size_t region, std::size_t thread, Found& found) {
   if (makers_[thread] == nullptr) makers_[thread] = std::make_unique<FamilyMaker>(space_.legal());
   const Sieve sieve(options_, kept_, probed_);
+  const Closed& closed = closed_[region];
+  if (!closed.noted.empty()) found.counts = closed.dropped;
+  std::size_t next = 0;
   std::vector<Family> room;
   for (const Family& family : space_.families_of(region, *makers_[thread], room)) {
     if (watch_.asked_to_stop()) {
       found.stopped = true;
       return;
     }
-    PlanFloor floor;
-    if (options_.bounds) floor = floors_.of(family, workers_.evaluator(thread));
-    if (!sieve.drops(floor, family.gpus(), family.plans, found.counts))
-      found.items.push_back({floors_.order_key(floor), family, 0, family.plans, !options_.bounds, floor});
+    const std::optional<PlanFloor> floor = floor_of(family, closed, next, thread);
+    if (floor && !sieve.drops(*floor, family.gpus(), family.plans, found.counts))
+      found.items.push_back({floors_.order_key(*floor), family, 0, family.plans, !options_.bounds, *floor});
   }
 }
 
@@ -82,6 +94,11 @@ void Backlog::close(std::size_t region, const Found& found) {
     closed.floor.peak = first ? item.floor.peak : std::min(closed.floor.peak, item.floor.peak);
     closed.key = std::min(closed.key, item.key);
   }
+  if (noted_ + found.items.size() > kMostNoted) return;
+  noted_ += found.items.size();
+  closed.dropped = found.counts;
+  closed.noted.reserve(found.items.size());
+  for (const Item& item : found.items) closed.noted.push_back({item.family.first, item.floor});
 }
 
 bool Backlog::survey(SearchCounts& counts) {
@@ -102,6 +119,7 @@ bool Backlog::survey(SearchCounts& counts) {
   if (holds) add(counts, of_items);
   watch_.decided(decided_by(counts));
   if (holds) {
+    for (Closed& closed : closed_) std::vector<Noted>().swap(closed.noted);
     put_in_order();
     return surveyed_;
   }
