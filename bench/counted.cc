@@ -241,6 +241,21 @@ void search_small() {
   });
 }
 
+// Several counts of GPUs in one space, each with a front of its own, on stages that splits can change.
+void search_gpus() {
+  SearchRequest request = small_search();
+  request.cluster = "dgx-h100";
+  request.model = "llama-3-8b";
+  request.gpus = "16..32";
+  request.global_batch = "32";
+  request.set = {"tp=2", "pp=4,8", "zero=1", "sp=1"};
+  counted([&] {
+    Session session(no_files());
+    const auto answer = ask(session, request);
+    CHECK_THAT(answer.has_value() && !search_text(*answer).empty());
+  });
+}
+
 // Four batches in one go: less than four searches.
 void search_batches() {
   SearchRequest request = small_search();
@@ -284,6 +299,7 @@ constexpr Work kWork[] = {
     {"predict", predict_request},
     {"over", predict_over},
     {"search_small", search_small},
+    {"search_gpus", search_gpus},
     {"search_batches", search_batches},
     {"what_if_price", [] { what_if_of("price_per_gpu_hour=4"); }},
     {"what_if_link", [] { what_if_of("intra_gbytes=100"); }},
