@@ -1,5 +1,5 @@
 // What can be read of a shell script without running it: assignments (also of arrays, `+=`, `export`), defaults (`${X:-8}`),
-// quotes and continued lines, as if nothing were set in the environment. What hangs on a condition, a loop, a function, another
+// quotes, arithmetic and continued lines, as if nothing were set in the environment. What hangs on a condition, a loop, a function, another
 // file or the output of a program is not known: a word that needs it is marked, with the reason.
 #pragma once
 
@@ -9,15 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "formats/shell_expansion.h"
 
 namespace foretrain {
-
-struct ShellWord {
-  std::string text;
-  int line = 0;
-  std::string
-      unknown;  // why it is not known, in words ("$TP is set under a condition in line 12"); empty: it is
-};
 
 struct ShellCommand {
   std::vector<ShellWord> words;
