@@ -34,6 +34,10 @@ class Facts {
   const std::map<std::string, Stated>& all() const { return stated_; }
 
   void assume(std::string words);
+  // What was noted as not modelled is nothing to this run.
+  void forget_not_modelled(std::string_view key) {
+    std::erase_if(not_modelled, [&](const auto& noted) { return noted.first == key; });
+  }
   void contradict(std::string words) { contradictions.push_back(std::move(words)); }
 
   std::vector<std::string> unknown;                               // keys that no table knows

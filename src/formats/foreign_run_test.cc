@@ -183,5 +183,81 @@ TEST_CASE("a run of ours is not taken for another's") {
           ->has_value());
 }
 
+const std::string kFlags =
+    "--num-layers 4 --hidden-size 256 --num-attention-heads 8 --seq-length 1024 --micro-batch-size 1 ";
+
+TEST_CASE("whole numbers are computed from what is known") {
+  const ForeignRun run = read(
+      "#!/bin/bash\nN=${N:-2}\nTP=4\nW=$(($N * 8))\nGBS=$(( (W / TP) * 3 ))\ntorchrun "
+      "pretrain_gpt.py " +
+      kFlags + "--tensor-model-parallel-size $TP --global-batch-size $GBS\n");
+  CHECK(said(run, "global_batch") == "12");
+  const ForeignRun open =
+      read("#!/bin/bash\nGBS=$((X * 8))\ntorchrun pretrain_gpt.py " + kFlags + "--global-batch-size $GBS\n");
+  CHECK(said(open, "global_batch").empty());
+  CHECK(open.assumed.size() > 0);
+}
+
+TEST_CASE("text of a here-document is no command") {
+  const ForeignRun run =
+      read("#!/bin/bash\ncat <<EOT > ds.json\n{\n  \"it's\": (\nEOT\ntorchrun pretrain_gpt.py " + kFlags +
+           "--global-batch-size 8\n");
+  CHECK(said(run, "global_batch") == "8");
+}
+
+TEST_CASE("a shell inside reads its words once more") {
+  const ForeignRun run = read(
+      "#!/bin/bash\nexport LAUNCHER=\"python -m torch.distributed.launch --nproc_per_node 8 --nnodes "
+      "2\"\nexport "
+      "CMD=\"pretrain_gpt.py " +
+      kFlags +
+      "--global-batch-size 16\"\nsrun bash -c '$LAUNCHER --node_rank $SLURM_PROCID $CMD' | tee log\n");
+  CHECK(said(run, "global_batch") == "16");
+  CHECK(said(run, "gpus") == "16");
+}
+
+TEST_CASE("what is added under a condition is let go where it changes nothing, and refused where it may") {
+  const std::string begin = "#!/bin/bash\nARGS=(" + kFlags + "--global-batch-size 8)\nMORE=\"--bf16\"\n";
+  const std::string end = "torchrun pretrain_gpt.py ${ARGS[@]} $MORE\n";
+  const std::string silent = "if [ -n \"$KEY\" ]; then\n  ARGS+=(--wandb-project x --log-interval 1)\nfi\n";
+  CHECK(said(read(begin + silent + end), "global_batch") == "8");
+  CHECK(plan(read(begin + silent + end), "precision") == "bf16");
+  const std::string added = "if [ $X = 1 ]; then\n  MORE=\"$MORE --log-interval 1\"\nfi\n";
+  CHECK(plan(read(begin + added + end), "precision") == "bf16");
+  const std::string loud = "if [ $X = 1 ]; then\n  MORE=\"$MORE --sequence-parallel\"\nfi\n";
+  CHECK(error_of(begin + loud + end).find("line 4") != std::string::npos);
+  const std::string test = "[ $X = 1 ] && MORE=\"--fp16\"\n";
+  CHECK(error_of(begin + test + end).find("line 4") != std::string::npos);
+  CHECK(error_of(begin + test + end).find("capture") != std::string::npos);
+}
+
+TEST_CASE("keys that nobody knows are listed, whatever the format") {
+  const auto unknown = [](const std::string& text) { return read(text).unknown_flags; };
+  const std::vector<std::string> one = {"made_up"};
+  CHECK(unknown("pipe_parallel_size: 1\nnum_layers: 2\nlr_decay_style: cosine\nmade_up: 3\n") == one);
+  CHECK(unknown("base_model: gpt2\nlearning_rate: 1\ndatasets:\n  - path: x\nmade_up: 3\n") == one);
+  CHECK(unknown("model_name_or_path: gpt2\nstage: sft\ntemplate: x\nmade_up: 3\n") == one);
+  CHECK(unknown("global_train_batch_size: 8\nmodel:\n  d_model: 64\nseed: 1\nmade_up: 3\n") == one);
+  CHECK(unknown("---- arguments ----\n  num_layers ........ 2\n  hidden_size ....... 64\n  dino_x ....... "
+                "3\n  made_up "
+                "......... 3\n---- end of arguments ----\n") == std::vector<std::string>{"made-up"});
+}
+
+TEST_CASE("keys that change time or memory are named in every format") {
+  const auto named = [](const std::string& text) {
+    const ForeignRun run = read(text);
+    return run.not_modelled.empty() ? ""
+                                    : run.not_modelled.front().first + ": " + run.not_modelled.front().second;
+  };
+  CHECK(named("pipe_parallel_size: 1\nsynchronize_each_layer: true\n") == "synchronize_each_layer: time");
+  CHECK(named("base_model: gpt2\nliger_rope: true\n") == "liger_rope: time");
+  CHECK(named("model_name_or_path: gpt2\nstage: dpo\n") == "stage dpo: time and memory");
+  CHECK(named("global_train_batch_size: 8\ncompile_config: {}\nmodel:\n  config_overrides:\n    x: 1\n") ==
+        "model.config_overrides.x: time and memory");
+  CHECK(named("---- arguments ----\n  num_layers ........ 2\n  gradient_accumulation_fusion ....... "
+              "False\n---- end of "
+              "arguments ----\n") == "gradient-accumulation-fusion turned off: time");
+}
+
 }  // namespace
 }  // namespace foretrain

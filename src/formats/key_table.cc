@@ -10,8 +10,12 @@ namespace foretrain {
 namespace {
 
 bool matches(std::string_view row, std::string_view key) {
-  if (row.ends_with('*')) return key.starts_with(row.substr(0, row.size() - 1));
-  return row == key;
+  const bool open_front = row.starts_with('*'), open_end = row.ends_with('*');
+  if (open_front) row.remove_prefix(1);
+  if (open_end) row.remove_suffix(1);
+  if (open_front && open_end) return key.find(row) != std::string_view::npos;
+  if (open_front) return key.ends_with(row);
+  return open_end ? key.starts_with(row) : row == key;
 }
 
 bool is_nothing(const KeySetting& setting) {
@@ -39,6 +43,10 @@ void apply(std::string_view ours, const KeySetting& setting, Facts& facts) {
   const std::optional<bool> truth = truth_of(setting);
   if (ours.starts_with('!')) {
     if (truth != false && !is_nothing(setting)) facts.not_modelled.emplace_back(setting.key, ours.substr(1));
+    return;
+  }
+  if (ours.starts_with('?')) {
+    if (truth == false) facts.not_modelled.emplace_back(setting.key + " turned off", ours.substr(1));
     return;
   }
   if (ours.ends_with('}')) {
@@ -84,6 +92,25 @@ void apply_table(std::span<const KeyRow> rows, const Settings& settings, Facts& 
     if (!known && !listed && truth_of(setting) != false && !is_nothing(setting))
       facts.unknown.push_back(setting.key);
   }
+}
+
+bool is_without_effect(std::span<const KeyRow> rows, std::string_view key) {
+  bool known = false;
+  for (const KeyRow& row : rows) {
+    if (!matches(row.theirs, key)) continue;
+    if (!row.ours.empty()) return false;
+    known = true;
+  }
+  return known;
+}
+
+void apply_further(std::span<const KeyRow> rows, const Settings& settings, Facts& facts) {
+  for (const KeySetting& setting : settings)
+    for (const KeyRow& row : rows)
+      if (matches(row.theirs, setting.key)) {
+        apply(row.ours, setting, facts);
+        std::erase(facts.unknown, setting.key);
+      }
 }
 
 }  // namespace foretrain

@@ -5,7 +5,8 @@
 //   {"zero", "plan.zero{none:0,full:3}"}         by words; others are told as not understood. One after '<' is never written
 //   {"lr", ""}                                   known, and of no effect on a step's time or memory
 //   {"deterministic-mode", "!time"}              it changes that and is not modelled, which is told
-// A key may have several rows. `theirs` may end in '*': all keys that begin so. What no row knows is listed.
+//   {"bias_gelu_fusion", "?time"}                it does so where it is turned off
+// A key may have several rows. `theirs` may begin or end in '*': all keys that end or begin so, or hold it. What no row knows is listed.
 #pragma once
 
 #include <span>
@@ -26,6 +27,12 @@ struct KeyRow {
 };
 
 void apply_table(std::span<const KeyRow> rows, const Settings& settings, Facts& facts);
+
+// Whether a table knows the key and that it is of no effect.
+bool is_without_effect(std::span<const KeyRow> rows, std::string_view key);
+
+// Rows for what a table left unknown.
+void apply_further(std::span<const KeyRow> rows, const Settings& settings, Facts& facts);
 
 // True, False, yes, 1, ...; none: another word. No words at all are true: a flag.
 std::optional<bool> truth_of(const KeySetting& setting);

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "formats/block_table.h"
+#include "formats/megatron_rows.h"
 #include "formats/megatron_table.h"
 #include "formats/shell_words.h"
 #include "formats/titan.h"
@@ -169,11 +171,17 @@ Result<ForeignRun> read_script(std::string_view text, const std::string& file) {
             advice),
         {file, launch->words.front().line, 0});
   std::vector<Argument> words;
-  bool flags = false;
+  bool flags = false, silent = false;  // a flag was seen; the last one is of no effect
   for (const ShellWord& word : launch->words) {
-    flags = flags || is_flag(word.text);
-    // A list of flags under a condition may be any. What stands before the first flag is how the program is started.
-    if (flags && word.unknown.find("hangs on") != std::string::npos)
+    if (is_flag(word.text)) {
+      flags = true;
+      silent = is_without_effect(megatron_rows(), megatron_key(word.text.substr(0, word.text.find('='))));
+    }
+    // A list of flags under a condition may be any, but for those that change nothing. What stands before the first flag is
+    // how the program is started.
+    const bool doubtful = flags && word.unknown.find("hangs on") != std::string::npos;
+    if (doubtful && silent) continue;
+    if (doubtful)
       return fail(fmt::format("{}, which static reading does not follow; {}", word.unknown, advice),
                   {file, word.line, 0});
     words.push_back({word.text, {file, word.line, 0}, word.unknown});
@@ -213,8 +221,14 @@ Result<ForeignRun> read_argument_block(std::string_view text, const std::string&
   }
   if (settings.empty()) return fail("found a block of arguments without any", {file, line, 0});
   Facts facts;
-  TRY(apply_megatron(std::move(settings), facts));
-  facts.unknown.clear();  // the block lists every argument there is
+  TRY(apply_megatron(settings, facts));
+  for (KeySetting& setting : settings) setting.key = megatron_key(setting.key);
+  apply_further(block_rows(), settings, facts);
+  if (facts.word("mlp") != "gelu") facts.forget_not_modelled("bias-gelu-fusion turned off");
+  if (facts.word("mlp") != "swiglu") facts.forget_not_modelled("bias-swiglu-fusion turned off");
+  if (facts.word("plan.attention") == "flash") facts.forget_not_modelled("masked-softmax-fusion turned off");
+  if (facts.word("positions") != "rope") facts.forget_not_modelled("apply-rope-fusion turned off");
+  if (facts.whole("plan.vpp").value_or(1) < 2) facts.forget_not_modelled("overlap-p2p-comm turned off");
   return foreign_run("the arguments in a log of Megatron", std::move(facts));
 }
 

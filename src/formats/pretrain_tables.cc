@@ -100,6 +100,46 @@ constexpr KeyRow kNeox[] = {
     {"optimizer.*", ""},
     {"fp16.*", ""},
     {"bf16.*", ""},
+    {"fp32_allreduce", "plan.reduce_dtype=fp32"},
+    {"checkpoint_num_layers", "checkpoint_layers"},
+    {"synchronize_each_layer", "!time"},
+    {"scaled_upper_triang_masked_softmax_fusion", "?time"},
+    {"bias_gelu_fusion", "?time"},
+    {"rotary_emb_base", ""},
+    {"*_norm_epsilon", ""},
+    {"output_layer_parallelism", ""},
+    {"*init_method*", ""},
+    {"*lr*", ""},
+    {"warmup", ""},
+    {"weight_decay", ""},
+    {"gradient_clipping", ""},
+    {"train_iters", ""},
+    {"eval_*", ""},
+    {"data_*", ""},
+    {"*_data_*", ""},
+    {"*dataset*", ""},
+    {"split", ""},
+    {"*tokenizer*", ""},
+    {"vocab_file", ""},
+    {"merge_file", ""},
+    {"save", ""},
+    {"load", ""},
+    {"finetune", ""},
+    {"checkpoint_factor", ""},
+    {"checkpoint_scale", ""},
+    {"extra_save_iters", ""},
+    {"keep_last_n_checkpoints", ""},
+    {"log_*", ""},
+    {"*wandb*", ""},
+    {"tensorboard*", ""},
+    {"steps_per_print", ""},
+    {"wall_clock_breakdown", ""},
+    {"distributed_backend", ""},
+    {"launcher", ""},
+    {"hostfile", ""},
+    {"master_*", ""},
+    {"num_workers", ""},
+    {"seed", ""},
 };
 
 void finish_gated(Facts& f) {
@@ -262,8 +302,12 @@ void finish_neox(Facts& f) {
   if (f.whole("plan.pp") == 0) f.erase("plan.pp");  // 0: no pipeline engine
   if (f.whole("plan.tp").value_or(1) < 2) f.erase("plan.sp");
   if (f.word("plan.recompute") != "full") f.erase("plan.partition_activations");
+  if (f.word("plan.recompute") == "full" && f.whole("checkpoint_layers").value_or(1) > 1)
+    f.not_modelled.emplace_back("checkpoint_num_layers " + f.word("checkpoint_layers"), "memory");
+  if (gated) f.forget_not_modelled("bias_gelu_fusion turned off");
+  if (f.word("plan.attention") == "flash")
+    f.forget_not_modelled("scaled_upper_triang_masked_softmax_fusion turned off");
   f.set_usual("stack", "neox");
-  f.unknown.clear();  // its files hold every option of data, logging and launch
 }
 
 void finish_maxtext(Facts& f) {

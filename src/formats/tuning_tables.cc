@@ -1,4 +1,5 @@
 // Fine-tuning, and what it runs on: DeepSpeed, axolotl, LLaMA-Factory, accelerate, LLM Foundry.
+#include "base/text.h"
 #include "formats/tree_tables.h"
 
 namespace foretrain {
@@ -80,6 +81,68 @@ constexpr KeyRow kAxolotl[] = {
     {"sample_packing", "packed=true|false"},
     {"torch_compile", "!time"},
     {"unfrozen_parameters", "!memory"},
+    {"liger_rope", "!time"},
+    {"liger_rms_norm", "!time"},
+    {"liger_glu_activation", "!time"},
+    {"liger_swiglu", "!time"},
+    {"liger_layer_norm", "!time"},
+    {"liger_cross_entropy", "!time"},
+    {"lora_mlp_kernel", "!time"},
+    {"lora_qkv_kernel", "!time"},
+    {"lora_o_kernel", "!time"},
+    {"cut_cross_entropy", "plan.loss=fused"},
+    {"rl", "!time and memory"},
+    {"relora_*", "!time"},
+    {"lora_*", ""},
+    {"peft_*", ""},
+    {"model_type", ""},
+    {"model_config.*", ""},
+    {"is_*", ""},
+    {"plugins", ""},
+    {"pad_to_sequence_len", ""},
+    {"flex_attn_*", ""},
+    {"gradient_checkpointing_kwargs.*", ""},
+    {"num_epochs", ""},
+    {"group_by_length", ""},
+    {"train_on_inputs", ""},
+    {"strict", ""},
+    {"hub_*", ""},
+    {"wandb_*", ""},
+    {"mlflow_*", ""},
+    {"xformers_attention", "plan.attention=flash"},
+    {"sdp_attention", "plan.attention=flash"},
+    {"eager_attention", "plan.attention=unfused"},
+    {"s2_attention", "!time"},
+    {"early_stopping_patience", ""},
+    {"debug", ""},
+    {"device_map", ""},
+    {"local_rank", ""},
+    {"*_prepared_path", ""},
+    {"test_datasets.*", ""},
+    {"*learning_rate*", ""},
+    {"*lr_*", ""},
+    {"warmup_*", ""},
+    {"*weight_decay*", ""},
+    {"adam_*", ""},
+    {"max_grad_norm", ""},
+    {"max_steps", ""},
+    {"eval*", ""},
+    {"val_*", ""},
+    {"save*", ""},
+    {"logging_*", ""},
+    {"output_dir", ""},
+    {"*dataset*", ""},
+    {"*dataloader*", ""},
+    {"*token*", ""},
+    {"*template*", ""},
+    {"trust_remote_code", ""},
+    {"resume_from_checkpoint", ""},
+    {"report_to", ""},
+    {"seed", ""},
+    {"tf32", ""},
+    {"ddp_timeout", ""},
+    {"lora_alpha", ""},
+    {"lora_dropout", "lora_dropout_rate"},
 };
 
 constexpr KeyRow kLlamaFactory[] = {
@@ -114,6 +177,58 @@ constexpr KeyRow kLlamaFactory[] = {
     {"use_badam", "!memory"},
     {"enable_liger_kernel", "plan.loss=fused"},
     {"use_unsloth", "!time"},
+    {"stage", "lf_stage"},
+    {"freeze_trainable_*", "!time and memory"},
+    {"use_dora", "!time"},
+    {"use_rslora", ""},
+    {"neat_packing", "packed=true|false"},
+    {"galore_*", ""},
+    {"apollo_*", ""},
+    {"badam_*", ""},
+    {"lora_*", ""},
+    {"additional_target", ""},
+    {"quantization_*", ""},
+    {"double_quantization", "plan.double_quant=true|false"},
+    {"do_*", ""},
+    {"mask_history", ""},
+    {"max_samples", ""},
+    {"num_train_epochs", ""},
+    {"overwrite_*", ""},
+    {"plot_loss", ""},
+    {"preprocessing_*", ""},
+    {"cache_dir", ""},
+    {"image_*", ""},
+    {"video_*", ""},
+    {"freeze_vision_tower", ""},
+    {"media_dir", ""},
+    {"include_num_input_tokens_seen", ""},
+    {"ray_*", ""},
+    {"rope_scaling", ""},
+    {"use_cache", ""},
+    {"*learning_rate*", ""},
+    {"*lr_*", ""},
+    {"warmup_*", ""},
+    {"*weight_decay*", ""},
+    {"adam_*", ""},
+    {"max_grad_norm", ""},
+    {"max_steps", ""},
+    {"eval*", ""},
+    {"val_*", ""},
+    {"save*", ""},
+    {"logging_*", ""},
+    {"output_dir", ""},
+    {"*dataset*", ""},
+    {"*dataloader*", ""},
+    {"*token*", ""},
+    {"*template*", ""},
+    {"trust_remote_code", ""},
+    {"resume_from_checkpoint", ""},
+    {"report_to", ""},
+    {"seed", ""},
+    {"tf32", ""},
+    {"ddp_timeout", ""},
+    {"lora_alpha", ""},
+    {"lora_dropout", "lora_dropout_rate"},
 };
 
 constexpr KeyRow kAccelerate[] = {
@@ -163,6 +278,42 @@ constexpr KeyRow kFoundry[] = {
     {"optimizer.name", "foundry_optimizer"},
     {"model.use_flash_attention_2", "plan.attention=flash"},
     {"model.attn_config.attn_impl", "plan.attention{flash:flash,torch:unfused,triton:flash}"},
+    {"variables.*", ""},
+    {"model.name", ""},
+    {"model.pretrained", ""},
+    {"model.init_*", ""},
+    {"model.use_auth_token", ""},
+    {"model.max_seq_len", "seq"},
+    {"model.attn_config.alibi", ""},
+    {"model.tie_word_embeddings", "tied=true|false"},
+    {"model.loss_fn", ""},
+    {"model.config_overrides.*", "!time and memory"},
+    {"model.peft_config.*", "!time and memory"},
+    {"compile_config*", "!time"},
+    {"tokenizer.*", ""},
+    {"tokenizer_name", ""},
+    {"train_loader.*", ""},
+    {"eval*", ""},
+    {"icl_*", ""},
+    {"optimizer.*", ""},
+    {"scheduler.*", ""},
+    {"algorithms.*", ""},
+    {"callbacks.*", ""},
+    {"loggers.*", ""},
+    {"max_duration", ""},
+    {"run_name", ""},
+    {"*seed", ""},
+    {"device_eval_*", ""},
+    {"dist_timeout", ""},
+    {"expandable_segments", ""},
+    {"log*", ""},
+    {"console_*", ""},
+    {"progress_bar", ""},
+    {"python_log_level", ""},
+    {"save_*", ""},
+    {"load_*", ""},
+    {"autoresume", ""},
+    {"data_*", ""},
 };
 
 // "auto": whoever reads the file next chooses.
@@ -182,6 +333,8 @@ void finish_adapter(Facts& f) {
   if (lora) f.set_usual("plan.lora", "8");  // LLaMA-Factory's and PEFT's own
   const bool four = adapter == "qlora" || f.flag("four_bit") || f.word("quantization_bit") == "4";
   if (lora && four) f.set_usual("plan.base", "nf4");
+  if (const auto rate = parse_number(f.word("lora_dropout_rate")); lora && rate && *rate > 0)
+    f.set_usual("plan.lora_dropout", "true");
   if (lora && f.word("lora_target") == "all") f.set_usual("plan.lora_targets", "all");
 }
 
@@ -238,7 +391,6 @@ void finish_axolotl(Facts& f) {
   finish_optimizer(f);
   finish_half(f);
   f.set_usual("stack", f.has("plan.lora") ? "hf-peft" : "hf-trainer");
-  f.unknown.clear();  // data, logging and prompts
 }
 
 void finish_llama_factory(Facts& f) {
@@ -247,11 +399,12 @@ void finish_llama_factory(Facts& f) {
   finish_sharding(f);
   finish_optimizer(f);
   finish_half(f);
+  if (const std::string stage = f.word("lf_stage", "sft"); stage != "sft" && stage != "pt")
+    f.not_modelled.emplace_back("stage " + stage, "time and memory");
   const bool megatron = f.has("plan.tp") || f.has("plan.pp");
   if (f.whole("plan.tp").value_or(1) < 2) f.erase("plan.sp");
   if (f.whole("plan.ep").value_or(1) < 2) f.erase("plan.ep");
   f.set_usual("stack", megatron ? "megatron-bridge" : f.has("plan.lora") ? "hf-peft" : "hf-trainer");
-  f.unknown.clear();
 }
 
 void finish_accelerate(Facts& f) {
@@ -277,7 +430,6 @@ void finish_foundry(Facts& f) {
   if (optimizer.find("lion") != std::string::npos)
     f.not_modelled.emplace_back("optimizer.name " + optimizer, "memory");
   f.set_usual("stack", "llm-foundry");
-  f.unknown.clear();
 }
 
 }  // namespace foretrain

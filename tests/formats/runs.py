@@ -1,9 +1,13 @@
 #!/usr/bin/python3
 """runs.py FORETRAIN FOLDER: every configuration of the manifest read by `foretrain convert --json`. Each fact of the manifest
-that a run has a word for must be found; launch scripts are read without running them, or refused with the reason; the argv
-that bash makes of them (expected/NAME.json) is read to the manifest's facts; what must be refused is refused."""
+that a run has a word for must be found; the argv that bash makes of a launch script (expected/NAME.json) is read to the
+manifest's facts; what must be refused is refused. A script is read without running it to what its argv is read to, but for
+what its reading says that the file leaves open; or it is refused for a reason that is true of it:
+  - a variable or the launch hangs on a condition, a loop or a function, and the line that is named begins one;
+  - no command of it launches a training with flags: no line with a launcher has a flag of sizes, and none is run by eval."""
 import json
 import os
+import re
 import sys
 
 import manifest
@@ -64,6 +68,58 @@ def faults_of(name, facts, run):
     return faults
 
 
+BLOCK = re.compile(r"^\s*(if|for|while|until|case|select|function)\b|\(\)|\{\s*$|(\[|\btest\b).*(&&|\|\|)")
+LAUNCH = re.compile(r"^[^#]*\b(torchrun|deepspeed|srun|mpirun|python3?|torch\.distributed)\b.*--(num-layers|micro-batch-size)")
+
+
+def untrue_refusal(path, err):
+    """What is wrong with a refusal; None where it is right."""
+    if "foretrain capture" not in err:
+        return "does not name capture"
+    with open(path) as file:
+        lines = file.read().split("\n")
+    begins = re.search(r"(?:begins in|before it in) line (\d+)", err)
+    if begins:
+        return None if BLOCK.search(lines[int(begins[1]) - 1]) else f"line {begins[1]} begins no block"
+    if "the launch hangs on" in err:
+        return None if any(BLOCK.search(line) for line in lines) else "there is no block"
+    if "found no command that launches" in err:
+        joined = "\n".join(lines).replace("\\\n", " ").split("\n")
+        return "a line launches one" if any(LAUNCH.search(line) for line in joined) else None
+    return "gives another reason"
+
+
+NODES = re.compile(r"\$\{\w*(NNODES|NODES|WORLD_SIZE)\w*:?-")
+
+
+def differences(name, static, argv, text):
+    """Where a script's reading differs from that of its argv, except in what it says to be open, and in nodes that it takes from
+    an environment, of which the argv had one and its reading has the default."""
+    faults = []
+    opened = " ".join(line for line in static["assumed"] if "does not say" in line)
+    for part in ("model", "plan"):
+        ours, theirs = static[part] or {}, argv[part] or {}
+        for key in set(ours) | set(theirs):
+            if ours.get(key) != theirs.get(key):
+                faults.append(f"{name}: {part} {key} {ours.get(key)} statically, {theirs.get(key)} by its argv")
+    for key in ("seq", "global_batch", "stack"):
+        if static[key] != argv[key]:
+            faults.append(f"{name}: {key} {static[key]} statically, {argv[key]} by its argv")
+    if static["gpus"] != argv["gpus"] and "nnodes" not in opened and not NODES.search(text):
+        faults.append(f"{name}: gpus {static['gpus']} statically, {argv['gpus']} by its argv")
+    return faults
+
+
+def check_static(program, path, name, expected):
+    status, out, err = manifest.run([program, "convert", path, "--json"])
+    if status == 2:
+        wrong = untrue_refusal(path, err)
+        return [f"{name}: refused, but {wrong}: {err.strip()}"] if wrong else []
+    status, argv, err = manifest.run([program, "convert", expected, "--json"])
+    with open(path) as file:
+        return differences(name, json.loads(out), json.loads(argv), file.read()) if status == 0 else []
+
+
 def check(program, row, command, stdin=None):
     name = row["file"]
     status, out, err = manifest.run(command, stdin)
@@ -74,7 +130,8 @@ def check(program, row, command, stdin=None):
     if row["expect"] == "part of another":
         return []
     if status == 2:
-        return [] if "foretrain capture" in err else [f"{name}: {err.strip()}"]
+        wrong = untrue_refusal(command[2], err) if row["kind"] == "megatron-launch" else "expected to be read"
+        return [f"{name}: {wrong}: {err.strip()}"] if wrong else []
     return faults_of(name, row["facts"], json.loads(out))
 
 
@@ -92,6 +149,7 @@ def main():
         expected = os.path.join(folder, "megatron-launch", "expected", os.path.basename(row["file"]) + ".json")
         if os.path.exists(expected):
             count += 1
+            faults += check_static(program, os.path.join(folder, row["file"]), row["file"], expected)
             row = dict(row, file="expected argv of " + row["file"])
             faults += check(program, row, [program, "convert", expected, "--json"])
     manifest.finish("runs", count, faults)
