@@ -146,6 +146,7 @@ bool Backlog::open_window(SearchCounts& counts) {
     add(dropped, found.counts);
     items_.insert(items_.end(), found.items.begin(), found.items.end());
   });
+  for (const std::size_t region : window) std::vector<Noted>().swap(closed_[region].noted);
   surveyed_ = surveyed_ && whole;
   add(counts, dropped);
   watch_.decided(decided_by(dropped));
