@@ -56,6 +56,8 @@ TEST_CASE("each framework's line of a step") {
     double seconds, tokens, samples;
   };
   const Case cases[] = {
+      {"torchtune", "Step 3 | loss:1.51 lr:2e-05 tokens_per_second_per_gpu:6221.1 peak_memory_alloc:40.1", 0,
+       6221.1, 0},
       {"megatron", " iteration  5/ 10 | elapsed time per iteration (s): 2.50 | lm loss: 3.1E+00 |", 2.5, 0,
        0},
       {"megatron",
