@@ -10,7 +10,7 @@ namespace foretrain {
 
 Result<std::int64_t> count_word(std::string_view field, std::string_view word) {
   if (word.empty()) return 0;
-  const std::optional<std::int64_t> count = parse_integer(word);
+  const std::optional<std::int64_t> count = parse_count(word);
   if (!count || *count < 1)
     return fail_field(
         field, fmt::format("found {}, expected a whole number of at least 1", foretrain::quoted(word)));

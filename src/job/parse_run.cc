@@ -35,16 +35,16 @@ const Node* field(const Node* node, std::string_view key) {
   return node != nullptr ? node->find(key) : nullptr;
 }
 
-// Tokens as people write them (128k); without a field 0.
-Result<std::int64_t> tokens_of(const Node* node, std::string_view key) {
+// A count as people write it (128k); without a field 0.
+Result<std::int64_t> stated_count(const Node* node, std::string_view key, std::int64_t most) {
   const Node* value = field(node, key);
   if (value == nullptr) return 0;
   Node number = *value;
-  if (const auto count = value->is_scalar() ? parse_count(value->scalar) : std::nullopt)
-    number.scalar = fmt::format("{}", *count);
-  auto tokens = number.integer(1, kMaxSeq);
-  if (!tokens) return named(key, std::move(tokens).error());
-  return tokens;
+  if (const auto stated = value->is_scalar() ? parse_count(value->scalar) : std::nullopt)
+    number.scalar = fmt::format("{}", *stated);
+  auto count = number.integer(1, most);
+  if (!count) return named(key, std::move(count).error());
+  return count;
 }
 
 Result<Documents> documents_of(const Node* node, const RunOptions& options) {
@@ -58,15 +58,13 @@ Result<Documents> documents_of(const Node* node, const RunOptions& options) {
 
 // The option where it is given, else the file's field, else 0.
 Result<std::int64_t> count_of(const Node* node, std::string_view key, std::int64_t given, std::int64_t most) {
-  std::int64_t count = 0;
   if (given != 0) {
     Node word;
     word.kind = Node::Kind::kScalar;
     word.scalar = fmt::format("{}", given);
     return of_field(key, word.integer(1, most));
   }
-  if (node != nullptr) TRY(read_optional(*node, key, count, WholeNumber{1, most}));
-  return count;
+  return stated_count(node, key, most);
 }
 
 Result<void> read_specs(const Node* node, const RunOptions& options, const Catalog& catalog, Run& run) {
@@ -101,7 +99,7 @@ Result<void> read_seq(const Node* node, const RunOptions& options, Run& run) {
   if (options.seq != 0) {
     TRY_ASSIGN(run.seq, count_of(node, "seq", options.seq, kMaxSeq));
   } else {
-    TRY_ASSIGN(run.seq, tokens_of(node, "seq"));
+    TRY_ASSIGN(run.seq, stated_count(node, "seq", kMaxSeq));
   }
   if (run.seq != 0) return {};
   if (run.model.default_seq == 0) return not_given(node, "seq");
