@@ -10,6 +10,7 @@
 #include "formats/hf_config.h"
 #include "formats/launch.h"
 #include "formats/map_writer.h"
+#include "formats/relaxed_json.h"
 #include "formats/tree_formats.h"
 
 namespace foretrain {
@@ -84,6 +85,33 @@ std::vector<Argument> container_arguments(std::string_view text, const std::stri
   return words;
 }
 
+// The script that a container runs, written as a block ("- |"), with empty lines before it so that places stay; empty: none
+// launches a training.
+std::string container_script(std::string_view text) {
+  std::string script, before;
+  std::size_t indent = 0;
+  bool inside = false, launches = false;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::string_view words = trim(line);
+    const std::size_t at = words.empty() ? indent : line.find_first_not_of(' ');
+    if (inside && at < indent) {
+      if (launches) return script;
+      inside = false;
+    }
+    if (inside) {
+      script += std::string(line.substr(std::min(indent, line.size()))) + "\n";
+      launches = launches || contains(words, "--num-layers") || contains(words, "torchrun") ||
+                 contains(words, "torch.distributed");
+    } else if (words.ends_with("|") || words.ends_with("|-") || words.ends_with(">-")) {
+      inside = true;
+      script = before + "\n";
+      indent = line.find_first_not_of(' ') + 1;
+    }
+    before += '\n';
+  }
+  return launches ? script : "";
+}
+
 Result<std::optional<ForeignRun>> given(Result<ForeignRun> run) {
   if (!run) return tl::unexpected(std::move(run).error());
   return std::optional(*std::move(run));
@@ -137,9 +165,16 @@ Result<std::optional<ForeignRun>> read_foreign_run(const std::string& text, cons
     TRY_ASSIGN(const Node node, parse_toml(text, file));
     return read_tree(node);
   }
-  if (is_json(text)) return read_json(text, file);
-  if (contains(text, "apiVersion:") && contains(text, "kind:"))
+  if (is_json(text) && parse_json(text, file)) return read_json(text, file);
+  if (const std::string relaxed = looks_like_json(text) ? relaxed_json(text) : "";
+      !relaxed.empty() && is_json(relaxed) && parse_json(relaxed, file))
+    return read_json(relaxed, file);
+  if (is_json(text)) return read_json(text, file);  // for what is wrong with it
+  if (contains(text, "apiVersion:") && contains(text, "kind:")) {
+    if (const std::string script = container_script(text); !script.empty())
+      return given(read_script(script, file));
     return given(read_arguments(container_arguments(text, file), "arguments of a container"));
+  }
   if (is_script(text)) return given(read_script(text, file));
   auto node = parse_yaml(text, file);
   if (!node) return std::optional<ForeignRun>();  // said by who reads it as ours

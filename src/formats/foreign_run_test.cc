@@ -231,6 +231,37 @@ TEST_CASE("what is added under a condition is let go where it changes nothing, a
   CHECK(error_of(begin + test + end).find("capture") != std::string::npos);
 }
 
+TEST_CASE("overrides of a command line are read as the file that they change would be") {
+  const ForeignRun run = read(
+      "python megatron_gpt_pretraining.py trainer.num_nodes=2 trainer.devices=8 "
+      "model.tensor_model_parallel_size=4 +model.num_layers=32 model.hidden_size=4096 "
+      "model.num_attention_heads=32 model.encoder_seq_length=4096 model.micro_batch_size=1 "
+      "model.global_batch_size=128 exp_manager.exp_dir=/x/y\n");
+  CHECK(plan(run, "tp") == "4");
+  CHECK(model(run, "layers") == "32");
+  CHECK(said(run, "global_batch") == "128");
+  CHECK(said(run, "gpus") == "16");
+}
+
+TEST_CASE("JSON by hand may have comments and commas too many") {
+  const ForeignRun run = read(
+      "{\n  // a comment\n  \"train_batch_size\": 64,  # another, \"x\"\n"
+      "  \"zero_optimization\": {\"stage\": 3, /* and */ },\n}\n");
+  CHECK(plan(run, "zero") == "3");
+  CHECK(said(run, "global_batch") == "64");
+  CHECK(error_of("{\"train_batch_size\": 64, \"x\": }").find("f:1:") != std::string::npos);
+}
+
+TEST_CASE("a container's script is read where it is written as a block") {
+  const ForeignRun run = read(
+      "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n    - name: a\n      command:\n"
+      "        - bash\n        - -c\n        - |\n          TP=4\n"
+      "          torchrun --nproc_per_node=8 --nnodes=2 pretrain_gpt.py " +
+      kFlags + "\\\n            --tensor-model-parallel-size $TP --global-batch-size 8\n      env: []\n");
+  CHECK(plan(run, "tp") == "4");
+  CHECK(said(run, "gpus") == "16");
+}
+
 TEST_CASE("keys that nobody knows are listed, whatever the format") {
   const auto unknown = [](const std::string& text) { return read(text).unknown_flags; };
   const std::vector<std::string> one = {"made_up"};

@@ -10,6 +10,7 @@
 #include "formats/megatron_table.h"
 #include "formats/shell_words.h"
 #include "formats/titan.h"
+#include "formats/tree_formats.h"
 
 namespace foretrain {
 namespace {
@@ -19,6 +20,29 @@ constexpr std::string_view kBlockEnd = "-- end of arguments";
 
 bool is_flag(std::string_view word) {
   return word.size() > 2 && word.starts_with("--") && word.find_first_not_of('-') != std::string_view::npos;
+}
+
+// "model.hidden_size=4096", "+model.fp8=True": Hydra's way, which NeMo and Megatron-Bridge have.
+bool is_override(std::string_view word) {
+  const std::size_t equals = word.find('=');
+  while (word.starts_with('+')) word.remove_prefix(1);
+  if (equals == std::string_view::npos || word.empty() || word.front() < 'a' || word.front() > 'z')
+    return false;
+  const std::string_view key = word.substr(0, word.find('='));
+  return key.find('.') != std::string_view::npos && key.find_first_of("/ :") == std::string_view::npos;
+}
+
+// None where there are none.
+Settings overrides_of(const std::vector<Argument>& words) {
+  Settings out;
+  for (const Argument& word : words) {
+    if (!is_override(word.text)) continue;
+    const std::size_t begin = word.text.find_first_not_of('+'), equals = word.text.find('=');
+    KeySetting setting{word.text.substr(begin, equals - begin), {word.text.substr(equals + 1)}, word.at};
+    setting.open = !word.unknown.empty();
+    out.push_back(std::move(setting));
+  }
+  return out;
 }
 
 // Words of an array's item that holds several: "--fp8-format hybrid".
@@ -43,12 +67,13 @@ int weight_of(const std::vector<ShellWord>& words) {
   int flags = 0;
   bool program = false, sizes = false;
   for (const ShellWord& word : words) {
-    if (is_flag(word.text)) ++flags;
+    if (is_flag(word.text) || is_override(word.text)) ++flags;
     for (const std::string_view part :
          {".py", "torchrun", "pretrain", "torchtitan", "torch.distributed", "sbatch"})
       program = program || word.text.find(part) != std::string::npos;
-    for (const std::string_view part : {"num-layers", "tensor-model-parallel-size", "micro-batch-size",
-                                        "hidden-size", "--training.", "--parallelism."})
+    for (const std::string_view part :
+         {"num-layers", "tensor-model-parallel-size", "micro-batch-size", "hidden-size", "--training.",
+          "--parallelism.", "tensor_model_parallel_size=", "micro_batch_size=", "global_batch_size="})
       sizes = sizes || word.text.find(part) != std::string::npos;
   }
   if (sizes && flags > 0) return 1 + flags;
@@ -144,6 +169,8 @@ Settings settings_of(const std::vector<Argument>& packed) {
 Result<ForeignRun> read_arguments(const std::vector<Argument>& words, std::string_view format) {
   Settings settings = settings_of(words);
   if (is_titan(settings)) return read_titan(std::move(settings));
+  TRY_ASSIGN(auto overridden, read_tree(overrides_of(words)));
+  if (overridden) return *std::move(overridden);
   add_assignments(words, settings);
   Facts facts;
   TRY(apply_megatron(std::move(settings), facts));
@@ -187,6 +214,8 @@ Result<ForeignRun> read_script(std::string_view text, const std::string& file) {
     words.push_back({word.text, {file, word.line, 0}, word.unknown});
   }
   Settings settings = settings_of(words);
+  TRY_ASSIGN(auto overridden, read_tree(overrides_of(words)));
+  if (overridden) return *std::move(overridden);
   if (add_assignments(words, settings)) add_variables(script, settings);
   add_slurm(text, settings);
   if (is_titan(settings)) return read_titan(std::move(settings));

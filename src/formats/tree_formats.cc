@@ -161,7 +161,10 @@ bool is_format(const TreeFormat& format, const Settings& settings) {
 
 Result<std::optional<ForeignRun>> read_tree(const Node& node) {
   if (!node.is_map()) return std::optional<ForeignRun>();
-  Settings settings = settings_of(node);
+  return read_tree(settings_of(node));
+}
+
+Result<std::optional<ForeignRun>> read_tree(Settings settings) {
   if (has(settings, "cluster") || has(settings, "cluster.*")) return std::optional<ForeignRun>();
   fill_defaults(settings);
   if (has(settings, "MODEL_ARGS.*"))

@@ -6,10 +6,13 @@
 #include <optional>
 
 #include "formats/run_map.h"
+#include "formats/settings.h"
 
 namespace foretrain {
 
 // None: none of them.
 Result<std::optional<ForeignRun>> read_tree(const Node& node);
+// The same of keys joined by dots, as a command line overrides them: model.hidden_size=4096.
+Result<std::optional<ForeignRun>> read_tree(Settings settings);
 
 }  // namespace foretrain
