@@ -288,6 +288,11 @@ TEST_CASE("keys that change time or memory are named in every format") {
   CHECK(named("---- arguments ----\n  num_layers ........ 2\n  gradient_accumulation_fusion ....... "
               "False\n---- end of "
               "arguments ----\n") == "gradient-accumulation-fusion turned off: time");
+  // What nothing of the run needs is not told.
+  CHECK(named("---- arguments ----\n  num_layers ........ 2\n  tp_comm_bulk_dgrad ...... True\n  "
+              "overlap_p2p_comm ..... "
+              "False\n---- end of arguments ----\n")
+            .empty());
 }
 
 }  // namespace

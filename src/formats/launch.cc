@@ -258,6 +258,9 @@ Result<ForeignRun> read_argument_block(std::string_view text, const std::string&
   if (facts.word("plan.attention") == "flash") facts.forget_not_modelled("masked-softmax-fusion turned off");
   if (facts.word("positions") != "rope") facts.forget_not_modelled("apply-rope-fusion turned off");
   if (facts.whole("plan.vpp").value_or(1) < 2) facts.forget_not_modelled("overlap-p2p-comm turned off");
+  if (facts.whole("plan.tp").value_or(1) < 2)
+    for (const std::string_view bulk : {"tp-comm-bulk-dgrad", "tp-comm-bulk-wgrad"})
+      facts.forget_not_modelled(bulk);
   return foreign_run("the arguments in a log of Megatron", std::move(facts));
 }
 

@@ -79,6 +79,9 @@ TEST_CASE("what the log shows is told, and nothing where it shows nothing") {
   CHECK(found(d, "slowing") != nullptr);
   CHECK(found(d, "not_modelled") != nullptr);
   CHECK(d.findings.size() == 3);
+  const Diagnosis off = lab.of(measured, {{"gradient-accumulation-fusion turned off", "time"}});
+  REQUIRE(found(off, "not_modelled") != nullptr);
+  CHECK(found(off, "not_modelled")->advice.find("turn it on") == 0);
   measured = lab.measured(1);
   measured.drift = -0.2;
   measured.global_batch = 32;

@@ -130,7 +130,8 @@ class Findings {
     for (const auto& [flag, changes] : not_modelled)
       if (changes.find("time") != std::string::npos)
         add("not_modelled", 0, fmt::format("{} changes time and is not modelled", printable(flag)),
-            "turn it off and measure again, where it is not needed");
+            flag.ends_with(" turned off") ? "turn it on and measure again"
+                                          : "turn it off and measure again, where it is not needed");
   }
 
   void add_trace() {
