@@ -9,6 +9,8 @@
 #include "job/pipeline.h"
 #include "spec/catalog.h"
 #include "validate/logged_memory.h"
+#include "validate/ranking.h"
+#include "validate/row_feature.h"
 #include "validate/row_state.h"
 
 namespace foretrain {
@@ -162,6 +164,8 @@ Result<RowScore> RowScorer::score(const MeasuredRow& row) {
   out.stack = row.stack;
   out.cluster = row.cluster;
   out.group = group_of(row);
+  out.features = features_of(row);
+  out.sweep = sweep_name(row);
 
   TRY_ASSIGN(auto outcome, runner_.run_of(row));
   if (const auto* skip = std::get_if<Skip>(&outcome)) {

@@ -32,13 +32,15 @@ struct PartScore {
 
 struct RowScore {
   std::string id, source, gpu, stack, cluster;
-  std::string group;                // rows of nearly one configuration (row_state.h)
-  bool broken = false;              // by its own figures: set apart
-  std::string skipped;              // the reason; then nothing below is set
-  std::optional<Seconds> measured;  // absent: the run failed for memory
-  Estimate predicted;               // seconds
-  Uncertainty uncertain;            // what its interval rests on
-  double widened = 1;               // of its deviations, where facts are guessed
+  std::string group;                  // rows of nearly one configuration (row_state.h)
+  std::vector<std::string> features;  // what it is about (row_feature.h)
+  std::string sweep;                  // plans for one model, GPUs and batch (ranking.h); empty: not told
+  bool broken = false;                // by its own figures: set apart
+  std::string skipped;                // the reason; then nothing below is set
+  std::optional<Seconds> measured;    // absent: the run failed for memory
+  Estimate predicted;                 // seconds
+  Uncertainty uncertain;              // what its interval rests on
+  double widened = 1;                 // of its deviations, where facts are guessed
   // All forwards, all backwards, the optimizer's step; where the row's notes have them.
   std::array<std::optional<PartScore>, 3> parts;
   std::optional<Bytes> measured_memory;

@@ -21,20 +21,22 @@ std::vector<double> magnitudes(std::vector<double> values) {
   return values;
 }
 
-const std::string& group_of(const RowScore& row, GroupBy by) {
+std::vector<std::string> names_of(const RowScore& row, GroupBy by) {
   switch (by) {
     case GroupBy::kSource:
-      return row.source;
+      return {row.source};
     case GroupBy::kGpu:
-      return row.gpu;
+      return {row.gpu};
     case GroupBy::kStack:
-      return row.stack;
+      return {row.stack};
     case GroupBy::kCluster:
-      return row.cluster;
+      return {row.cluster};
     case GroupBy::kGroup:
+      return {row.group};
+    case GroupBy::kFeature:
       break;
   }
-  return row.group;
+  return row.features;
 }
 
 // Errors of the rows scored on time.
@@ -185,6 +187,7 @@ Summary summarise(const std::vector<const RowScore*>& rows) {
       ++summary.set_apart;
   }
   summary.healthy = summarise_rows(healthy);
+  summary.ranking = summarise_sweeps(sweeps_of(rows));
   summary.by_source = summarise_sources(healthy);
   for (std::size_t i = 0; i < errors.parts.size(); ++i)
     summary.parts[i] = {errors.parts[i].size(), mean(magnitudes(errors.parts[i])), mean(errors.parts[i])};
@@ -199,7 +202,8 @@ Summary summarise(const std::vector<RowScore>& rows) {
 
 std::map<std::string, Summary> summarise_by(const std::vector<RowScore>& rows, GroupBy by) {
   std::map<std::string, std::vector<const RowScore*>> members;
-  for (const RowScore& row : rows) members[group_of(row, by)].push_back(&row);
+  for (const RowScore& row : rows)
+    for (const std::string& name : names_of(row, by)) members[name].push_back(&row);
   std::map<std::string, Summary> groups;
   for (const auto& [name, group] : members) groups.emplace(name, summarise(group));
   return groups;

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "validate/ranking.h"
 #include "validate/row_score.h"
 
 namespace foretrain {
@@ -78,6 +79,7 @@ struct Summary {
   GroupSummary by_source;            // sources weigh the same
   std::array<PartSummary, 3> parts;  // forward, backward, optimizer
   FitSummary fits;
+  RankingSummary ranking;  // of sweeps, healthy rows alone
 };
 
 // The quantile of n sorted values lies at position q * (n - 1), between neighbours in proportion.
@@ -86,9 +88,10 @@ double quantile(std::vector<double> values, double q);
 Summary summarise(const std::vector<const RowScore*>& rows);
 Summary summarise(const std::vector<RowScore>& rows);
 
-enum class GroupBy : unsigned char { kSource, kGpu, kStack, kCluster, kGroup };
-inline constexpr std::array<std::string_view, 5> kGroupByNames = {"source", "gpu", "stack", "cluster",
-                                                                  "group"};
+// Of features (row_feature.h) a row may have several, and counts in each.
+enum class GroupBy : unsigned char { kSource, kGpu, kStack, kCluster, kGroup, kFeature };
+inline constexpr std::array<std::string_view, 6> kGroupByNames = {"source",  "gpu",   "stack",
+                                                                  "cluster", "group", "feature"};
 
 std::map<std::string, Summary> summarise_by(const std::vector<RowScore>& rows, GroupBy by);
 
