@@ -127,69 +127,72 @@ bool is_column(std::string_view name) {
          named(kFurtherFlags) || listed(kOthers) || listed(kUnused);
 }
 
-// Finds each column's place once, then reads cells by it.
+// Finds each column's place once, then reads cells by it. What is wrong with cells is gathered, so that somebody who
+// writes a table is told all of it.
 class RowReader {
  public:
   explicit RowReader(const CsvTable& table) : table_(table) {}
 
   Result<void> find_columns() {
-    for (const TextColumn& column : kTexts) TRY(find(column.name));
-    for (const IntegerColumn& column : kIntegers) TRY(find(column.name));
-    for (const std::string_view name : kOthers) TRY(find(name));
+    for (const TextColumn& column : kTexts) find(column.name);
+    for (const IntegerColumn& column : kIntegers) find(column.name);
+    for (const std::string_view name : kOthers) find(name);
     for (const TextColumn& column : kFurtherTexts) places_.push_back(table_.column(column.name));
     for (const IntegerColumn& column : kFurtherIntegers) places_.push_back(table_.column(column.name));
     for (const FlagColumn& column : kFurtherFlags) places_.push_back(table_.column(column.name));
-    return {};
+    if (missing_.empty()) return {};
+    return fail(fmt::format("not a table of measured runs: {}", missing_text()), {table_.file(), 1, 1});
   }
 
-  Result<MeasuredRow> read(std::size_t row) {
+  CheckedRow read(std::size_t row) {
     row_ = row;
     next_ = 0;
+    faults_.clear();
     MeasuredRow out;
     out.at = table_.position(row, 0);
     for (const TextColumn& column : kTexts) {
       out.*column.field = next_cell();
-      if (out.id.empty()) return refuse("found no name");  // the first column read
+      if (next_ == 1 && out.id.empty()) refuse("found no name");  // the first column read
     }
-    for (const IntegerColumn& column : kIntegers) TRY(integer(column.low, column.high, out.*column.field));
-    TRY(word(kMlpNames, out.ffn_type));
-    TRY(word(kNormNames, out.norm));
-    TRY(word(kPositionsNames, out.positions));
-    TRY(flag(out.tied));
-    TRY(flag(out.sp));
-    TRY(word(kDtypeNames, out.precision));
-    TRY(word(kRecomputeNames, out.recompute));
-    TRY(word(kAttentionNames, out.attention));
-    TRY(word(kRowScheduleNames, out.schedule));
+    for (const IntegerColumn& column : kIntegers) integer(column.low, column.high, out.*column.field);
+    word(kMlpNames, out.ffn_type);
+    word(kNormNames, out.norm);
+    word(kPositionsNames, out.positions);
+    flag(out.tied);
+    flag(out.sp);
+    word(kDtypeNames, out.precision);
+    word(kRecomputeNames, out.recompute);
+    word(kAttentionNames, out.attention);
+    word(kRowScheduleNames, out.schedule);
     std::optional<double> step_s, peak_gib;
-    TRY(number(step_s));
-    TRY(number(out.tokens_per_s_per_gpu));
-    TRY(number(peak_gib));
+    number(step_s);
+    number(out.tokens_per_s_per_gpu);
+    number(peak_gib);
     if (step_s) out.step = Seconds(*step_s);
     if (peak_gib) out.peak_memory = gib(*peak_gib);
-    TRY(word(kStatedCounterNames, out.memory_counter));
+    word(kStatedCounterNames, out.memory_counter);
     if (const std::string_view inferred = next_cell(); !inferred.empty())
       for (const std::string_view name : split(inferred, ';')) out.inferred.emplace_back(name);
     out.notes = Notes(next_cell());
     for (const TextColumn& column : kFurtherTexts) out.*column.field = next_cell();
-    for (const IntegerColumn& column : kFurtherIntegers)
-      TRY(integer(column.low, column.high, out.*column.field));
-    for (const FlagColumn& column : kFurtherFlags) TRY(flag(out.*column.field));
-    return out;
+    for (const IntegerColumn& column : kFurtherIntegers) integer(column.low, column.high, out.*column.field);
+    for (const FlagColumn& column : kFurtherFlags) flag(out.*column.field);
+    return {std::move(out), std::move(faults_)};
   }
 
  private:
-  Result<void> find(std::string_view name) {
+  void find(std::string_view name) {
     const auto column = table_.column(name);
-    if (!column)
-      return fail(fmt::format("not a table of measured runs: column '{}' is missing{}", name,
-                              looks_alike() ? "" : "; expected the 46 columns of the format"),
-                  {table_.file(), 1, 1});
+    if (!column) missing_.emplace_back(name);
     places_.push_back(column);
-    return {};
   }
-  // Enough of the format is there for the missing column to be the news.
-  bool looks_alike() const { return table_.column("id") && table_.column("step_s"); }
+  // Where enough of the format is there, the missing columns are the news.
+  std::string missing_text() const {
+    if (!table_.column("id") || !table_.column("step_s"))
+      return fmt::format("column '{}' is missing; expected the 46 columns of the format", missing_.front());
+    return missing_.size() == 1 ? fmt::format("column '{}' is missing", missing_.front())
+                                : fmt::format("columns '{}' are missing", join(missing_, "', '"));
+  }
 
   // Empty where the table lacks the column.
   std::string_view next_cell() {
@@ -198,46 +201,49 @@ class RowReader {
   }
 
   // The cell that was read last is wrong.
-  tl::unexpected<Error> refuse(std::string_view message) const {
+  void refuse(std::string_view message) {
     const std::size_t column = *places_[next_ - 1];
-    return fail(fmt::format("{}: {}", table_.columns()[column], message), table_.position(row_, column));
+    faults_.push_back(
+        {fmt::format("{}: {}", table_.columns()[column], message), table_.position(row_, column)});
   }
 
-  Result<void> integer(std::int64_t low, std::int64_t high, std::optional<std::int64_t>& out) {
+  void integer(std::int64_t low, std::int64_t high, std::optional<std::int64_t>& out) {
     const std::string_view cell = next_cell();
-    if (cell.empty()) return {};
+    if (cell.empty()) return;
     out = parse_integer(cell);
-    if (!out || *out < low || *out > high)
-      return refuse(fmt::format("found {}, expected an integer from {} to {}", quoted(cell), low, high));
-    return {};
+    if (out && *out >= low && *out <= high) return;
+    out.reset();
+    refuse(fmt::format("found {}, expected an integer from {} to {}", quoted(cell), low, high));
   }
-  Result<void> number(std::optional<double>& out) {
+  void number(std::optional<double>& out) {
     const std::string_view cell = next_cell();
-    if (cell.empty()) return {};
+    if (cell.empty()) return;
     out = parse_number(cell);
-    if (!out || *out <= 0 || *out > 1e15)
-      return refuse(fmt::format("found {}, expected a number above 0", quoted(cell)));
-    return {};
+    if (out && *out > 0 && *out <= 1e15) return;
+    out.reset();
+    refuse(fmt::format("found {}, expected a number above 0", quoted(cell)));
   }
-  Result<void> flag(std::optional<bool>& out) {
+  void flag(std::optional<bool>& out) {
     const std::string_view cell = next_cell();
-    if (cell.empty()) return {};
-    if (cell != "0" && cell != "1") return refuse(fmt::format("found {}, expected 0 or 1", quoted(cell)));
-    out = cell == "1";
-    return {};
+    if (cell == "0" || cell == "1")
+      out = cell == "1";
+    else if (!cell.empty())
+      refuse(fmt::format("found {}, expected 0 or 1", quoted(cell)));
   }
   template <class E>
-  Result<void> word(std::span<const std::string_view> names, std::optional<E>& out) {
+  void word(std::span<const std::string_view> names, std::optional<E>& out) {
     const std::string_view cell = next_cell();
-    if (cell.empty()) return {};
-    auto choice = parse_choice<E>(cell, names);
-    if (!choice) return refuse(choice.error().message);
-    out = *choice;
-    return {};
+    if (cell.empty()) return;
+    if (auto choice = parse_choice<E>(cell, names))
+      out = *choice;
+    else
+      refuse(choice.error().message);
   }
 
   const CsvTable& table_;
   std::vector<std::optional<std::size_t>> places_;  // in the order of find_columns, which read() follows
+  std::vector<std::string> missing_;
+  std::vector<Error> faults_;  // of the row that is read
   std::size_t row_ = 0;
   std::size_t next_ = 0;
 };
@@ -286,16 +292,31 @@ std::optional<std::string_view> Notes::find(std::string_view key) const {
   return std::nullopt;
 }
 
-Result<std::vector<MeasuredRow>> measured_rows(const CsvTable& table) {
+Result<std::vector<CheckedRow>> checked_rows(const CsvTable& table) {
   RowReader reader(table);
   TRY(reader.find_columns());
-  std::vector<MeasuredRow> rows;
+  std::vector<CheckedRow> rows;
   rows.reserve(table.rows());
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    TRY_ASSIGN(MeasuredRow read, reader.read(row));
-    rows.push_back(std::move(read));
+  for (std::size_t row = 0; row < table.rows(); ++row) rows.push_back(reader.read(row));
+  return rows;
+}
+
+Result<std::vector<MeasuredRow>> measured_rows(const CsvTable& table) {
+  TRY_ASSIGN(std::vector<CheckedRow> checked, checked_rows(table));
+  std::vector<MeasuredRow> rows;
+  rows.reserve(checked.size());
+  for (CheckedRow& row : checked) {
+    if (!row.faults.empty()) return tl::unexpected(std::move(row.faults.front()));
+    rows.push_back(std::move(row.row));
   }
   return rows;
+}
+
+std::vector<std::string> unknown_columns(const CsvTable& table) {
+  std::vector<std::string> unknown;
+  for (const std::string& column : table.columns())
+    if (!is_column(column)) unknown.push_back(column);
+  return unknown;
 }
 
 Result<Sources> measured_sources(const Files& files, const std::string& file_or_folder) {
@@ -308,9 +329,8 @@ Result<std::vector<MeasuredRow>> measured_rows_of(Sources tables, std::vector<st
   std::vector<MeasuredRow> rows;
   for (Source& source : tables.files) {
     TRY_ASSIGN(const CsvTable table, CsvTable::parse(std::move(source.text), source.name));
-    std::vector<std::string> unknown;
-    for (const auto& column : table.columns())
-      if (!is_column(column)) unknown.push_back(quoted(column));
+    std::vector<std::string> unknown = unknown_columns(table);
+    for (std::string& column : unknown) column = quoted(column);
     TRY_ASSIGN(std::vector<MeasuredRow> more, measured_rows(table));
     std::move(more.begin(), more.end(), std::back_inserter(rows));
     if (!unknown.empty())

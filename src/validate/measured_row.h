@@ -84,6 +84,15 @@ struct MeasuredRow {
   bool failed() const { return !step && notes.find("failure").has_value(); }
 };
 
+// A row, and what is wrong with its cells, each with its place; a cell that is wrong counts as empty.
+struct CheckedRow {
+  MeasuredRow row;
+  std::vector<Error> faults;
+};
+Result<std::vector<CheckedRow>> checked_rows(const CsvTable& table);
+std::vector<std::string> unknown_columns(const CsvTable& table);
+
+// The first fault is the table's.
 Result<std::vector<MeasuredRow>> measured_rows(const CsvTable& table);
 
 // Of a file, or of every *.csv in a folder, by file name.

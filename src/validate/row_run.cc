@@ -41,38 +41,14 @@ Documents documents_of(const MeasuredRow& row, std::vector<std::string>& assumed
   return documents;
 }
 
-// The first column that a prediction cannot do without.
-std::optional<std::string> unknown_column(const MeasuredRow& row) {
-  const std::pair<std::string_view, bool> needed[] = {
-      {"gpus", row.gpus.has_value()},
-      {"layers", row.layers.has_value()},
-      {"hidden", row.hidden.has_value()},
-      {"heads", row.heads.has_value()},
-      {"ffn", row.ffn.has_value() || !has_dense_layers(row)},
-      {"ffn_type", row.ffn_type.has_value()},
-      {"norm", row.norm.has_value()},
-      {"positions", row.positions.has_value()},
-      {"vocab", row.vocab.has_value()},
-      {"tied", row.tied.has_value()},
-      {"seq", row.seq.has_value()},
-      {"tp", row.tp.has_value()},
-      {"pp", row.pp.has_value()},
-      {"vpp", row.vpp.has_value() || row.schedule != RowSchedule::kInterleaved},
-      {"micro_batch", row.micro_batch.has_value()},
-      {"global_batch", row.global_batch.has_value()},
-      {"precision", row.precision.has_value()},
-  };
-  for (const auto& [column, known] : needed)
-    if (!known) return fmt::format("unknown {}", column);
-  return std::nullopt;
-}
-
 std::optional<std::string> reason_to_skip(const MeasuredRow& row) {
   for (const std::string_view note : {"also_succeeded", "pp_exceeds_layers"})
     if (row.notes.says(note, "1")) return std::string(note);
   if (auto reason = not_modelled(row)) return reason;
   if (!row.step && !row.failed()) return "no step_s";
-  return unknown_column(row);
+  if (const auto lacking = lacking_columns(row); !lacking.empty())
+    return fmt::format("unknown {}", lacking.front());
+  return std::nullopt;
 }
 
 // Checks all but what the stack launches.
@@ -112,6 +88,32 @@ Result<const T*> known(std::map<std::string, std::optional<T>>& cache, const Cat
 }
 
 }  // namespace
+
+std::vector<std::string_view> lacking_columns(const MeasuredRow& row) {
+  const std::pair<std::string_view, bool> needed[] = {
+      {"gpus", row.gpus.has_value()},
+      {"layers", row.layers.has_value()},
+      {"hidden", row.hidden.has_value()},
+      {"heads", row.heads.has_value()},
+      {"ffn", row.ffn.has_value() || !has_dense_layers(row)},
+      {"ffn_type", row.ffn_type.has_value()},
+      {"norm", row.norm.has_value()},
+      {"positions", row.positions.has_value()},
+      {"vocab", row.vocab.has_value()},
+      {"tied", row.tied.has_value()},
+      {"seq", row.seq.has_value()},
+      {"tp", row.tp.has_value()},
+      {"pp", row.pp.has_value()},
+      {"vpp", row.vpp.has_value() || row.schedule != RowSchedule::kInterleaved},
+      {"micro_batch", row.micro_batch.has_value()},
+      {"global_batch", row.global_batch.has_value()},
+      {"precision", row.precision.has_value()},
+  };
+  std::vector<std::string_view> lacking;
+  for (const auto& [column, known] : needed)
+    if (!known) lacking.push_back(column);
+  return lacking;
+}
 
 Result<const Cluster*> RowRunner::cluster(const std::string& name) {
   return known(clusters_, catalog_, "clusters", name, &Catalog::cluster);

@@ -5,7 +5,9 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
 #include "spec/catalog.h"
 #include "spec/run.h"
@@ -23,6 +25,9 @@ namespace foretrain {
 struct Skip {
   std::string reason;
 };
+
+// The empty columns that a prediction cannot do without.
+std::vector<std::string_view> lacking_columns(const MeasuredRow& row);
 
 struct RowRun {
   Run run;                      // checked
