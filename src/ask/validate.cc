@@ -1,6 +1,10 @@
 #include "ask/validate.h"
 
+#include <fmt/format.h>
+
 #include <iterator>
+#include <set>
+#include <utility>
 
 #include "ask/guard.h"
 #include "base/field_mark.h"
@@ -17,21 +21,73 @@ Result<E> choice_of(std::string_view field, const std::string& word,
   return of_field(field, parse_choice<E>(word, names));
 }
 
-Result<ValidateAnswer> validated(Session& session, ValidateRequest& request) {
-  if (request.tables.empty())
+// Rows of one table may share an id; of several tables they are the same row, published again.
+void keep_last(std::vector<std::vector<MeasuredRow>>& tables, std::vector<std::string>& notes) {
+  std::set<std::pair<std::string, std::string>> later;
+  std::size_t dropped = 0;
+  for (auto table = tables.rbegin(); table != tables.rend(); ++table) {
+    dropped += std::erase_if(*table, [&](const MeasuredRow& row) {
+      return later.contains({row.source, row.id});
+    });
+    for (const MeasuredRow& row : *table) later.emplace(row.source, row.id);
+  }
+  if (dropped > 0)
+    notes.push_back(fmt::format("{} {} in several tables, by source and id: the last counts", dropped,
+                                dropped == 1 ? "row stands" : "rows stand"));
+}
+
+Result<std::vector<MeasuredRow>> rows_of(std::vector<Sources>& folders, std::vector<std::string>& notes) {
+  std::vector<std::vector<MeasuredRow>> tables;
+  for (Sources& folder : folders)
+    for (Source& file : folder.files) {
+      TRY_ASSIGN(std::vector<MeasuredRow> table, measured_rows_of({.files = {std::move(file)}}, notes));
+      tables.push_back(std::move(table));
+    }
+  keep_last(tables, notes);
+  std::vector<MeasuredRow> rows;
+  for (std::vector<MeasuredRow>& table : tables)
+    std::move(table.begin(), table.end(), std::back_inserter(rows));
+  return rows;
+}
+
+Result<void> check_tables(const std::vector<Sources>& tables) {
+  if (tables.empty())
     return fail_field("tables", "found no input, expected a table of measured runs or a folder");
+  return {};
+}
+
+Result<ValidateAnswer> validated(Session& session, ValidateRequest& request) {
+  TRY(check_tables(request.tables));
   ValidateAnswer answer;
+  std::optional<Baseline> before;
+  if (request.baseline) {
+    TRY_ASSIGN(before, read_baseline(*request.baseline));
+  }
   TRY_ASSIGN(const Against against, choice_of<Against>("against", request.against, kAgainstNames));
   TRY_ASSIGN(answer.by, choice_of<GroupBy>("by", request.by, kGroupByNames));
   const ProfileStore& profiles = session.profiles();
   if (!request.profile.empty() && request.profile != kAnalyticProfile)
     TRY(of_field("profile", profiles.load(request.profile)));
-  std::vector<MeasuredRow> rows;
-  for (Sources& table : request.tables) {
-    TRY_ASSIGN(std::vector<MeasuredRow> more, measured_rows_of(std::move(table), answer.notes));
-    std::move(more.begin(), more.end(), std::back_inserter(rows));
-  }
+  TRY_ASSIGN(const std::vector<MeasuredRow> rows, rows_of(request.tables, answer.notes));
   TRY_ASSIGN(answer.rows, score_rows(rows, session.catalog(), against, &profiles, request.profile));
+  if (before) answer.drift = drift_of(*before, baseline_of(answer.rows));
+  return answer;
+}
+
+Result<CheckRowsAnswer> checked(Session& session, CheckRowsRequest& request) {
+  TRY(check_tables(request.tables));
+  RowChecker checker(session.catalog(), session.profiles());
+  CheckRowsAnswer answer;
+  for (Sources& folder : request.tables)
+    for (Source& file : folder.files) {
+      TRY_ASSIGN(const CsvTable table, CsvTable::parse(std::move(file.text), file.name));
+      TRY_ASSIGN(TableCheck check, checker.check(table));
+      for (RowCheck& row : check.rows) {
+        answer.faulty = answer.faulty || row.faulty();
+        answer.check.rows.push_back(std::move(row));
+      }
+      for (std::string& column : check.unknown) answer.check.unknown.push_back(std::move(column));
+    }
   return answer;
 }
 
@@ -39,6 +95,10 @@ Result<ValidateAnswer> validated(Session& session, ValidateRequest& request) {
 
 Result<ValidateAnswer> ask(Session& session, ValidateRequest request) {
   return guarded([&] { return validated(session, request); });
+}
+
+Result<CheckRowsAnswer> ask(Session& session, CheckRowsRequest request) {
+  return guarded([&] { return checked(session, request); });
 }
 
 }  // namespace foretrain

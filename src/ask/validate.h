@@ -1,10 +1,13 @@
 // Measured runs against what is predicted for them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ask/session.h"
+#include "validate/baseline.h"
+#include "validate/row_check.h"
 #include "validate/summary.h"
 
 namespace foretrain {
@@ -13,14 +16,27 @@ namespace foretrain {
 struct ValidateRequest {
   std::vector<Sources> tables;  // measured_sources() reads them
   std::string profile, against, by;
+  std::optional<Source> baseline;  // the JSON of an earlier answer
 };
 
 struct ValidateAnswer {
   std::vector<RowScore> rows;
-  std::vector<std::string> notes;  // columns of tables that were passed over
+  std::vector<std::string> notes;  // columns of tables that were passed over, rows that stand twice
   GroupBy by = GroupBy::kSource;
+  std::optional<Drift> drift;  // since the baseline
 };
 
+// A row that stands in several tables, by its source and id, counts once, as the last of them has it.
 Result<ValidateAnswer> ask(Session& session, ValidateRequest request);
+
+// What is wrong with tables, row by row, before anybody is judged by them.
+struct CheckRowsRequest {
+  std::vector<Sources> tables;
+};
+struct CheckRowsAnswer {
+  TableCheck check;  // of all tables together
+  bool faulty = false;
+};
+Result<CheckRowsAnswer> ask(Session& session, CheckRowsRequest request);
 
 }  // namespace foretrain

@@ -8,6 +8,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "predict/uncertainty.h"
+#include "report/drift_report.h"
+#include "report/figure_text.h"
+#include "report/peers.h"
 #include "report/table.h"
 
 namespace foretrain {
@@ -15,13 +18,6 @@ namespace foretrain {
 namespace {
 
 constexpr double kGib = gib(1).value;
-
-std::string percent(double fraction) {
-  return std::isfinite(fraction) ? fmt::format("{:.1f}%", 100 * fraction) : "-";
-}
-std::string signed_percent(double fraction) {
-  return std::isfinite(fraction) ? fmt::format("{:+.1f}%", 100 * fraction) : "-";
-}
 
 // The first column flush left, the others right.
 Table table_of(std::size_t columns) {
@@ -33,28 +29,28 @@ Table table_of(std::size_t columns) {
 std::vector<std::string> summary_cells(std::string_view name, const Summary& summary) {
   return {printable(name),
           fmt::format("{}", summary.count),
-          percent(summary.mape),
-          percent(summary.median_ape),
-          percent(summary.p90_ape),
-          signed_percent(summary.bias),
-          percent(summary.coverage80),
+          percent_text(summary.mape),
+          percent_text(summary.median_ape),
+          percent_text(summary.p90_ape),
+          signed_percent_text(summary.bias),
+          percent_text(summary.coverage80),
           fmt::format("{}", summary.memory.count),
-          percent(summary.memory.mape),
-          signed_percent(summary.memory.bias)};
+          percent_text(summary.memory.mape),
+          signed_percent_text(summary.memory.bias)};
 }
 
 // Rows, groups or sources, each once.
 std::vector<std::string> mean_cells(std::string name, const GroupSummary& groups) {
   return {std::move(name),
           fmt::format("{}", groups.count),
-          percent(groups.mape),
-          percent(groups.median_ape),
-          percent(groups.p90_ape),
-          signed_percent(groups.bias),
-          percent(groups.coverage80),
+          percent_text(groups.mape),
+          percent_text(groups.median_ape),
+          percent_text(groups.p90_ape),
+          signed_percent_text(groups.bias),
+          percent_text(groups.coverage80),
           fmt::format("{}", groups.memory.count),
-          percent(groups.memory.mape),
-          signed_percent(groups.memory.bias)};
+          percent_text(groups.memory.mape),
+          signed_percent_text(groups.memory.bias)};
 }
 
 // Where rows share groups a last line counts each group once, and so do two more columns, unless the lines
@@ -72,7 +68,7 @@ std::string group_table(const std::vector<RowScore>& rows, GroupBy by, const Sum
   };
   const auto add_summary = [&](std::string_view name, const Summary& summary) {
     add(summary_cells(name, summary), fmt::format("{}", summary.by_group.count),
-        percent(summary.by_group.mape));
+        percent_text(summary.by_group.mape));
   };
   add({std::string(kGroupByNames[static_cast<std::size_t>(by)]), "rows", "MAPE", "median", "p90", "bias",
        "in 80 %", "memory rows", "MAPE", "bias"},
@@ -101,13 +97,26 @@ std::string skipped_table(const Summary& summary) {
   return "\n" + table.text("");
 }
 
-std::string fits_lines(const FitSummary& fits) {
+// Where rows are plans for one model, GPUs and batch.
+std::string ranking_line(const RankingSummary& ranking) {
+  if (ranking.sweeps == 0) return {};
+  return fmt::format(
+      "ranking: {} of {} plans; the plan predicted fastest is within 10 % of the fastest in {} of "
+      "them, "
+      "{} slower in the mean; rank correlation {:.2f} in the median\n",
+      ranking.sweeps == 1 ? "1 sweep" : fmt::format("{} sweeps", ranking.sweeps), ranking.rows,
+      std::llround(ranking.within_10 * static_cast<double>(ranking.sweeps)), percent_text(ranking.regret),
+      ranking.correlation);
+}
+
+std::string fits_lines(const FitSummary& fits, const RankingSummary& ranking) {
   std::string out = "\n";
   if (fits.oom_rows > 0)
     out += fmt::format("out of memory: of {} failed runs {} predicted not to fit, {} perhaps not\n",
                        fits.oom_rows, fits.oom_caught, fits.oom_doubted - fits.oom_caught);
   out += fmt::format("false alarms: of {} measured runs {} predicted not to fit, {} perhaps not\n",
                      fits.measured_rows, fits.false_oom, fits.false_doubt - fits.false_oom);
+  out += ranking_line(ranking);
   if (fits.oom_rows == 0) return out;
   Table table = table_of(4);
   table.add({"said to fit with", "rows", "failed", "share"});
@@ -116,7 +125,7 @@ std::string fits_lines(const FitSummary& fits) {
     const double rows = static_cast<double>(bin.rows);
     table.add({fmt::format("{} to {} %", i * 100 / kFitBins, (i + 1) * 100 / kFitBins),
                fmt::format("{}", bin.rows), fmt::format("{}", bin.failed),
-               percent(bin.rows > 0 ? static_cast<double>(bin.failed) / rows : kNoFigure)});
+               percent_text(bin.rows > 0 ? static_cast<double>(bin.failed) / rows : kNoFigure)});
   }
   return out + "\n" + table.text("");
 }
@@ -139,8 +148,8 @@ std::string row_table(const std::vector<RowScore>& rows) {
   table.add({"row", "measured s", "predicted s", "low", "high", "error", "assumed"});
   for (const RowScore* row : worst_first(rows))
     table.add({printable(row->id), seconds(row->measured->value), seconds(row->predicted.value),
-               seconds(row->predicted.low()), seconds(row->predicted.high()), signed_percent(*row->error()),
-               printable(join(row->assumed, "; "))});
+               seconds(row->predicted.low()), seconds(row->predicted.high()),
+               signed_percent_text(*row->error()), printable(join(row->assumed, "; "))});
   return "\n" + table.text("");
 }
 
@@ -160,17 +169,17 @@ std::string part_table(const std::vector<RowScore>& rows, const Summary& all) {
     std::vector<std::string> cells = {printable(row->id)};
     for (const auto& part : row->parts) {
       cells.push_back(part ? seconds(part->measured.value) : "-");
-      cells.push_back(part ? signed_percent(part->error()) : "-");
+      cells.push_back(part ? signed_percent_text(part->error()) : "-");
     }
-    cells.push_back(row->memory_error() ? signed_percent(*row->memory_error()) : "-");
+    cells.push_back(row->memory_error() ? signed_percent_text(*row->memory_error()) : "-");
     table.add(std::move(cells));
   }
   std::vector<std::string> mean = {"mean absolute error"};
   for (const PartSummary& part : all.parts) {
     mean.emplace_back();
-    mean.push_back(percent(part.mape));
+    mean.push_back(percent_text(part.mape));
   }
-  mean.push_back(percent(all.memory.mape));
+  mean.push_back(percent_text(all.memory.mape));
   table.add(std::move(mean));
   return "\n" + table.text("");
 }
@@ -237,6 +246,13 @@ void write(JsonWriter& w, const Summary& summary) {
   }
   w.end_array();
   w.end_object();
+  w.key("ranking").begin_object();
+  w.key("sweeps").value(summary.ranking.sweeps);
+  w.key("count").value(summary.ranking.rows);
+  w.key("within_10").value(summary.ranking.within_10);
+  w.key("regret").value(summary.ranking.regret);
+  w.key("correlation").value(summary.ranking.correlation);
+  w.end_object();
   w.end_object();
 }
 
@@ -252,6 +268,9 @@ void write(JsonWriter& w, const RowScore& row) {
   w.key("id").value(row.id);
   w.key("source").value(row.source);
   w.key("group").value(row.group);
+  w.key("features").begin_array();
+  for (const std::string& feature : row.features) w.value(feature);
+  w.end_array();
   w.key("set_apart").value(row.broken);
   number_or_null("measured_s", row.measured ? std::optional(row.measured->value) : std::nullopt);
   w.key("predicted_s").value(row.predicted.value);
@@ -282,7 +301,9 @@ void write(JsonWriter& w, const RowScore& row) {
 
 std::string validate_text(const std::vector<RowScore>& rows, const ValidateReport& report) {
   const Summary all = summarise(rows);
-  std::string out = group_table(rows, report.by, all) + skipped_table(all) + fits_lines(all.fits);
+  std::string out =
+      group_table(rows, report.by, all) + skipped_table(all) + fits_lines(all.fits, all.ranking);
+  if (report.drift != nullptr) out += drift_text(*report.drift);
   if (report.rows) out += row_table(rows) + part_table(rows, all);
   return out;
 }
@@ -299,6 +320,12 @@ std::string validate_json(const std::vector<RowScore>& rows, const ValidateRepor
     write(w, summary);
   }
   w.end_object().end_object();
+  w.key("peers");
+  put_peers(w, summarise_by(rows, GroupBy::kSource));
+  if (report.drift != nullptr) {
+    w.key("baseline");
+    put_drift(w, *report.drift);
+  }
   if (report.rows) {
     w.key("rows").begin_array();
     for (const RowScore& row : rows)

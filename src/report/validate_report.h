@@ -8,19 +8,24 @@
 #include <string>
 #include <vector>
 
+#include "validate/baseline.h"
 #include "validate/summary.h"
 
 namespace foretrain {
 
 struct ValidateReport {
   GroupBy by = GroupBy::kSource;
-  bool rows = false;  // text: the worst first; JSON: in the order of the tables
+  bool rows = false;             // text: the worst first; JSON: in the order of the tables
+  const Drift* drift = nullptr;  // since a baseline
 };
 
 std::string validate_text(const std::vector<RowScore>& rows, const ValidateReport& report);
 
-// {summary, groups {by: {name: summary}}, rows []}: `rows` holds those that were predicted; one whose run
+// {summary, groups {by: {name: summary}}, peers [], baseline {}, rows []}: `rows` holds those that were predicted; one whose run
 // failed for memory has null measured_s and error.
 std::string validate_json(const std::vector<RowScore>& rows, const ValidateReport& report);
+
+// A line a source, GPU, stack, cluster and feature, then of all: docs/formats/validate-json.md.
+std::string validate_csv(const std::vector<RowScore>& rows);
 
 }  // namespace foretrain

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "base/text.h"
+
 using namespace foretrain;
 
 namespace {
@@ -173,6 +175,13 @@ TEST_CASE("JSON: summary, groups and the predicted rows in their order") {
           "failed": 0
         }
       ]
+    },
+    "ranking": {
+      "sweeps": 0,
+      "count": 0,
+      "within_10": null,
+      "regret": null,
+      "correlation": null
     }
   },
   "groups": {
@@ -183,6 +192,7 @@ TEST_CASE("JSON: summary, groups and the predicted rows in their order") {
       "id": "over",
       "source": "ours",
       "group": "over",
+      "features": [],
       "set_apart": false,
       "measured_s": 1,
       "predicted_s": 1.25,
@@ -204,6 +214,7 @@ TEST_CASE("JSON: summary, groups and the predicted rows in their order") {
   CHECK(rows.find(R"("id": "failed",
       "source": "ours",
       "group": "failed",
+      "features": [],
       "set_apart": false,
       "measured_s": null)") != std::string::npos);
   CHECK(rows.find("\"exact\"") < rows.find("\"over\""));
@@ -242,4 +253,45 @@ TEST_CASE("bytes of a file do not reach the terminal as they are") {
   std::vector<RowScore> rows = example();
   rows[0].source = "a\x1b[31mb";
   CHECK(validate_text(rows, {}).find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("text: sweeps have a line, and a baseline tells what moved, loudly what is worse") {
+  std::vector<RowScore> rows;
+  for (const double t : {1.0, 2.0, 3.0, 4.0, 5.0}) {
+    RowScore row;
+    row.source = "ours";
+    row.sweep = "one";
+    row.measured = Seconds(t);
+    row.predicted.value = t;
+    row.fit_probability = 1;
+    rows.push_back(row);
+  }
+  const Baseline before = baseline_of(rows);
+  rows[0].predicted.value = 1.2;
+  const Drift drift = drift_of(before, baseline_of(rows));
+  const std::string text = validate_text(rows, {.drift = &drift});
+  CHECK(text.find(
+            "ranking: 1 sweep of 5 plans; the plan predicted fastest is within 10 % of the fastest in 1 of "
+            "them, 0.0% slower in the mean; rank correlation 1.00 in the median\n") != std::string::npos);
+  CHECK(text.find("WORSE by more than half a point: ours (time +4.0)\n") != std::string::npos);
+  const std::string json = validate_json(rows, {.drift = &drift});
+  CHECK(json.find(R"("worse": [
+      "ours"
+    ])") != std::string::npos);
+  const Drift back = drift_of(baseline_of(rows), before);
+  CHECK(validate_text(rows, {.drift = &back})
+            .find("better by more than half a point: ours (time -4.0)\nno source is "
+                  "worse by more than half a point\n") != std::string::npos);
+}
+
+TEST_CASE("csv: a line a source, GPU, stack, cluster and feature, and of all; as many cells as the head") {
+  std::vector<RowScore> rows = example();
+  for (RowScore& row : rows) row.features = {"dense", "fine-tuning"};
+  const std::string csv = validate_csv(rows);
+  const auto lines = split(trim(csv), '\n');
+  CHECK(lines.size() == 1 + 2 + 1 + 1 + 1 + 2 + 1);
+  for (const std::string_view line : lines)
+    CHECK(split(line, ',').size() == split(lines.front(), ',').size());
+  CHECK(csv.find("\nfeature,fine-tuning,2,1,0,0.125,") != std::string::npos);
+  CHECK(csv.find("\nsource,theirs,0,1,0,,,,,,0,,,") != std::string::npos);
 }
