@@ -243,6 +243,22 @@ TEST_CASE("overrides of a command line are read as the file that they change wou
   CHECK(said(run, "gpus") == "16");
 }
 
+TEST_CASE("flags of Hugging Face's Trainer are read as a file's keys") {
+  const ForeignRun run = read(
+      "#!/bin/bash\naccelerate launch --num_processes 8 --config_file fsdp.yaml train.py "
+      "--model_name_or_path meta-llama/Meta-Llama-3-8B --per_device_train_batch_size 2 "
+      "--gradient_accumulation_steps 4 --bf16 True --gradient_checkpointing True "
+      "--max_seq_length 4096 --output_dir x --made_up 1\n");
+  CHECK(said(run, "model") == "meta-llama/Meta-Llama-3-8B");
+  CHECK(said(run, "gpus") == "8");
+  CHECK(said(run, "global_batch") == "64");
+  CHECK(said(run, "seq") == "4096");
+  CHECK(plan(run, "recompute") == "full");
+  CHECK(run.unknown_flags == std::vector<std::string>{"made_up"});
+  REQUIRE_FALSE(run.assumed.empty());
+  CHECK(run.assumed.back().find("fsdp.yaml is not read") == 0);
+}
+
 TEST_CASE("JSON by hand may have comments and commas too many") {
   const ForeignRun run = read(
       "{\n  // a comment\n  \"train_batch_size\": 64,  # another, \"x\"\n"

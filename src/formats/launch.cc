@@ -32,6 +32,18 @@ bool is_override(std::string_view word) {
   return key.find('.') != std::string_view::npos && key.find_first_of("/ :") == std::string_view::npos;
 }
 
+// Flags of Hugging Face's Trainer as the keys of a file; none where they are of something else.
+Settings trainer_keys(Settings settings) {
+  for (KeySetting& setting : settings) {
+    setting.key = megatron_key(setting.key);
+    std::replace(setting.key.begin(), setting.key.end(), '-', '_');
+  }
+  if (find(settings, "model_name_or_path") == nullptr ||
+      find(settings, "per_device_train_batch_size") == nullptr)
+    settings.clear();
+  return settings;
+}
+
 // None where there are none.
 Settings overrides_of(const std::vector<Argument>& words) {
   Settings out;
@@ -43,6 +55,19 @@ Settings overrides_of(const std::vector<Argument>& words) {
     out.push_back(std::move(setting));
   }
   return out;
+}
+
+// What is launched in other words than Megatron's flags; none: it is not.
+Result<std::optional<ForeignRun>> read_other_words(const std::vector<Argument>& words,
+                                                   const Settings& settings) {
+  Settings keys = trainer_keys(settings);
+  if (keys.empty()) return read_tree(overrides_of(words));
+  auto run = read_tree(std::move(keys));
+  for (std::size_t i = 0; i + 1 < words.size() && run && *run; ++i)
+    if (megatron_key(words[i].text) == "config-file")
+      (*run)->assumed.push_back(fmt::format("{} is not read: how weights are sharded is what the flags say",
+                                            printable(words[i + 1].text)));
+  return run;
 }
 
 // Words of an array's item that holds several: "--fp8-format hybrid".
@@ -159,7 +184,8 @@ Settings settings_of(const std::vector<Argument>& packed) {
   }
   for (std::size_t i = 0; i < program; ++i) {
     const std::string key = megatron_key(out[i].key);
-    const bool counts = key == "nproc-per-node" || key == "nnodes" || key == "num-gpus" || key == "num-nodes";
+    const bool counts = key == "nproc-per-node" || key == "nnodes" || key == "num-gpus" ||
+                        key == "num-nodes" || key == "num-processes";
     if (!counts) out[i].key.clear();
   }
   std::erase_if(out, [](const KeySetting& setting) { return setting.key.empty(); });
@@ -169,8 +195,8 @@ Settings settings_of(const std::vector<Argument>& packed) {
 Result<ForeignRun> read_arguments(const std::vector<Argument>& words, std::string_view format) {
   Settings settings = settings_of(words);
   if (is_titan(settings)) return read_titan(std::move(settings));
-  TRY_ASSIGN(auto overridden, read_tree(overrides_of(words)));
-  if (overridden) return *std::move(overridden);
+  TRY_ASSIGN(auto other, read_other_words(words, settings));
+  if (other) return *std::move(other);
   add_assignments(words, settings);
   Facts facts;
   TRY(apply_megatron(std::move(settings), facts));
@@ -214,8 +240,8 @@ Result<ForeignRun> read_script(std::string_view text, const std::string& file) {
     words.push_back({word.text, {file, word.line, 0}, word.unknown});
   }
   Settings settings = settings_of(words);
-  TRY_ASSIGN(auto overridden, read_tree(overrides_of(words)));
-  if (overridden) return *std::move(overridden);
+  TRY_ASSIGN(auto other, read_other_words(words, settings));
+  if (other) return *std::move(other);
   if (add_assignments(words, settings)) add_variables(script, settings);
   add_slurm(text, settings);
   if (is_titan(settings)) return read_titan(std::move(settings));

@@ -138,6 +138,8 @@ constexpr TreeFormat kFormats[] = {
     {"axolotl's configuration", "base_model", axolotl_table, finish_axolotl},
     {"LLaMA-Factory's configuration", "model_name_or_path finetuning_type|model_name_or_path stage",
      llama_factory_table, finish_llama_factory},
+    {"arguments of Hugging Face's Trainer", "model_name_or_path per_device_train_batch_size",
+     llama_factory_table, finish_llama_factory},
     {"accelerate's configuration", "distributed_type", accelerate_table, finish_accelerate},
     {"LLM Foundry's configuration", "global_train_batch_size|device_train_microbatch_size", foundry_table,
      finish_foundry},

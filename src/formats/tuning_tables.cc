@@ -145,7 +145,21 @@ constexpr KeyRow kAxolotl[] = {
     {"lora_dropout", "lora_dropout_rate"},
 };
 
+// Of a file, or of a command line: there the Trainer's own names and those of launchers are among them.
 constexpr KeyRow kLlamaFactory[] = {
+    {"max_seq_length", "seq"},
+    {"model_max_length", "seq"},
+    {"block_size", "seq"},
+    {"fsdp", "fsdp"},
+    {"attn_implementation", "plan.attention{flash_attention_2:flash,sdpa:flash,eager:unfused}"},
+    {"torch_compile", "!time"},
+    {"nproc_per_node", "gpus_per_node"},
+    {"num_gpus", "gpus_per_node"},
+    {"nnodes", "nodes"},
+    {"num_nodes", "nodes"},
+    {"num_processes", "gpus"},
+    {"per_device_eval_batch_size", ""},
+    {"data_path", ""},
     {"model_name_or_path", "model"},
     {"cutoff_len", "seq"},
     {"per_device_train_batch_size", "plan.micro_batch"},
