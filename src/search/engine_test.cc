@@ -114,11 +114,11 @@ double most_mib() {
 // them as values would take 700 MiB. At night alone.
 TEST_CASE("a space of more than five million families is searched in bounded memory" *
           doctest::skip(trials(100) < 400)) {
-  Problem problem = problem_of("gpt2", "dgx-h100", "generic", {8}, 8);
+  Problem problem = problem_of("gpt2", "dgx-h100", "generic", {8, 16}, 8);
   Constraints constraints;
   REQUIRE(constraints.add_range("mlp_chunks=1..256", problem).has_value());
-  for (const char* set :
-       {"master_weights=0,1", "sp_gather_again=0,1", "grad_dtype=fp32,bf16", "reduce_dtype=fp32,bf16"})
+  for (const char* set : {"master_weights=0,1", "sp_gather_again=0,1", "grad_dtype=fp32,bf16",
+                          "reduce_dtype=fp32,bf16", "optimizer=adamw,adamw_8bit"})
     REQUIRE(constraints.add_set(set, problem).has_value());
   const auto space = Space::make(problem, constraints);
   REQUIRE(space);
