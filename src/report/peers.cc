@@ -9,7 +9,8 @@
 namespace foretrain {
 namespace {
 
-constexpr std::string_view kAuthors = "its authors", kRun = "the peer, run on these rows";
+constexpr std::string_view kAuthors = "its authors", kRun = "the peer, run on these rows",
+                           kRelease = "its release, on its own runs";
 constexpr std::string_view kPaper = "arXiv 2509.22832";
 constexpr std::string_view kCalculon = "Isaev et al., SC '23, doi 10.1145/3581784.3607102";
 constexpr std::string_view kVtrain = "Bang et al., arXiv 2312.12391";
@@ -20,14 +21,13 @@ constexpr PeerFigure kPeers[] = {
      "seed_perlmutter"},
     {"regressors of operators", "GPT-NeoX runs on Vista (GH200)", "9.38 %", "", kAuthors, kPaper,
      "seed_vista"},
-    {"Calculon", "Korthikanti's table (A100)", "3.65 %", "8.5 % (static)", kAuthors, kCalculon,
-     "korthikanti_seqsel_a100"},
+    {"Calculon", "Korthikanti's table (A100)", "3.65 %", "", kAuthors, kCalculon, "korthikanti_seqsel_a100"},
     {"Calculon", "vTrain's runs (A100): 109 on several nodes, 1,440 on one", "18 to 21 %, 42 %", "", kRun,
      kCalculon, "vtrain_ground_truth"},
     {"vTrain", "its own runs (A100): one node, several", "8.37 %, 14.73 %", "", kAuthors, kVtrain,
      "vtrain_ground_truth"},
-    {"SimuMax", "43 runs on B200", "5.62 %", "0.46 %", kAuthors, kSimumax, "simumax_b200"},
-    {"SimuMax", "30 runs on A100-PCIe", "1.48 %", "1.43 %", kAuthors, kSimumax, "simumax_a100_pcie"},
+    {"SimuMax", "43 runs on B200", "5.62 %", "0.46 %", kRelease, kSimumax, "simumax_b200"},
+    {"SimuMax", "30 runs on A100-PCIe", "1.48 %", "1.43 %", kRelease, kSimumax, "simumax_a100_pcie"},
     {"Lumos", "GPT-3 variants replayed from traces, up to 512 H100", "3.3 %", "", kAuthors,
      "Liang et al., arXiv 2504.09307", ""},
     {"Charon", "training on a large cluster", "under 3.74 %", "", kAuthors, "Yang et al., arXiv 2605.17164",
