@@ -21,11 +21,11 @@ p { max-width: 85ch; } nav { margin: 0.75rem 0 0; } nav a { margin-right: 1rem; 
 .tile { border: 1px solid var(--line); border-radius: 10px; padding: 0.7rem 0.9rem; }
 .tile b { display: block; font-size: 1.35rem; font-weight: 650; line-height: 1.2; font-variant-numeric: tabular-nums; }
 .tile span { color: var(--soft); font-size: 0.8rem; line-height: 1.35; display: block; margin-top: 0.2rem; }
-.wide td:first-child, .wide th:first-child { position: sticky; left: 0; background: var(--paper); max-width: 17rem; white-space: normal; overflow-wrap: anywhere; }
+.wide td:first-child, .wide th:first-child { position: sticky; left: 0; background: var(--paper); min-width: 10rem; max-width: 17rem; white-space: normal; overflow-wrap: anywhere; }
 .scores td:first-child { min-width: 12.5rem; }
 .scores th, .scores td { padding-right: 0.8rem; } .kinds th { border: 0; padding-bottom: 0; text-align: center; font-weight: 400; } .scores th.n { vertical-align: bottom; white-space: normal; }
 tr.sum td { font-weight: 600; border-top: 2px solid var(--line); } td.far { color: var(--mark); }
-.bar { display: inline-block; width: 5rem; height: 0.6rem; background: var(--line); border-radius: 3px; overflow: hidden; vertical-align: middle; }
+.bar { display: inline-block; width: 3.5rem; height: 0.6rem; background: var(--line); border-radius: 3px; overflow: hidden; vertical-align: middle; }
 .bar i { display: block; height: 100%; background: var(--dot); }
 p.bad { color: var(--mark); font-weight: 600; } .reason { white-space: normal; min-width: 16rem; max-width: 34rem; color: var(--soft); }
 svg.scatter { min-width: 34rem; } svg.scatter text { font-size: 12px; } .grid { stroke: var(--line); fill: none; } .band { fill: var(--soft); opacity: 0.16; }
