@@ -24,8 +24,10 @@ class Convert final : public Command {
                      "of torchtitan, nanotron, NeMo, Megatron-Bridge, GPT-NeoX, DeepSpeed, MaxText, axolotl, "
                      "LLaMA-Factory, "
                      "accelerate or LLM Foundry, or a RUN.yaml, told by its content; - is stdin");
-    options.option("--to", "FORMAT", to_,
-                   "run (without it): a RUN.yaml; megatron: a launch, as a script that starts");
+    options.option(
+        "--to", "FORMAT", to_,
+        "run (without it): a RUN.yaml; or a launch, as a script that starts: megatron, megatron-bridge, "
+        "torchtitan, nanotron, deepspeed or accelerate");
     declare_job(options, request_.given, "Of a launch: GPUs in all");
     options.flag("--json", request_.json, "Answer in JSON");
   }

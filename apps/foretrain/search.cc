@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "ask/launch.h"
 #include "base/file.h"
 #include "base/progress.h"
 #include "base/streamed_file.h"
@@ -124,6 +125,10 @@ class Search final : public Command {
     options.option("--csv", "F.csv", csv_,
                    "Also every plan that was evaluated; of several batches or lengths the best of each");
     options.option("--html", "F.html", html_, "Also a page with a scatter and the Pareto front");
+    options.option(
+        "--launch", "FRAMEWORK", r.launch,
+        "In place of the list a script that starts the best plan: megatron, megatron-bridge, torchtitan, "
+        "nanotron, deepspeed or accelerate");
     options.flag("--json", json_, "Answer in JSON");
   }
 
@@ -180,7 +185,7 @@ class Search final : public Command {
     TRY(request);
     request->options.team = team;
     request->options.stop = &stop_asked;
-    return request->over.several() ? tell_sweep(*request, first) : tell_search(*request, first, csv);
+    return request->over.several() ? tell_sweep(*request, first) : tell_search(session, *request, first, csv);
   }
 
   // Of several batches or lengths.
@@ -196,7 +201,16 @@ class Search final : public Command {
     return status == 0 ? interrupted : status;
   }
 
-  Result<int> tell_search(AnswerRequest& request, bool first, std::optional<StreamedFile>& csv) const {
+  // The list, or the launch of the best.
+  Result<std::string> told(const Session& session, const SearchAnswer& answer, SearchList list) const {
+    if (request_.launch.empty()) return json_ ? search_json(answer) : search_text(answer, list);
+    TRY_ASSIGN(const WholeLaunch whole,
+               launch_of_best(session.catalog(), answer, *find_launch_format(request_.launch)));
+    return json_ ? search_json(answer, &whole) : launch_text(whole, false);
+  }
+
+  Result<int> tell_search(const Session& session, AnswerRequest& request, bool first,
+                          std::optional<StreamedFile>& csv) const {
     SomePlans dots;
     Frameworks frameworks(request.problem, csv ? request.frameworks() : std::vector<Stack>{});
     if (!csv_.empty() || !html_.empty())
@@ -218,7 +232,8 @@ class Search final : public Command {
       std::fprintf(stderr, "foretrain: %s plans in %s\n",
                    with_commas(static_cast<std::int64_t>(answer.result.counts.candidates)).c_str(),
                    human_seconds(Seconds(answer.result.seconds)).c_str());
-    const int status = tell(json_ ? search_json(answer) : search_text(answer, list));
+    TRY_ASSIGN(const std::string text, told(session, answer, list));
+    const int status = tell(text);
     return status == 0 ? interrupted : status;
   }
 

@@ -56,6 +56,33 @@ Result<WholeLaunch> launch_of(const Catalog& catalog, const Run& run, const Laun
   return whole;
 }
 
+Result<WholeLaunch> launch_of_best(const Catalog& catalog, const SearchAnswer& answer,
+                                   const LaunchFormat& format) {
+  std::vector<const RankedPlan*> plans;
+  for (const RankedPlan& plan : answer.best) plans.push_back(&plan);
+  for (const ListFamily& family : answer.families) plans.push_back(&family.best);
+  if (plans.empty())
+    return fail_field("launch", "found no plan to launch; the search without it tells what would fit");
+  std::string first_refusal;
+  for (const RankedPlan* plan : plans) {
+    auto whole = launch_of(catalog, plan->run, format, "launch");
+    if (!whole) {
+      if (first_refusal.empty()) first_refusal = whole.error().message;
+      continue;
+    }
+    const Estimate& step = plan->prediction.step;
+    whole->about.push_back(fmt::format("predicted: {} a step (80 % interval {} to {}), {} a GPU",
+                                       human_seconds(Seconds(step.value)), human_seconds(Seconds(step.low())),
+                                       human_seconds(Seconds(step.high())),
+                                       human_bytes(Bytes(plan->scored.peak))));
+    if (!first_refusal.empty())
+      whole->about.push_back(
+          fmt::format("the best of those that can be launched so; of the best: {}", first_refusal));
+    return whole;
+  }
+  return fail_field("launch", fmt::format("{}, nor any other of the best plans", first_refusal));
+}
+
 std::string launch_text(const WholeLaunch& whole, bool json) {
   return json ? launch_json(whole) : launch_script(whole.launch, whole.run, whole.about);
 }

@@ -7,6 +7,7 @@
 
 #include "formats/write_launch.h"
 #include "report/launch_report.h"
+#include "search/answer.h"
 #include "spec/catalog.h"
 #include "spec/run.h"
 
@@ -19,6 +20,10 @@ Result<const LaunchFormat*> launch_format(std::string_view field, const std::str
 // Of a checked run whose stack is one of the format's.
 Result<WholeLaunch> launch_of(const Catalog& catalog, const Run& run, const LaunchFormat& format,
                               std::string_view field);
+
+// The best plan of a search that the framework can be told: where better ones cannot, the launch says why.
+Result<WholeLaunch> launch_of_best(const Catalog& catalog, const SearchAnswer& answer,
+                                   const LaunchFormat& format);
 
 std::string launch_text(const WholeLaunch& whole, bool json);
 

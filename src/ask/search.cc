@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "ask/guard.h"
+#include "ask/launch.h"
 #include "ask/number_range.h"
 #include "ask/run_file.h"
 #include "ask/words.h"
@@ -199,8 +200,10 @@ Result<void> read_problem(const SearchRequest& r, const Catalog& catalog, Answer
 // Of several searches only what each has of its own is told.
 Result<void> check_several(const SearchRequest& r, const BatchPoints& over) {
   if (!over.several()) return {};
-  for (const auto& [field, given] :
-       {std::pair{"why", !r.why.empty()}, {"what_if", !r.what_if.empty()}, {"top", !r.top.empty()}})
+  for (const auto& [field, given] : {std::pair{"why", !r.why.empty()},
+                                     {"what_if", !r.what_if.empty()},
+                                     {"top", !r.top.empty()},
+                                     {"launch", !r.launch.empty()}})
     if (given)
       return fail_field(field, fmt::format("is of one search, but {} and {} ask for {}: each has its best",
                                            marked("global_batch"), marked("seq"), over.points.size()));
@@ -366,9 +369,29 @@ std::vector<Stack> all_stacks(const Catalog& catalog, int threads) {
   return stacks;
 }
 
+// A launch is of a framework: plans are searched by one of its stacks.
+Result<void> choose_stack(const Catalog& catalog, const std::string& asked, SearchRequest& r,
+                          AnswerRequest& out) {
+  if (r.launch.empty()) return {};
+  TRY_ASSIGN(const LaunchFormat* format, launch_format("launch", r.launch));
+  if (!r.stack.empty()) {
+    TRY_ASSIGN(const Stack stack, of_field("stack", catalog.stack(r.stack)));
+    if (format->has_stack(stack.name)) return {};
+    if (!asked.empty())
+      return fail_field("launch",
+                        fmt::format("{} does not launch stack {}, expected one of {}", format->framework,
+                                    foretrain::quoted(stack.name), format->stacks));
+  }
+  r.stack = format->usual_stack();
+  out.assumed.push_back(fmt::format("stack: {} (what is launched)", r.stack));
+  return {};
+}
+
 Result<AnswerRequest> prepared(Session& session, SearchRequest request) {
   AnswerRequest out;
+  const std::string asked = request.stack;
   TRY(add_run_file(session.catalog(), request, out));
+  TRY(choose_stack(session.catalog(), asked, request, out));
   TRY(read_problem(request, session.catalog(), out));
   TRY(check_several(request, out.over));
   TRY(read_constraints(request, out));

@@ -20,6 +20,8 @@ struct SearchRequest {
   std::string model, cluster, gpus, global_batch, seq, documents, stack, profile, task;
   std::vector<std::string> set, range, forbid, why, what_if;
   std::string top, objective, tokens, deadline, budget, headroom, threads, time;
+  std::string
+      launch;  // a format (ask/launch.h): plans that its framework runs, the best of which is launched
 };
 
 // Everything that can be wrong with a request comes before the work, so that who wants to can open its own

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "formats/block_table.h"
 #include "formats/megatron_rows.h"
 #include "formats/megatron_table.h"
 #include "formats/shell_words.h"
 #include "formats/titan.h"
+#include "formats/trainer.h"
 #include "formats/tree_formats.h"
 
 namespace foretrain {
@@ -98,7 +101,8 @@ int weight_of(const std::vector<ShellWord>& words) {
       program = program || word.text.find(part) != std::string::npos;
     for (const std::string_view part :
          {"num-layers", "tensor-model-parallel-size", "micro-batch-size", "hidden-size", "--training.",
-          "--parallelism.", "tensor_model_parallel_size=", "micro_batch_size=", "global_batch_size="})
+          "--parallelism.", "tensor_model_parallel_size=", "micro_batch_size=", "global_batch_size=",
+          "per_device_train_batch_size"})
       sizes = sizes || word.text.find(part) != std::string::npos;
   }
   if (sizes && flags > 0) return 1 + flags;
@@ -163,6 +167,30 @@ void add_slurm(std::string_view text, Settings& settings) {
   }
 }
 
+// Files that a script writes itself, by the flag that names them.
+class WrittenFiles {
+ public:
+  WrittenFiles(const ShellScript& script, const std::vector<Argument>& words)
+      : script_(script), words_(words) {}
+
+  std::optional<Source> named_by(std::initializer_list<std::string_view> flags) const {
+    for (std::size_t i = 0; i < words_.size(); ++i)
+      for (const std::string_view flag : flags) {
+        const std::string& word = words_[i].text;
+        std::string value;
+        if (word == flag && i + 1 < words_.size()) value = words_[i + 1].text;
+        if (word.starts_with(std::string(flag) + "=")) value = word.substr(flag.size() + 1);
+        if (const auto found = script_.files.find(value); found != script_.files.end())
+          return Source{found->first, found->second};
+      }
+    return std::nullopt;
+  }
+
+ private:
+  const ShellScript& script_;
+  const std::vector<Argument>& words_;
+};
+
 }  // namespace
 
 Settings settings_of(const std::vector<Argument>& packed) {
@@ -190,6 +218,36 @@ Settings settings_of(const std::vector<Argument>& packed) {
   }
   std::erase_if(out, [](const KeySetting& setting) { return setting.key.empty(); });
   return out;
+}
+
+bool is_bridge(const std::vector<Argument>& words) {
+  return std::any_of(words.begin(), words.end(), [](const Argument& word) {
+    return word.text.starts_with("train.micro_batch_size=") ||
+           word.text.starts_with("train.global_batch_size=") ||
+           word.text.starts_with("model.tensor_model_parallel_size=");
+  });
+}
+
+// run_recipe.py --recipe NAME key=value ...: overrides of the recipe, as Hydra has them.
+Result<ForeignRun> read_bridge(const std::vector<Argument>& words) {
+  Settings settings;
+  for (const Argument& word : words) {
+    const std::size_t equals = word.text.find('=');
+    const bool overrides = equals != std::string::npos && word.text.find('-') != 0 &&
+                           word.text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.") == equals;
+    if (!overrides) continue;
+    std::string value = word.text.substr(equals + 1);
+    std::erase_if(value, [](char c) { return c == '\'' || c == '"'; });
+    settings.push_back({word.text.substr(0, equals), {value}, word.at, !word.unknown.empty()});
+  }
+  Settings launcher = settings_of(words);
+  std::erase_if(launcher, [](const Setting& flag) {
+    const std::string key = megatron_key(flag.key);
+    return key != "nnodes" && key != "nproc-per-node";
+  });
+  for (Setting& flag : launcher)
+    flag.key = megatron_key(flag.key), flag.words.resize(std::min<std::size_t>(1, flag.words.size()));
+  return read_bridge_overrides(std::move(settings), launcher);
 }
 
 Result<ForeignRun> read_arguments(const std::vector<Argument>& words, std::string_view format) {
@@ -239,7 +297,18 @@ Result<ForeignRun> read_script(std::string_view text, const std::string& file) {
                   {file, word.line, 0});
     words.push_back({word.text, {file, word.line, 0}, word.unknown});
   }
+  const WrittenFiles files(script, words);
+  if (const auto config = files.named_by({"--config-file"})) {
+    TRY_ASSIGN(const Node tree, parse_yaml(config->text, config->name));
+    TRY_ASSIGN(std::optional<ForeignRun> run, read_tree(tree));
+    if (run) return *std::move(run);
+  }
   Settings settings = settings_of(words);
+  const auto deepspeed = files.named_by({"--deepspeed", "--deepspeed_config"});
+  const auto accelerate = files.named_by({"--config_file"});
+  if (is_trainer(settings) && (deepspeed || accelerate))
+    return read_trainer(std::move(settings), deepspeed, accelerate);
+  if (is_bridge(words)) return read_bridge(words);
   TRY_ASSIGN(auto other, read_other_words(words, settings));
   if (other) return *std::move(other);
   if (add_assignments(words, settings)) add_variables(script, settings);

@@ -128,7 +128,9 @@ void add_plan(const LaunchRun& run, Statements& s) {
     std::string value = value_in(stated, f.key);
     if (value.empty()) return;
     using Value = typename std::remove_cvref_t<decltype(f)>::Value;
-    const bool unasked = IsOptional<Value>::value && value == value_in(own, f.key);
+    // Of the optional keys one alone is a degree, which no stack chooses.
+    const bool chooses = IsOptional<Value>::value && f.key != plan_field<&Plan::etp>.key;
+    const bool unasked = chooses && value == value_in(own, f.key);
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(f.kind)>, Flag>)
       value = value == "1" ? "true" : "false";
     s.add(fmt::format("plan.{}", f.key), value, unasked);
@@ -167,6 +169,14 @@ Statements statements_of(const LaunchRun& run) {
   s.add("gpus_per_node", digits(run.processes()));
   if (!run.documents.empty()) s.add("documents", run.documents);
   return s;
+}
+
+void take_model(Statements& statements) {
+  for (const Statements::Statement& left : statements.all())
+    if (const std::string key = left.key; !key.starts_with("plan.") && key != "seq" &&
+                                          key != "global_batch" && key != "nodes" && key != "gpus_per_node" &&
+                                          key != "documents")
+      statements.take(key);
 }
 
 }  // namespace foretrain

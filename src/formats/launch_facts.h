@@ -11,4 +11,7 @@ namespace foretrain {
 // and for a window; what differs otherwise is "blocks".
 Statements statements_of(const LaunchRun& run);
 
+// Where a framework knows the model by a name: all of it is stated so.
+void take_model(Statements& statements);
+
 }  // namespace foretrain

@@ -32,6 +32,7 @@ class Statements {
   // Made where it says this: the framework has no other way.
   void accept(std::string_view key, std::string_view value);
 
+  const std::vector<Statement>& all() const { return all_; }
   // What nothing has stated and is not done unasked.
   std::vector<Statement> left() const;
 

@@ -36,7 +36,8 @@ std::string line_of(const std::vector<std::string>& words) {
 // Of a comment or a message: one line without what bash would read.
 std::string plain_words(std::string_view text) {
   std::string out = printable(text);
-  std::erase_if(out, [](char c) { return c == '`' || c == '$' || c == '"' || c == '\\' || c == '}'; });
+  std::erase_if(
+      out, [](char c) { return c == '`' || c == '$' || c == '"' || c == '\'' || c == '\\' || c == '}'; });
   return out;
 }
 

@@ -32,7 +32,7 @@ void finish_sizes(Facts& f) {
   if (f.word("positions") != "rope") f.erase("rotary_fraction");
   if (f.word("softmax").find("learnable") != std::string::npos) f.set_usual("sinks", "true");
   std::string pair = f.word("window_pair");  // (127,0): as many keys before a query
-  std::erase_if(pair, [](char c) { return c == '(' || c == ')'; });
+  std::erase_if(pair, [](char c) { return c == '(' || c == ')' || c == '[' || c == ']'; });
   if (const auto keys = whole_word(pair.substr(0, pair.find_first_of(", "))); keys && *keys > 0)
     f.set_usual("window", digits(*keys + 1));
   if (!f.has("window")) f.erase("full_every");
@@ -187,7 +187,7 @@ void finish_pipeline(Facts& f) {
   if (pp > 1 && layers && (first || last) && !f.has("plan.vpp")) {
     const std::int64_t middles = pp - (first ? 1 : 0) - (last ? 1 : 0);
     const std::int64_t rest = *layers - first.value_or(0) - last.value_or(0);
-    if (middles > 0 && rest % middles == 0) {
+    if (middles == 0 ? rest == 0 : middles > 0 && rest % middles == 0) {
       std::string stages = first ? digits(*first) : "";
       for (std::int64_t i = 0; i < middles; ++i)
         stages += (stages.empty() ? "" : "-") + digits(rest / middles);
@@ -242,6 +242,8 @@ void finish_sharding(Facts& f) {
     f.erase("plan.zero");
     f.set("plan.zero", zero, "data-parallel-sharding-strategy");
     f.set_usual("stack", f.flag("fsdp2") ? "fsdp2" : "megatron-fsdp");
+    // Only strategies that divide gradients switch it on by themselves.
+    if (zero == "1") f.set_usual("plan.overlap_grad_reduce", "false");
   }
   const bool deepspeed = f.flag("deepspeed") || f.has("deepspeed_config");
   f.set_usual("stack", deepspeed ? "deepspeed-megatron" : "megatron");

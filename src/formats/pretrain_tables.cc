@@ -4,36 +4,40 @@
 namespace foretrain {
 namespace {
 
-// nanotron/config/config.py, models_config.py
+constexpr KeyUse kBoth = KeyUse::kBoth;
+
+// src/nanotron/config: config.py, parallelism_config.py (commit 19f88fbe of huggingface/nanotron), models_config.py (025f3141).
 constexpr KeyRow kNanotron[] = {
-    {"parallelism.dp", "dp"},
-    {"parallelism.tp", "plan.tp"},
-    {"parallelism.pp", "plan.pp"},
-    {"parallelism.context_parallel_size", "plan.cp"},
+    {"parallelism.dp", "dp", kBoth},
+    {"parallelism.tp", "plan.tp", kBoth},
+    {"parallelism.pp", "plan.pp", kBoth},
+    {"parallelism.context_parallel_size", "plan.cp", kBoth},
     {"parallelism.expert_parallel_size", "plan.ep"},
-    {"parallelism.pp_engine", "plan.schedule{1f1b:1f1b,afab:gpipe}"},
-    {"parallelism.tp_mode", "plan.sp{REDUCE_SCATTER:true,ALL_REDUCE:false}"},
+    {"parallelism.pp_engine", "plan.schedule{1f1b:1f1b,afab:gpipe}", kBoth},
+    {"parallelism.tp_mode", "plan.sp{REDUCE_SCATTER:true,ALL_REDUCE:false}", kBoth},
+    {"parallelism.tp_recompute_allgather", "plan.sp_gather_again=true|false", kBoth},
     {"parallelism.tp_linear_async_communication", ""},
-    {"parallelism.recompute_layer", "plan.recompute=full|none"},
+    {"parallelism.recompute_layer", "plan.recompute=full|none", kBoth},
     {"parallelism.*", ""},
-    {"tokens.micro_batch_size", "plan.micro_batch"},
-    {"tokens.batch_accumulation_per_replica", "accumulation"},
-    {"tokens.sequence_length", "seq"},
+    {"tokens.micro_batch_size", "plan.micro_batch", kBoth},
+    {"tokens.batch_accumulation_per_replica", "accumulation", kBoth},
+    {"tokens.sequence_length", "seq", kBoth},
     {"tokens.*", ""},
-    {"optimizer.zero_stage", "plan.zero"},
-    {"optimizer.accumulate_grad_in_fp32", "plan.grad_dtype=fp32|bf16"},
+    {"optimizer.zero_stage", "plan.zero", kBoth},
+    {"optimizer.accumulate_grad_in_fp32", "plan.grad_dtype=fp32|bf16", kBoth},
     {"optimizer.*", ""},
-    {"model.dtype", "plan.precision{bfloat16:bf16,float16:fp16,float32:}"},
-    {"model.model_config.num_hidden_layers", "layers"},
-    {"model.model_config.hidden_size", "hidden"},
-    {"model.model_config.num_attention_heads", "heads"},
-    {"model.model_config.num_key_value_heads", "kv_heads"},
-    {"model.model_config.intermediate_size", "ffn"},
-    {"model.model_config.vocab_size", "vocab"},
-    {"model.model_config.tie_word_embeddings", "tied=true|false"},
+    {"model.dtype", "plan.precision{bfloat16:bf16,float16:fp16,float32:}", kBoth},
+    {"model.model_config.num_hidden_layers", "layers", kBoth},
+    {"model.model_config.hidden_size", "hidden", kBoth},
+    {"model.model_config.num_attention_heads", "heads", kBoth},
+    {"model.model_config.num_key_value_heads", "kv_heads", kBoth},
+    {"model.model_config.intermediate_size", "ffn", kBoth},
+    {"model.model_config.vocab_size", "vocab", kBoth},
+    {"model.model_config.tie_word_embeddings", "tied=true|false", kBoth},
     {"model.model_config.head_dim", "head_dim"},
-    {"model.model_config.is_qwen2_config", "qkv_bias=true"},
-    {"model.model_config.attention_bias", "qkv_bias=true|false"},
+    {"model.model_config.is_llama_config", "llama=true", kBoth},
+    {"model.model_config.is_qwen2_config", "qwen=true", kBoth},
+    {"model.model_config.attention_bias", "qkv_bias=true|false", kBoth},
     {"model.model_config.moe_config.num_experts", "experts"},
     {"model.model_config.moe_config.top_k", "top_k"},
     {"model.model_config.moe_config.moe_intermediate_size", "expert_ffn"},
@@ -239,6 +243,8 @@ constexpr KeyRow kNemoNames[] = {
     {"activations_checkpoint_num_layers", "recompute-num-layers"},
     {"ub_tp_comm_overlap", "tp-comm-overlap"},
     {"num_moe_experts", "num-experts"},
+    {"num_layers_in_first_pipeline_stage", "decoder-first-pipeline-num-layers"},
+    {"num_layers_in_last_pipeline_stage", "decoder-last-pipeline-num-layers"},
 };
 constexpr KeyRow kNemo[] = {
     {"precision", "plan.precision{bf16:bf16,bf16-mixed:bf16,16:fp16,16-mixed:fp16,bf16_mixed:bf16,32:}"},
@@ -247,6 +253,8 @@ constexpr KeyRow kNemo[] = {
      "mlp{fast-swiglu:swiglu,swiglu:swiglu,gelu:gelu,geglu:geglu,fast-geglu:geglu,squared-relu:squared_relu,"
      "openai-gelu:gelu}"},
     {"share_embeddings_and_output_weights", "tied=true|false"},
+    {"gated_linear_unit", "mlp=swiglu"},
+    {"grad_reduce_in_fp32", "half_reduce=false|true"},
     {"normalization",
      "norm{layernorm1p:layernorm,layernorm:layernorm,rmsnorm:rmsnorm,RMSNorm:rmsnorm,LayerNorm:layernorm}"},
     {"use_flash_attention", "plan.attention=flash"},
@@ -269,6 +277,9 @@ void finish_nanotron(Facts& f) {
   finish_gated(f);
   f.set_usual("stack", "nanotron");
   if (f.whole("plan.tp").value_or(1) < 2) f.erase("plan.sp");
+  if (!f.flag("plan.sp")) f.erase("plan.sp_gather_again");
+  // Reduced in the format that they are added up in.
+  if (f.has("plan.grad_dtype")) f.set_usual("plan.reduce_dtype", f.word("plan.grad_dtype"));
   if (f.whole("plan.pp").value_or(1) < 2) f.erase("plan.schedule");
   if (f.whole("plan.ep").value_or(1) < 2) f.erase("plan.ep");
 }

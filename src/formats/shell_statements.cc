@@ -98,13 +98,14 @@ class Cutter {
     return fail(fmt::format("found a '${}' that does not end", open), {file_, begin, 0});
   }
   // The text of a here-document, which is input and no command: <<EOF ... EOF, <<-'EOF'.
-  void skip_here_document() {
+  void take_here_document() {
     if (delimiter_.empty()) return;
     while (at_ < text_.size()) {
       const std::size_t end = std::min(text_.find('\n', at_), text_.size());
-      const std::string_view row = trim(text_.substr(at_, end - at_));
+      const std::string_view row = text_.substr(at_, end - at_);
       at_ = std::min(end + 1, text_.size()), ++line_;
-      if (row == delimiter_) break;
+      if (trim(row) == delimiter_) break;
+      if (!out_.empty()) out_.back().document += std::string(row) + "\n";
     }
     delimiter_.clear();
   }
@@ -135,7 +136,7 @@ class Cutter {
     if (joins) ++at_;
     if (c == '\n') ++line_;
     ++at_;
-    if (c == '\n') skip_here_document();
+    if (c == '\n') take_here_document();
   }
   // "[ -n X ] && Y=1": what follows hangs on it.
   static bool is_test(std::string_view text) {
@@ -144,7 +145,7 @@ class Cutter {
   }
   void finish() {
     const std::string_view text = trim(current_);
-    if (!text.empty()) out_.push_back({std::string(text), begin_, std::exchange(tests_, false)});
+    if (!text.empty()) out_.push_back({std::string(text), begin_, std::exchange(tests_, false), {}});
     current_.clear();
   }
 

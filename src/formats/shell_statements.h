@@ -1,5 +1,5 @@
 // A shell script cut into its statements: at newlines, ';', '&&', '||', '|' and '&' outside quotes and parentheses; comments
-// and here-documents dropped, continued lines joined.
+// dropped, continued lines joined, here-documents apart.
 #pragma once
 
 #include <string>
@@ -14,6 +14,7 @@ struct ShellStatement {
   std::string text;
   int line = 0;
   bool after_test = false;  // it follows a test by && or ||, and may not run
+  std::string document;     // what stands between <<EOF and EOF
 };
 
 // Of a variable's name.

@@ -10,6 +10,16 @@ namespace {
 
 constexpr std::size_t kMostCommands = 20'000;
 
+// The file that "cat > NAME" writes; empty: none.
+std::string target_of(std::string_view text) {
+  const std::size_t arrow = text.rfind('>');
+  if (arrow == std::string_view::npos) return {};
+  std::string name(trim(text.substr(arrow + 1)));
+  name = name.substr(0, name.find_first_of(" \t"));
+  std::erase_if(name, [](char c) { return c == '"' || c == '\''; });
+  return name;
+}
+
 class Reader {
  public:
   ShellScript read(const std::vector<ShellStatement>& statements) {
@@ -22,7 +32,7 @@ class Reader {
       command.words = opened(command.words);
       for (ShellWord& word : command.words) expansion_.unmark(word);
     }
-    return {std::move(out_), expansion_.known()};
+    return {std::move(out_), expansion_.known(), {}};
   }
 
  private:
@@ -139,7 +149,11 @@ class Reader {
 
 Result<ShellScript> shell_commands(std::string_view text, const std::string& file) {
   TRY_ASSIGN(const std::vector<ShellStatement> statements, shell_statements(text, file));
-  return Reader().read(statements);
+  ShellScript script = Reader().read(statements);
+  for (const ShellStatement& statement : statements)
+    if (const std::string name = target_of(statement.text); !statement.document.empty() && !name.empty())
+      script.files[name] = statement.document;
+  return script;
 }
 
 }  // namespace foretrain

@@ -21,6 +21,7 @@ struct ShellCommand {
 struct ShellScript {
   std::vector<ShellCommand> commands;
   std::map<std::string, std::string> variables;  // those that are known, at the end
+  std::map<std::string, std::string> files;      // that it writes itself: cat > NAME <<EOF ... EOF
 };
 
 // All simple commands, in order, their words expanded; a word that is a command line itself is told as its words. Refuses text whose quotes or parentheses do not end.

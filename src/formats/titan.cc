@@ -6,55 +6,65 @@
 
 #include "base/text.h"
 #include "formats/key_table.h"
+#include "formats/titan_models.h"
 
 namespace foretrain {
 namespace {
 
-// torchtitan/config/job_config.py
+constexpr KeyUse kBoth = KeyUse::kBoth;
+
+// torchtitan/config/job_config.py, and configs.py and manager.py of 2026 (commit 0014ac2c of pytorch/torchtitan), whose command
+// line names a module and one of its configurations, and overrides them by keys.
 constexpr KeyRow kRows[] = {
     {"model.name", "titan_model"},
     {"model.flavor", "titan_flavor"},
-    {"module", "titan_model"},
-    {"config", "titan_config"},
+    {"module", "titan_model", kBoth},
+    {"config", "titan_config", kBoth},
     {"model.converters", "converters"},
     {"model.*", ""},
-    {"training.local_batch_size", "plan.micro_batch"},
+    {"training.local_batch_size", "plan.micro_batch", kBoth},
     {"training.batch_size", "plan.micro_batch"},
-    {"training.global_batch_size", "global_batch"},
-    {"training.seq_len", "seq"},
+    {"training.global_batch_size", "global_batch", kBoth},
+    {"training.seq_len", "seq", kBoth},
     {"training.compile", "compile=true|false"},
     {"training.dtype", ""},
     {"training.mixed_precision_param", "plan.precision{bfloat16:bf16,float32:}"},
     {"training.mixed_precision_reduce", "plan.reduce_dtype{float32:fp32,bfloat16:bf16}"},
-    {"training.enable_cpu_offload", "plan.offload_optimizer=true"},
+    {"training.enable_cpu_offload", "plan.offload_optimizer=true", kBoth},
     {"training.*", ""},
-    {"parallelism.tensor_parallel_degree", "plan.tp"},
+    {"parallelism.tensor_parallel_degree", "plan.tp", kBoth},
     {"training.tensor_parallel_degree", "plan.tp"},
-    {"parallelism.pipeline_parallel_degree", "plan.pp"},
+    {"parallelism.pipeline_parallel_degree", "plan.pp", kBoth},
     {"experimental.pipeline_parallel_degree", "plan.pp"},
-    {"parallelism.context_parallel_degree", "plan.cp"},
+    {"parallelism.context_parallel_degree", "plan.cp", kBoth},
     {"experimental.context_parallel_degree", "plan.cp"},
-    {"parallelism.expert_parallel_degree", "plan.ep"},
+    {"parallelism.expert_parallel_degree", "plan.ep", kBoth},
     {"parallelism.expert_tensor_parallel_degree", "plan.etp"},
-    {"parallelism.data_parallel_shard_degree", "shard"},
+    {"parallelism.data_parallel_shard_degree", "shard", kBoth},
     {"training.data_parallel_shard_degree", "shard"},
-    {"parallelism.data_parallel_replicate_degree", "replicate"},
+    {"parallelism.data_parallel_replicate_degree", "replicate", kBoth},
     {"training.data_parallel_replicate_degree", "replicate"},
-    {"parallelism.fsdp_reshard_after_forward", "reshard"},
-    {"parallelism.enable_async_tensor_parallel", "plan.tp_overlap=true|false"},
+    {"parallelism.fsdp_reshard_after_forward", "reshard", kBoth},
+    {"parallelism.enable_async_tensor_parallel", "plan.tp_overlap=true|false", kBoth},
     {"experimental.enable_async_tensor_parallel", "plan.tp_overlap=true|false"},
-    {"parallelism.pipeline_parallel_schedule", "titan_schedule"},
+    {"parallelism.pipeline_parallel_schedule", "titan_schedule", kBoth},
     {"experimental.pipeline_parallel_schedule", "titan_schedule"},
-    {"parallelism.pipeline_parallel_microbatch_size", "pipeline_micro"},
-    {"parallelism.context_parallel_rotate_method", "plan.cp_type{allgather:allgather,alltoall:p2p}"},
+    {"parallelism.pipeline_parallel_microbatch_size", "pipeline_micro", kBoth},
+    {"parallelism.context_parallel_rotate_method", "plan.cp_type{allgather:allgather,alltoall:p2p}", kBoth},
+    {"parallelism.enable_sequence_parallel", "plan.sp=true|false"},
+    {"parallelism.no_enable_async_tensor_parallel", "plan.tp_overlap=false"},
+    {"parallelism.pipeline_parallel_layers_per_stage", "stage_layers", kBoth},
+    {"parallelism.pipeline_parallel_first_stage_less_layers", "first_less", kBoth},
+    {"parallelism.pipeline_parallel_last_stage_less_layers", "last_less", kBoth},
     {"parallelism.disable_loss_parallel", ""},
     {"parallelism.*", ""},
     {"experimental.*", ""},
     {"activation_checkpoint.mode",
-     "plan.recompute{none:none,selective:selective,full:full,memory_budget:selective}"},
+     "plan.recompute{none:none,selective:selective,full:full,<memory_budget:selective}", kBoth},
     {"activation_checkpoint.selective_ac_option", ""},
     {"activation_checkpoint.*", ""},
-    {"compile.enable", "compile=true|false"},
+    {"compile.enable", "compile=true|false", kBoth},
+    {"compile.no_enable", "compile=false"},
     {"compile.components", ""},
     {"compile.model", ""},
     {"compile.loss", ""},
@@ -68,6 +78,9 @@ constexpr KeyRow kRows[] = {
     {"optimizer.*", ""},
     {"lr_scheduler.*", ""},
     {"job.*", ""},
+    {"hf_assets_path", ""},
+    {"dump_folder", ""},
+    {"dataloader.*", ""},
     {"profiling.*", ""},
     {"metrics.*", ""},
     {"checkpoint.*", ""},
@@ -88,48 +101,59 @@ constexpr KeyRow kRows[] = {
     {"max_restarts", ""},
 };
 
-struct Flavor {
-  std::string_view model, flavor, preset;
-};
-constexpr Flavor kFlavors[] = {
-    {"llama3", "8B", "llama-3-8b"},
-    {"llama3", "70B", "llama-3-70b"},
-    {"llama3", "405B", "llama-3.1-405b"},
-    {"llama4", "17bx16e", "llama-4-scout"},
-    {"llama4", "17bx128e", "llama-4-maverick"},
-    {"deepseek_v3", "16B", "deepseek-v2-lite"},
-    {"deepseek_v3", "671B", "deepseek-v3"},
-    {"gpt_oss", "20b", "gpt-oss-20b"},
-    {"gpt_oss", "120b", "gpt-oss-120b"},
-};
-
 void finish_model(Facts& f) {
   std::string model = f.word("titan_model"), flavor = f.word("titan_flavor");
-  // The newer command line: --module llama3 --config llama3_8b.
-  if (flavor.empty() && f.word("titan_config").starts_with(model + "_"))
-    flavor = f.word("titan_config").substr(model.size() + 1);
+  const std::string config = f.word("titan_config");
   if (model.empty()) return;
   const auto lower = [](std::string text) {
     std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
     return text;
   };
-  for (const Flavor& known : kFlavors)
-    if (known.model == model && lower(std::string(known.flavor)) == lower(flavor))
-      f.set_usual("model", known.preset);
+  for (const TitanFlavor& known : titan_flavors()) {
+    if (known.module != model) continue;
+    const bool by_config = !config.empty() && known.config == config;
+    if (!by_config && (flavor.empty() || lower(std::string(known.flavor)) != lower(flavor))) continue;
+    f.set_usual("model", known.presets.substr(0, known.presets.find(' ')));
+    f.set_usual("model_layers", std::to_string(known.layers));
+    if (by_config) f.set_usual("plan.precision", known.precision);
+  }
+  // The newer command line: --module llama3 --config llama3_8b.
+  if (flavor.empty() && config.starts_with(model + "_")) flavor = config.substr(model.size() + 1);
   f.set_usual("model", lower(model + "-" + flavor));
 }
 
 void finish_sharding(Facts& f) {
   const std::int64_t replicate = f.whole("replicate").value_or(1), shard = f.whole("shard").value_or(-1);
-  if (shard == 1) {
+  // Context ranks are part of the mesh that fully_shard divides over.
+  const std::int64_t cp = std::max<std::int64_t>(1, f.whole("plan.cp").value_or(1));
+  if (shard == 1 && cp == 1) {
     f.set_usual("plan.zero", "0");
   } else {
     f.set_usual("plan.zero", f.word("reshard") == "never" ? "2" : "3");
-    if (replicate > 1 && shard > 1) f.set_usual("plan.shard", std::to_string(shard));
+    if (replicate > 1 && shard > 0) f.set_usual("plan.shard", std::to_string(shard * cp));
   }
   if (shard > 0) f.set_usual("dp", std::to_string(shard * replicate));
   // Sequence parallelism is part of torchtitan's tensor parallelism.
   if (f.whole("plan.tp").value_or(1) > 1) f.set_usual("plan.sp", "true");
+}
+
+// Chunks a stage and their layers, where the keys state them and the model is known.
+void finish_stages(std::int64_t usual, bool interleaved, Facts& f) {
+  const auto layers = f.whole("model_layers");
+  const std::int64_t pp = f.whole("plan.pp").value_or(1);
+  if (!layers || (!f.has("stage_layers") && !f.has("first_less") && !f.has("last_less"))) return;
+  const std::int64_t first = f.whole("first_less").value_or(1), last = f.whole("last_less").value_or(1);
+  const std::int64_t each = f.whole("stage_layers").value_or(0);
+  const std::int64_t chunks = each > 0 ? (*layers + first + last + each - 1) / each : pp * usual;
+  const auto split = titan_split(*layers, chunks, first, last);
+  if (chunks % pp != 0 || split.empty()) {
+    f.contradict(fmt::format("{} layers in {} chunks do not go over {} stages", *layers, chunks, pp));
+    return;
+  }
+  if (interleaved && chunks / pp > 1) f.set_usual("plan.vpp", std::to_string(chunks / pp));
+  const bool even =
+      std::all_of(split.begin(), split.end(), [&](std::int64_t n) { return n == split.front(); });
+  if (!even) f.set_usual("plan.layers_per_stage", fmt::format("{}", fmt::join(split, "-")));
 }
 
 void finish_pipeline(Facts& f) {
@@ -146,6 +170,7 @@ void finish_pipeline(Facts& f) {
                                 : schedule == "DualPipeV"                          ? "dualpipev"
                                 : schedule.find("nterleaved") != std::string::npos ? "interleaved"
                                                                                    : "1f1b";
+  finish_stages(ours == "gpipe" || ours == "1f1b" ? 1 : 2, ours == "interleaved", f);
   if (ours == "interleaved") f.set_usual("plan.vpp", "2");
   if (ours != "interleaved" && ours != "1f1b") f.set_usual("plan.schedule", ours);
 }
@@ -159,6 +184,8 @@ void finish_precision(Facts& f) {
 }
 
 }  // namespace
+
+std::span<const KeyRow> titan_rows() { return kRows; }
 
 bool is_titan(const Settings& settings) {
   return std::any_of(settings.begin(), settings.end(), [](const KeySetting& s) {
@@ -185,7 +212,10 @@ Result<ForeignRun> read_titan(Settings settings) {
   if (f.has("global_batch")) f.erase("accumulation");
   finish_precision(f);
   f.set_usual("stack", f.flag("compile") ? "torchtitan-compile" : "torchtitan");
-  if (f.whole("plan.ep").value_or(1) < 2) f.erase("plan.ep"), f.erase("plan.etp");
+  if (f.whole("plan.ep").value_or(1) < 2)
+    f.erase("plan.ep"), f.erase("plan.etp");
+  else
+    f.set_usual("plan.etp", "1");  // expert ranks are taken from tensor ranks too
   return foreign_run("torchtitan's configuration", std::move(f));
 }
 

@@ -2,10 +2,15 @@
 // of keys.
 #pragma once
 
+#include <span>
+
+#include "formats/key_table.h"
 #include "formats/run_map.h"
 #include "formats/settings.h"
 
 namespace foretrain {
+
+std::span<const KeyRow> titan_rows();
 
 bool is_titan(const Settings& settings);
 Result<ForeignRun> read_titan(Settings settings);

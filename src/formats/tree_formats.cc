@@ -91,16 +91,17 @@ Result<std::optional<ForeignRun>> primus(const Settings& settings) {
   return megatron("Primus' configuration of Megatron", overrides, "primus-megatron", model);
 }
 
-Result<std::optional<ForeignRun>> nemo(Settings settings) {
+Result<std::optional<ForeignRun>> nemo(Settings settings, const Settings& launcher = {}) {
   follow_references(settings);
   Settings own;
   for (const std::string_view prefix :
-       {"model.", "trainer.", "train.", "dataset.", "optimizer.", "ddp.", "peft."}) {
+       {"model.", "trainer.", "train.", "dataset.", "optimizer.", "ddp.", "peft.", "mixed_precision."}) {
     Settings part = below(settings, prefix);
     if (prefix == "optimizer." || prefix == "peft." || prefix == "dataset.")
       std::erase_if(part, [&](const KeySetting& s) {
         return s.key != "dim" && s.key != "seq_length" && s.key != "sequence_length" &&
-               s.key != "use_distributed_optimizer" && s.key != "optimizer";
+               s.key != "use_distributed_optimizer" && s.key != "optimizer" &&
+               s.key != "optimizer_cpu_offload";
       });
     own.insert(own.end(), part.begin(), part.end());
   }
@@ -108,6 +109,7 @@ Result<std::optional<ForeignRun>> nemo(Settings settings) {
   Facts facts;
   if (bridge) facts.set("stack", "megatron-bridge", "");
   if (!bridge) facts.set("stack", "nemo", "");
+  own.insert(own.end(), launcher.begin(), launcher.end());
   own = renamed(std::move(own), nemo_names());
   fill_defaults(own);
   apply_table(nemo_table(), own, facts);
@@ -121,6 +123,15 @@ Result<std::optional<ForeignRun>> nemo(Settings settings) {
   return std::optional(
       foreign_run(bridge ? "Megatron-Bridge's overrides" : "NeMo's configuration", std::move(facts)));
 }
+
+}  // namespace
+
+Result<ForeignRun> read_bridge_overrides(Settings settings, const Settings& launcher) {
+  TRY_ASSIGN(std::optional<ForeignRun> run, nemo(std::move(settings), launcher));
+  return *std::move(run);
+}
+
+namespace {
 
 using Finish = void (*)(Facts&);
 struct TreeFormat {

@@ -10,6 +10,9 @@
 
 namespace foretrain {
 
+// Megatron-Bridge's overrides ("model.tensor_model_parallel_size"), however they are given, and what its launcher was told.
+Result<ForeignRun> read_bridge_overrides(Settings settings, const Settings& launcher);
+
 // None: none of them.
 Result<std::optional<ForeignRun>> read_tree(const Node& node);
 // The same of keys joined by dots, as a command line overrides them: model.hidden_size=4096.

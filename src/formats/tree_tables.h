@@ -27,6 +27,8 @@ void finish_axolotl(Facts& facts);
 void finish_llama_factory(Facts& facts);
 void finish_accelerate(Facts& facts);
 void finish_foundry(Facts& facts);
+// transformers' Trainer, whichever of DeepSpeed and accelerate runs it.
+void finish_trainer(Facts& facts);
 void finish_maxtext(Facts& facts);
 
 }  // namespace foretrain

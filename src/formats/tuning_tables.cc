@@ -5,24 +5,29 @@
 namespace foretrain {
 namespace {
 
-// deepspeed.ai/docs/config-json
+constexpr KeyUse kBoth = KeyUse::kBoth;
+
+// deepspeed.ai/docs/config-json; deepspeed/runtime/config.py and zero/config.py
 constexpr KeyRow kDeepspeed[] = {
-    {"train_batch_size", "global_batch"},
-    {"train_micro_batch_size_per_gpu", "plan.micro_batch"},
-    {"gradient_accumulation_steps", "accumulation"},
-    {"zero_optimization.stage", "plan.zero"},
-    {"zero_optimization.overlap_comm", "plan.overlap_grad_reduce=true|false"},
-    {"zero_optimization.offload_optimizer.device", "plan.offload_optimizer{cpu:true,none:false,nvme:true}"},
+    {"train_batch_size", "global_batch", kBoth},
+    {"train_micro_batch_size_per_gpu", "plan.micro_batch", kBoth},
+    {"gradient_accumulation_steps", "accumulation", kBoth},
+    {"zero_optimization.stage", "plan.zero", kBoth},
+    {"zero_optimization.overlap_comm", "plan.overlap_grad_reduce=true|false", kBoth},
+    {"zero_optimization.offload_optimizer.device", "plan.offload_optimizer{cpu:true,none:false,<nvme:true}",
+     kBoth},
     {"zero_optimization.cpu_offload", "plan.offload_optimizer=true|false"},
     {"zero_optimization.offload_param.device", "offload_param"},
+    {"zero_optimization.mics_shard_size", "plan.shard", kBoth},
     {"zero_optimization.*", ""},
-    {"bf16.enabled", "plan.precision=bf16"},
+    {"data_types.grad_accum_dtype", "plan.grad_dtype{fp32:fp32,bf16:bf16,fp16:fp16}", kBoth},
+    {"bf16.enabled", "plan.precision=bf16", kBoth},
     {"bfloat16.enabled", "plan.precision=bf16"},
-    {"fp16.enabled", "plan.precision=fp16"},
-    {"tensor_parallel.autotp_size", "plan.tp"},
+    {"fp16.enabled", "plan.precision=fp16", kBoth},
+    {"tensor_parallel.autotp_size", "plan.tp", kBoth},
     {"optimizer.type", "plan.optimizer{Adam:adamw,AdamW:adamw,FusedAdam:adamw,DeepSpeedCPUAdam:adamw}"},
     {"activation_checkpointing.partition_activations", ""},
-    {"communication_data_type", "plan.reduce_dtype{fp16:fp16,bf16:bf16,bfp16:bf16,fp32:fp32}"},
+    {"communication_data_type", "plan.reduce_dtype{fp16:fp16,bf16:bf16,<bfp16:bf16,fp32:fp32}", kBoth},
     {"fp16.*", ""},
     {"bf16.*", ""},
     {"bfloat16.*", ""},
@@ -246,14 +251,15 @@ constexpr KeyRow kLlamaFactory[] = {
 };
 
 constexpr KeyRow kAccelerate[] = {
-    {"num_processes", "gpus"},
-    {"num_machines", "machines"},
-    {"mixed_precision", "plan.precision{bf16:bf16,fp16:fp16,fp8:fp8,no:}"},
-    {"distributed_type", "distributed"},
+    {"num_processes", "gpus", kBoth},
+    {"num_machines", "machines", kBoth},
+    {"mixed_precision", "plan.precision{bf16:bf16,fp16:fp16,<fp8:fp8,<no:}", kBoth},
+    {"distributed_type", "distributed", kBoth},
     {"fsdp_config.fsdp_sharding_strategy", "sharding"},
-    {"fsdp_config.fsdp_version", "fsdp_version"},
+    {"fsdp_config.fsdp_version", "fsdp_version", kBoth},
     {"fsdp_config.fsdp_offload_params", "offload_param{true:cpu,false:}"},
-    {"fsdp_config.fsdp_activation_checkpointing", "plan.recompute=full"},
+    {"fsdp_config.fsdp_activation_checkpointing", "plan.recompute=full|none", kBoth},
+    {"fsdp_config.fsdp_reshard_after_forward", "reshard", kBoth},
     {"fsdp_config.*", ""},
     {"deepspeed_config.zero_stage", "plan.zero"},
     {"deepspeed_config.gradient_accumulation_steps", "accumulation"},
@@ -360,7 +366,7 @@ void finish_sharding(Facts& f) {
   else if (sharding == "NO_SHARD")
     f.set_usual("plan.zero", "0");
   else if (!sharding.empty() || fsdp)
-    f.set_usual("plan.zero", "3");
+    f.set_usual("plan.zero", f.word("reshard") == "false" ? "2" : "3");
   for (const auto& [part, stage] :
        {std::pair("zero3", "3"), std::pair("z3", "3"), std::pair("zero2", "2"), std::pair("z2", "2"),
         std::pair("zero1", "1"), std::pair("zero_stage1", "1"), std::pair("zero_stage3", "3")})
@@ -426,6 +432,18 @@ void finish_accelerate(Facts& f) {
   finish_sharding(f);
   if (f.word("distributed") == "DEEPSPEED") f.set_usual("stack", "deepspeed");
   f.set_usual("stack", "hf-trainer");
+}
+
+void finish_trainer(Facts& f) {
+  drop_auto(f);
+  finish_sharding(f);
+  finish_optimizer(f);
+  finish_half(f);
+  f.set_usual("plan.zero", "0");
+  f.set_usual("plan.recompute", "none");
+  f.set_usual("accumulation", "1");
+  f.set_usual("stack",
+              f.has("deepspeed_file") || f.word("distributed") == "DEEPSPEED" ? "deepspeed" : "hf-trainer");
 }
 
 void finish_foundry(Facts& f) {

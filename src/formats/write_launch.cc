@@ -12,6 +12,11 @@ namespace {
 
 constexpr LaunchFormat kFormats[] = {
     {"megatron", "Megatron-LM", "megatron megatron-fsdp primus-megatron", megatron_launch},
+    {"megatron-bridge", "Megatron-Bridge", "megatron-bridge nemo", bridge_launch},
+    {"torchtitan", "torchtitan", "torchtitan torchtitan-compile", titan_launch},
+    {"nanotron", "nanotron", "nanotron", nanotron_launch},
+    {"deepspeed", "DeepSpeed", "deepspeed", deepspeed_launch},
+    {"accelerate", "accelerate", "hf-trainer hf-eager hf-compile", accelerate_launch},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "job/fine_tuning.h"
 #include "job/launch_run.h"
 #include "predict/uncertainty.h"
+#include "report/launch_report.h"
 #include "report/search_curve.h"
 #include "report/search_report.h"
 #include "report/training.h"
@@ -302,7 +303,7 @@ void put_what_ifs(JsonWriter& w, const SearchAnswer& a) {
 
 }  // namespace
 
-std::string search_json(const SearchAnswer& a) {
+std::string search_json(const SearchAnswer& a, const WholeLaunch* launch) {
   JsonWriter w;
   w.begin_object();
   put_search_counts(w, a);
@@ -313,6 +314,7 @@ std::string search_json(const SearchAnswer& a) {
   if (const auto curve = search_curve(a)) put_curve(w, *curve);
   if (!a.best.empty())
     put_words(w, "megatron_flags", megatron_plan_flags(launch_run_of(a.best.front().run)).flags);
+  if (launch != nullptr) write_launch(w.key("launch"), *launch);
   if (a.smallest) put_smallest(w, a);
   if (!a.whys.empty()) put_whys(w, a);
   if (!a.what_ifs.empty()) put_what_ifs(w, a);

@@ -23,13 +23,15 @@
 namespace foretrain {
 
 class JsonWriter;
+struct WholeLaunch;
 
 enum class SearchList : unsigned char { kFamilies, kAll };
 
 std::string search_text(const SearchAnswer& answer, SearchList list = SearchList::kFamilies);
 // What was searched, under which limits and with which counts; of several batches or lengths, all of these.
 std::string search_head_text(const SearchAnswer& answer, const BatchPoints* over = nullptr);
-std::string search_json(const SearchAnswer& answer);
+// `launch`: of its best plan, where one was asked for.
+std::string search_json(const SearchAnswer& answer, const WholeLaunch* launch = nullptr);
 // Keys of the JSON that searches have in common; of several batches or lengths, all of these.
 void put_search_counts(JsonWriter& writer, const SearchAnswer& answer);
 void put_problem(JsonWriter& writer, const SearchAnswer& answer, const BatchPoints* over = nullptr);
