@@ -58,7 +58,7 @@ std::string underscored(std::string_view flag) {
 }
 
 // A value as Hydra's grammar takes it.
-std::string value_of(const Setting& setting) {
+std::string value_of(const KeySetting& setting) {
   if (setting.key == "moe-layer-freq" || setting.key == "window-size" ||
       setting.key == "window-attn-skip-freq") {
     std::string value = setting.value();
@@ -71,7 +71,7 @@ std::string value_of(const Setting& setting) {
   return list ? fmt::format("[{}]", fmt::join(setting.words, ",")) : setting.words.front();
 }
 
-std::vector<std::string> override_of(const Setting& setting) {
+std::vector<std::string> override_of(const KeySetting& setting) {
   const auto* found = std::find_if(std::begin(kNames), std::end(kNames),
                                    [&](const BridgeName& name) { return name.flag == setting.key; });
   const bool known = found != std::end(kNames);
@@ -184,7 +184,7 @@ WrittenLaunch bridge_launch(const LaunchRun& run) {
   const std::string kv = s.has("kv_heads") ? "" : digits_of_heads(run);
   const bool fp16 = s.is("plan.precision", "fp16");
   Settings settings = settings_of(megatron_rows(), s, Form::kValues);
-  for (const Setting& setting : settings)
+  for (const KeySetting& setting : settings)
     if (std::vector<std::string> words = override_of(setting); !words.empty())
       launch.flags.push_back(std::move(words));
   if (!kv.empty()) launch.flags.push_back({"model.num_query_groups=" + kv});

@@ -241,11 +241,11 @@ Result<ForeignRun> read_bridge(const std::vector<Argument>& words) {
     settings.push_back({word.text.substr(0, equals), {value}, word.at, !word.unknown.empty()});
   }
   Settings launcher = settings_of(words);
-  std::erase_if(launcher, [](const Setting& flag) {
+  std::erase_if(launcher, [](const KeySetting& flag) {
     const std::string key = megatron_key(flag.key);
     return key != "nnodes" && key != "nproc-per-node";
   });
-  for (Setting& flag : launcher)
+  for (KeySetting& flag : launcher)
     flag.key = megatron_key(flag.key), flag.words.resize(std::min<std::size_t>(1, flag.words.size()));
   return read_bridge_overrides(std::move(settings), launcher);
 }

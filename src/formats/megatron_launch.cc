@@ -233,7 +233,18 @@ void add_training(const LaunchRun& run, Launch& launch) {
     launch.beyond.push_back(blank);
   if (run.model.positions == Positions::kRope)
     launch.beyond.push_back({"ROTARY_BASE", "base of rotary positions, which a plan does not know", "10000"});
+  const bool experts =
+      std::any_of(run.model.blocks.begin(), run.model.blocks.end(),
+                  [](const BlockRun& blocks) { return blocks.block.feed_forward.has_experts(); });
   const auto add = [&](std::vector<std::string> words) { launch.flags.push_back(std::move(words)); };
+  if (experts) {
+    launch.beyond.push_back({"MOE_AUX_LOSS_COEFF", "weight of the loss that balances experts", "1e-2"});
+    launch.notes.emplace_back(
+        "How the router scores, scales and biases is not of the plan: add moe-router flags where the model "
+        "asks for more.");
+    add({"--moe-router-load-balancing-type", "aux_loss"});
+    add({"--moe-aux-loss-coeff", "${MOE_AUX_LOSS_COEFF}"});
+  }
   if (run.model.positions == Positions::kRope) add({"--rotary-base", "${ROTARY_BASE}"});
   add({"--tokenizer-type", "HuggingFaceTokenizer"});
   add({"--tokenizer-model", "${TOKENIZER_MODEL}"});

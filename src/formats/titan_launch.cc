@@ -140,7 +140,7 @@ WrittenLaunch titan_launch(const LaunchRun& run) {
   const bool compiles = run.stack == "torchtitan-compile";
   const bool overlaps = run.plan.tp_overlap.value_or(false);
   Statements s = titan_statements(run, flavor, compiles);
-  for (const Setting& setting : settings_of(titan_rows(), s, Form::kFlags))
+  for (const KeySetting& setting : settings_of(titan_rows(), s, Form::kFlags))
     launch.flags.push_back(flag_words(setting));
   if (compiles)
     launch.flags.push_back({"--compile.components", "model,loss"});

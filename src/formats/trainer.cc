@@ -58,14 +58,14 @@ constexpr KeyRow kRows[] = {
 std::span<const KeyRow> trainer_rows() { return kRows; }
 
 bool is_trainer(const Settings& settings) {
-  return std::any_of(settings.begin(), settings.end(), [](const Setting& s) {
+  return std::any_of(settings.begin(), settings.end(), [](const KeySetting& s) {
     return s.key == "--per_device_train_batch_size" || s.key == "--per-device-train-batch-size";
   });
 }
 
 Result<ForeignRun> read_trainer(Settings settings, const std::optional<Source>& deepspeed,
                                 const std::optional<Source>& accelerate) {
-  for (Setting& setting : settings) {
+  for (KeySetting& setting : settings) {
     setting.key.erase(0, std::min(setting.key.find_first_not_of('-'), setting.key.size()));
     std::replace(setting.key.begin(), setting.key.end(), '-', '_');
   }

@@ -78,7 +78,7 @@ void add_program(const LaunchRun& run, Launch& launch) {
 }
 
 void add_flags(Statements& s, Launch& launch) {
-  for (const Setting& setting : settings_of(trainer_rows(), s, Form::kFlags))
+  for (const KeySetting& setting : settings_of(trainer_rows(), s, Form::kFlags))
     launch.flags.push_back(flag_words(setting));
 }
 

@@ -13,12 +13,12 @@ namespace {
 struct Branch {
   std::string name;
   std::vector<Branch> below;
-  const Setting* leaf = nullptr;
+  const KeySetting* leaf = nullptr;
 };
 
 Branch tree_of(const Settings& settings) {
   Branch root;
-  for (const Setting& setting : settings) {
+  for (const KeySetting& setting : settings) {
     Branch* at = &root;
     for (const std::string_view part : split(setting.key, '.')) {
       auto found =
