@@ -116,7 +116,7 @@ Prediction assemble(const Setting& setting, const PowerModel* power, const Simul
   const double gpus = static_cast<double>(job.mesh.gpus());
 
   Prediction p;
-  p.uncertain = uncertainty(e);
+  p.uncertain = uncertainty(e, cluster.gpu.usable);
   p.step = {e.step.value, relative_spread(p.uncertain, e.step), Origin::kAnalytic, spread_above(p.uncertain)};
   p.typical = e.step;
   if (cluster.jitter) {

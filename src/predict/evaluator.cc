@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "cost/analytic.h"
 #include "job/mesh.h"
 #include "network/placement.h"
@@ -149,7 +150,8 @@ const Simulated& Evaluator::simulated(const Plan& plan, std::int64_t global_batc
 Score Evaluator::score(const Plan& plan, std::int64_t global_batch) {
   const Simulated& e = simulated(plan, global_batch);
   const MemoryCounters& memory = e.stages[e.worst_stage].memory;
-  return {e.step, relative_spread(uncertainty(e), e.step), memory.total, memory.needed,
+  return {e.step, relative_spread(uncertainty(e, setting_.cluster.gpu.usable), e.step), memory.total,
+          memory.needed,
           fit_probability(memory.needed, setting_.cluster.gpu.usable, setting_.stack.described) >= kFitsFrom};
 }
 
@@ -176,12 +178,23 @@ void note_straddling(const Run& run, std::vector<std::string>& notes) {
   }
 }
 
+void note_retries(const Prediction& prediction, std::vector<std::string>& notes) {
+  if (!prediction.uncertain.retries || verdict_of(prediction.fit_probability) == Verdict::kDoesNotFit) return;
+  Bytes most;
+  for (const StagePrediction& stage : prediction.stages) most = std::max(most, stage.memory.total);
+  notes.push_back(fmt::format(
+      "torch's allocator would keep {} of {} and gives memory back in every step, which is not timed: such "
+      "runs took up to 3 times as long",
+      human_bytes(most), human_bytes(prediction.usable)));
+}
+
 }  // namespace
 
 Prediction predict(const Run& run, Evaluator& evaluator, StepTrace* trace) {
   Prediction prediction = evaluator.predict(run.plan, run.global_batch, trace);
   prediction.assumed = run.assumed;
   note_straddling(run, prediction.assumed);
+  note_retries(prediction, prediction.assumed);
   return prediction;
 }
 

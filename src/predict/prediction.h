@@ -84,6 +84,8 @@ struct Uncertainty {
   double derived = 0;
   double analytic = 0;
   Described described = Described::kMeasured;
+  // In every step torch's allocator has to give back segments that it would keep, which can only make the step longer.
+  bool retries = false;
 };
 
 // What a search keeps of a plan.

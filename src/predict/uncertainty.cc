@@ -7,7 +7,7 @@
 
 namespace foretrain {
 
-Uncertainty uncertainty(const Simulated& e) {
+Uncertainty uncertainty(const Simulated& e, Bytes usable) {
   const StagePace& pace = e.paces[e.busiest];
   const RankTraffic traffic = traffic_of(e, e.busiest);
   const StageTimes& times = e.times()[e.busiest];
@@ -46,6 +46,9 @@ Uncertainty uncertainty(const Simulated& e) {
     u.analytic = std::min(1.0, analytic / busy);
   }
   u.described = e.job.choices.described;
+  u.retries = std::any_of(e.stages.begin(), e.stages.end(), [&](const StageParts& stage) {
+    return stage.memory.needed <= usable && usable < stage.memory.total;
+  });
   return u;
 }
 
