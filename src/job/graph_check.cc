@@ -44,6 +44,8 @@ std::optional<std::string> graph_refusal(const Run& run) {
   // Transformer Engine's graphs hold no checkpoint of whole layers; one of the whole step does.
   if (run.plan.recompute == Recompute::kFull && !graphs.step)
     return "cuda_graph: graphs of layers do not go with recompute=full, expected full or none";
+  // Megatron Core's transformer_config.py: graphs are not supported with CPU offloading.
+  if (run.plan.offload) return "cuda_graph: graphs do not go with offload=1, expected none";
   if (run.stack.host.syncs_per_layer > 0)
     return "cuda_graph: the stack waits for the GPU in every layer, which no graph can hold";
   if (!has_experts(run.model)) return std::nullopt;

@@ -28,6 +28,12 @@ TEST_CASE("whole layers that are run again are captured with the step alone") {
         "cuda_graph: graphs of layers do not go with recompute=full, expected full or none");
 }
 
+TEST_CASE("what is offloaded is not captured") {
+  CHECK(refused("llama-3-8b", "generic", "offload=1") == "");
+  CHECK(refused("llama-3-8b", "megatron", "offload=1,cuda_graph=attn") ==
+        "cuda_graph: graphs do not go with offload=1, expected none");
+}
+
 TEST_CASE("nothing that the host waits for is captured") {
   const std::string waits =
       "cuda_graph: the host waits for how many rows each expert gets, which no graph can hold: expected "

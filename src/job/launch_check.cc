@@ -84,6 +84,7 @@ Traits traits_of(const Model& model, const Stack& stack, const Plan& plan) {
   set(Trait::kLayersPerStage, splits_by_hand(model, stack, plan));
   set(Trait::kEven, is_even(model, plan));
   set(Trait::kExperts, has_experts(model));
+  set(Trait::kNarrow, choices.low.is_narrow());
   return traits;
 }
 

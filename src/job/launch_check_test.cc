@@ -23,6 +23,28 @@ TEST_CASE("a framework's own rule is the reason") {
   CHECK(refused("megatron", "zero=0,overlap_grad_reduce=1,overlap_param_gather=1") != "");
 }
 
+TEST_CASE("rules speak of products in fewer bits") {
+  CHECK(refused("torchtune", "tp=2,sp=1,zero=3") == "");
+  CHECK(refused("torchtune", "zero=3,precision=fp8-rowwise") == "");
+  CHECK(refused("torchtune", "tp=2,sp=1,zero=3,precision=fp8-rowwise")
+            .starts_with("stack 'torchtune' does not run tp=2 with narrow=1, expected tp=1: "));
+}
+
+TEST_CASE(
+    "InternEvo's zero-bubble pipeline does not reduce beside the backward, and its rings divide heads too") {
+  CHECK(refused("internevo", "pp=4,schedule=zb-h1,overlap_grad_reduce=0") == "");
+  CHECK(refused("internevo", "pp=4,schedule=zb-h1,overlap_grad_reduce=1")
+            .find("expected overlap_grad_reduce=0") != std::string::npos);
+  CHECK(refused("internevo", "cp=4,cp_type=p2p") == "");
+  CHECK(refused("internevo", "cp=2,zero=3").find("expected cp=1") != std::string::npos);
+}
+
+TEST_CASE("Megatron-LM offloads activations of one stage that are not run again") {
+  CHECK(refused("megatron", "offload=1") == "");
+  CHECK(refused("megatron", "pp=2,offload=1").find("expected pp=1") != std::string::npos);
+  CHECK(refused("megatron", "recompute=full,offload=1").find("expected recompute=none") != std::string::npos);
+}
+
 TEST_CASE(
     "Megatron-LM divides states alone, Megatron-FSDP gradients and weights too, and Bridge has either") {
   CHECK(refused("megatron", "zero=1") == "");

@@ -156,25 +156,6 @@ Result<void> read_task(const Node* node, const RunOptions& options, Run& run) {
   return {};
 }
 
-// Of a whole training: pauses: {checkpoint: {every: 1000, seconds: 40}}.
-Result<std::vector<Pause>> pauses_of(const Node* node) {
-  std::vector<Pause> pauses;
-  if (field(node, "pauses") == nullptr) return pauses;
-  constexpr std::array<std::string_view, 2> kKinds = {"checkpoint", "evaluation"};
-  TRY_ASSIGN(const Node* map, optional_section(*node, "pauses", kKinds));
-  for (const Node::Entry& entry : map->entries) {
-    TRY(only_fields(entry.value, "a pause", {"every", "seconds"}));
-    Pause pause;
-    pause.what = entry.key;
-    double seconds = 0;
-    TRY(read_required(entry.value, "every", pause.every, WholeNumber{1, kMaxPauseSteps}));
-    TRY(read_required(entry.value, "seconds", seconds, RealNumber{0.0, kMaxPauseSeconds}));
-    pause.length = Seconds(seconds);
-    pauses.push_back(std::move(pause));
-  }
-  return pauses;
-}
-
 // A word only: what it leads to is the cost model's business.
 Result<std::string> profile_of(const Node* node, const RunOptions& options) {
   const Node* profile = field(node, "profile");
@@ -220,6 +201,24 @@ Result<void> check_run_keys(const Node& node) {
                       "task", "pauses", "plan"});
 }
 
+Result<std::vector<Pause>> parse_pauses(const Node& node) {
+  std::vector<Pause> pauses;
+  if (field(&node, "pauses") == nullptr) return pauses;
+  constexpr std::array<std::string_view, 2> kKinds = {"checkpoint", "evaluation"};
+  TRY_ASSIGN(const Node* map, optional_section(node, "pauses", kKinds));
+  for (const Node::Entry& entry : map->entries) {
+    TRY(only_fields(entry.value, "a pause", {"every", "seconds"}));
+    Pause pause;
+    pause.what = entry.key;
+    double seconds = 0;
+    TRY(read_required(entry.value, "every", pause.every, WholeNumber{1, kMaxPauseSteps}));
+    TRY(read_required(entry.value, "seconds", seconds, RealNumber{0.0, kMaxPauseSeconds}));
+    pause.length = Seconds(seconds);
+    pauses.push_back(std::move(pause));
+  }
+  return pauses;
+}
+
 Result<Run> parse_specs(const Node* node, const RunOptions& options, const Catalog& catalog) {
   if (node != nullptr) TRY(check_run_keys(*node));
   Run run;
@@ -231,7 +230,9 @@ Result<Run> parse_run(const Node* node, const RunOptions& options, Run run) {
   TRY(read_counts(node, options, run));
   TRY_ASSIGN(run.documents, documents_of(node, options));
   TRY_ASSIGN(run.profile, profile_of(node, options));
-  TRY_ASSIGN(run.pauses, pauses_of(node));
+  if (node != nullptr) {
+    TRY_ASSIGN(run.pauses, parse_pauses(*node));
+  }
   const Node* plan = field(node, "plan");
   run.plan.lora = kRankNotStated;
   if (plan != nullptr) {

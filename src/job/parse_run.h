@@ -33,6 +33,9 @@ std::optional<std::int64_t> batch_tokens(std::string_view word);
 // The sequences that they are, a whole number of them.
 Result<std::int64_t> sequences_of(std::int64_t tokens, std::int64_t seq);
 
+// Of a whole training, as a run's file states them: pauses: {checkpoint: {every: 1000, seconds: 40}}.
+Result<std::vector<Pause>> parse_pauses(const Node& node);
+
 // Whether it is a map of a run's keys and no others.
 Result<void> check_run_keys(const Node& node);
 

@@ -68,6 +68,7 @@ const std::array<TraitWords, kTraitCount> kTraits = {
     TraitWords{plan_field<&Plan::layers_per_stage>.key, {}},
     TraitWords{"even", {}},
     TraitWords{"experts", {}},
+    TraitWords{"narrow", {}},
 };
 
 const TraitWords& about(Trait trait) { return kTraits[static_cast<std::size_t>(trait)]; }

@@ -56,8 +56,9 @@ enum class Trait : unsigned char {
   kLayersPerStage,  // 1: stated, and not as the stack would split
   kEven,            // 1: every chunk has as many layers
   kExperts,         // 1: the model has them
+  kNarrow,          // 1: products run in fewer bits than the passes
 };
-inline constexpr int kTraitCount = 35;
+inline constexpr int kTraitCount = 36;
 
 std::string_view key_of(Trait trait);
 
