@@ -10,7 +10,8 @@ namespace foretrain {
 
 void UnitWriter::gather(std::vector<Task>& tasks, const UnitWeights& weights, Direction direction) const {
   const ShardExchange exchange = stack_.data_parallel.shard_exchange;
-  const bool by_tensor = exchange == ShardExchange::kTensor || exchange == ShardExchange::kSynchronised;
+  const bool waits = exchange == ShardExchange::kSynchronised;
+  const bool by_tensor = waits || exchange == ShardExchange::kTensor;
   const std::int64_t tensors = by_tensor ? std::max<std::int64_t>(1, weights.tensors) : 1;
   std::vector<Task> first;
   for (const WeightClass of : kWeightClasses) {
@@ -18,22 +19,36 @@ void UnitWriter::gather(std::vector<Task>& tasks, const UnitWeights& weights, Di
     if (bytes == Bytes(0) || (of == WeightClass::kExperts && shape_.units.shards[of] == 1)) continue;
     Task task = collective(CollectiveKind::kAllGather, groups_of(of).shard,
                            bytes / static_cast<double>(tensors), direction);
-    task.times = tensors;
-    task.calls *= tensors;
+    task.times = waits ? 1 : tensors;
+    task.calls *= task.times;
     task.prefetch = stack_.data_parallel.prefetch[direction == Direction::kForward ? 0 : 1];
     first.push_back(task);
   }
-  if (exchange == ShardExchange::kSynchronised && !first.empty()) {
-    first.push_back(shard_copies(weights, tensors, direction));
-    first.push_back(host_task(direction, 0, true));
-  }
+  if (waits && !first.empty()) first = one_by_one(first, weights, tensors, direction);
   tasks.insert(tasks.begin(), first.begin(), first.end());
+}
+
+// Of each tensor: the host waits for the device, then sends for it, and nothing goes on before its shards are copied.
+std::vector<Task> UnitWriter::one_by_one(const std::vector<Task>& gathers, const UnitWeights& weights,
+                                         std::int64_t tensors, Direction direction) const {
+  std::vector<Task> all;
+  for (std::int64_t i = 0; i < tensors; ++i) {
+    all.push_back(host_task(direction, 0, true));
+    all.back().device = true;
+    for (const Task& gather : gathers) {
+      all.push_back(gather);
+      all.back().blocking = true;
+    }
+    all.push_back(shard_copies(weights, tensors, direction));
+  }
+  return all;
 }
 
 // A tensor is gathered as a list of the ranks' shards, of which each is copied to its place.
 Task UnitWriter::shard_copies(const UnitWeights& weights, std::int64_t tensors, Direction direction) const {
-  const std::int64_t pieces = tensors * shape_.units.shards[WeightClass::kCommon];
-  const std::int64_t elements = std::max<std::int64_t>(1, weights.elements[WeightClass::kCommon] / pieces);
+  const std::int64_t pieces = shape_.units.shards[WeightClass::kCommon];
+  const std::int64_t elements =
+      std::max<std::int64_t>(1, weights.elements[WeightClass::kCommon] / (tensors * pieces));
   Task task;
   task.op = pointwise(OperatorKind::kCopy, {.tokens = 1, .width = elements},
                       {.impl = Impl::kEager, .dtype = shape_.precision});

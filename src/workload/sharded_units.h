@@ -50,6 +50,9 @@ class UnitWriter {
  private:
   // The weights of this many parameters, before a pass of the unit.
   void gather(std::vector<Task>& tasks, const UnitWeights& weights, Direction direction) const;
+  std::vector<Task> one_by_one(const std::vector<Task>& gathers, const UnitWeights& weights,
+                               std::int64_t tensors, Direction direction) const;
+  // Of one of so many tensors.
   Task shard_copies(const UnitWeights& weights, std::int64_t tensors, Direction direction) const;
   // Their gradients, after its backward: to shards, which copies of the model then sum.
   void scatter(std::vector<Task>& tasks, const UnitWeights& weights);

@@ -120,10 +120,46 @@ TEST_CASE("shards that become whole tensor by tensor take as many gathers as a u
   CHECK(each.collective.bytes.value * static_cast<double>(each.times) ==
         doctest::Approx(whole.collective.bytes.value));
   CHECK(layer().tasks[1].kind == Task::Kind::kOperator);
-  // Each rank's shard of each tensor is copied, and the host waits.
+}
+
+TEST_CASE(
+    "shards that are waited for one by one: of t tensors t waits, t gathers and t copies of each rank's "
+    "shard") {
+  const Model model = gpt();
+  Stack s = stack("megatron");
   s.data_parallel.shard_exchange = ShardExchange::kSynchronised;
-  CHECK(layer().tasks[1].op.kind == OperatorKind::kCopy);
-  CHECK(layer().tasks[1].times == 8 * each.times);
-  CHECK(layer().tasks[2].kind == Task::Kind::kHost);
-  CHECK(layer().tasks[2].blocking);
+  s.data_parallel.zero_reduce_scatter = false;
+  s.host.calls_per_shard = 3;
+  const ChunkWork work = sharded(model, s, 3);
+  const auto tensors = parameter_share(model, s, {1}, {1, false, false}, true).tensors;
+  const auto elements = static_cast<double>(parameter_share(model, s, {1}, {1, false, false}, true).elements);
+  for (const Pass* pass : {&work.forward, &work.backward}) {
+    const auto layer = std::find_if(pass->repeats.begin(), pass->repeats.end(),
+                                    [](const Repeat& repeat) { return repeat.is_layer; });
+    REQUIRE(layer != pass->repeats.end());
+    // The first wait stands before everything else, so that nothing is sent for ahead of its unit.
+    CHECK(layer->tasks.front().kind == Task::Kind::kHost);
+    std::int64_t waits = 0, gathers = 0, copies = 0, calls = 0;
+    double gathered = 0;
+    for (const Task& task : layer->tasks) {
+      if (task.kind == Task::Kind::kHost && task.device) ++waits;
+      if (on_data_stream(task) && is_gather(task)) {
+        CHECK(task.blocking);
+        gathers += task.times;
+        gathered += task.collective.bytes.value;
+      }
+      if (task.kind == Task::Kind::kOperator && task.op.kind == OperatorKind::kCopy && task.times == 8) {
+        copies += task.times;
+        calls += task.calls;
+      }
+    }
+    CHECK(waits == tensors);
+    CHECK(gathers == tensors);
+    CHECK(copies == 8 * tensors);
+    CHECK(calls == 3 * 8 * tensors);
+    CHECK(gathered == doctest::Approx(2 * elements));
+  }
+  // Gradients are all-reduced, of which each rank keeps its part: no reduce-scatter is there.
+  for (const auto& [kind, bytes] : on_data_stream_of(work.backward))
+    CHECK(kind != CollectiveKind::kReduceScatter);
 }
