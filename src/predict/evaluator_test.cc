@@ -88,6 +88,36 @@ TEST_CASE("messages that leave the node stall the hosts of a host-bound layer, e
   CHECK(predict(across).step.value > two * 1.3);
 }
 
+TEST_CASE(
+    "Muon's shards become whole matrices and go back: two all-to-alls for each eight of a kind on eight "
+    "ranks") {
+  const auto gather = [](const char* plan) {
+    return cause(predict(run_of("llama-2-7b", "dgx-h100", 8, "fsdp2", plan, 8)), StepCause::kParameterGather);
+  };
+  // ZeRO 3 gathers in passes, so that nothing is left for the update but this.
+  CHECK(gather("zero=3") == Seconds(0));
+  const Run run = run_of("llama-2-7b", "dgx-h100", 8, "fsdp2", "zero=3,optimizer=muon", 8);
+  const Network network(run.cluster, mesh_of(run.plan));
+  const auto all_to_all = [&](double rows, double columns) {
+    return network.cost({CollectiveKind::kAllToAll, GroupKind::kShard, Bytes(2 * rows * columns)}).seconds;
+  };
+  // 32 blocks of four matrices h x h and three h x f (fully_shard's blocks keep q, k, v, gate and up apart, or some joined).
+  const MatrixKinds kinds = matrices_of(run.model, run.stack, {.tp = 1}, Chunk(32, true, true));
+  Seconds expected;
+  double elements = 0;
+  for (std::size_t i = 0; i < kinds.size; ++i) {
+    const auto& [n, l, count] = kinds.kinds[i];
+    expected += all_to_all(static_cast<double>(n), static_cast<double>(l)) *
+                (2 * std::ceil(static_cast<double>(count) / 8));
+    elements += static_cast<double>(n * l * count);
+  }
+  CHECK(elements == 32.0 * (4 * 4096.0 * 4096 + 3 * 4096.0 * 11008));
+  CHECK(gather("zero=3,optimizer=muon").value == doctest::Approx(expected.value));
+  // ZeRO 1 deals matrices whole; without ZeRO each rank has all.
+  CHECK(gather("zero=1,optimizer=muon") == gather("zero=1"));
+  CHECK(gather("optimizer=muon") == Seconds(0));
+}
+
 TEST_CASE("only a tied embedding is exchanged between first and last stage") {
   // On the first stage; the busiest may be one in between.
   const auto exchange = [](const char* model) {

@@ -234,7 +234,9 @@ TEST_CASE("ZeRO 3 is no faster than ZeRO 1 without its reduction, gather and opt
     const Prediction one = predict(run);
     run.plan.zero = 3;
     const Prediction three = predict(run);
-    RC_ASSERT(cause(three, StepCause::kParameterGather) == Seconds(0));
+    // Muon alone exchanges matrices in its update.
+    RC_ASSERT(run.plan.optimizer == OptimizerKind::kMuon ||
+              cause(three, StepCause::kParameterGather) == Seconds(0));
     for (std::size_t s = 0; s < one.stages.size(); ++s) {
       RC_ASSERT(three.stages[s].forward.value >= one.stages[s].forward.value * (1 - kRounding));
       RC_ASSERT(three.stages[s].backward.value >= one.stages[s].backward.value * (1 - kRounding));
@@ -427,7 +429,8 @@ TEST_CASE("a lone replica reduces no gradients, several do") {
     } else {
       const bool by_step = run.plan.zero == 1 ||
                            (run.plan.zero == 2 && run.stack.data_parallel.zero2_gather == Zero2Gather::kStep);
-      RC_ASSERT((gather > Seconds(0)) == by_step);
+      const bool exchanges = run.plan.optimizer == OptimizerKind::kMuon && run.plan.zero >= 2;
+      RC_ASSERT(exchanges || (gather > Seconds(0)) == by_step);
     }
     const bool in_passes = run.plan.dp > 1 && run.plan.zero >= 2;
     RC_ASSERT((cause(p, StepCause::kDataParallel) > Seconds(0)) == in_passes);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "segment/contention.h"
+#include "workload/parameter_share.h"
 
 namespace foretrain {
 
@@ -140,6 +141,26 @@ NetworkTime parameter_gather(const Setting& setting, const Timed& e, const Netwo
   const Beside run = beside(window, rest);
   return gather.waited_for(whole - rest + std::max(run.compute, rest + collective_delay(rest, run.both)) -
                            window);
+}
+
+NetworkTime muon_exchange(const Setting& setting, const Timed& e, const Network& network, std::size_t rank) {
+  const Choices& choices = e.job.choices;
+  const std::int64_t shards = choices.sharding.shards[WeightClass::kCommon];
+  NetworkTime time;
+  if (choices.optimizer != OptimizerKind::kMuon || choices.adapters.frozen() || choices.offload_optimizer ||
+      choices.sharding.zero < 2 || shards == 1)
+    return time;
+  MatrixKinds all;
+  for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c)
+    all.add(matrices_of(setting.model, setting.stack, e.job.mesh.weight_ranks(),
+                        e.chunks[e.piece(rank, c)]->chunk, WeightClass::kCommon));
+  for (std::size_t i = 0; i < all.size; ++i) {
+    const auto& [shorter, longer, count] = all.kinds[i];
+    const Bytes matrix(static_cast<double>(shorter) * static_cast<double>(longer) * bytes_of(Dtype::kBf16));
+    const auto batches = static_cast<double>((count + shards - 1) / shards);
+    time += NetworkTime(network.cost({CollectiveKind::kAllToAll, GroupKind::kShard, matrix})) * (2 * batches);
+  }
+  return time;
 }
 
 }  // namespace foretrain

@@ -19,4 +19,7 @@ NetworkTime add_buckets(const Setting& setting, const Job& job, const ChunkCost&
 NetworkTime parameter_gather(const Setting& setting, const Timed& e, const Network& network,
                              std::size_t rank);
 
+// Of Muon under ZeRO 2 and 3: shards to whole matrices and back (workload/muon.h).
+NetworkTime muon_exchange(const Setting& setting, const Timed& e, const Network& network, std::size_t rank);
+
 }  // namespace foretrain

@@ -35,12 +35,9 @@ Seconds host_update(const Setting& setting, const Timed& e, std::size_t rank) {
 // Matrices that Muon takes on a rank: of all that its chunks hold, its part, each whole.
 MatrixKinds iterated_by(const Setting& setting, const Timed& e, std::size_t rank, double owned) {
   MatrixKinds all;
-  for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c) {
-    const MatrixKinds some = matrices_of(setting.model, setting.stack, e.job.mesh.weight_ranks(),
-                                         e.chunks[e.piece(rank, c)]->chunk);
-    for (std::size_t i = 0; i < some.size; ++i)
-      all.add(some.kinds[i].shorter, some.kinds[i].longer, some.kinds[i].count);
-  }
+  for (std::int64_t c = 0; c < e.job.pipeline.chunks_per_stage; ++c)
+    all.add(matrices_of(setting.model, setting.stack, e.job.mesh.weight_ranks(),
+                        e.chunks[e.piece(rank, c)]->chunk));
   return all.share(owned);
 }
 
@@ -141,6 +138,7 @@ void add_updates(const Setting& setting, const Network& network, Timed& e) {
     }
     e.updates[r].optimizer = AtClock(*pace.optimizer, pace.stretch).duration() + host_update(setting, e, r);
     if (e.job.choices.sharding.gathers_by_step) e.gathers[r] = parameter_gather(setting, e, network, r);
+    e.gathers[r] += muon_exchange(setting, e, network, r);
     e.updates[r].gather = e.gathers[r].seconds;
   }
   e.work.updates = e.updates;

@@ -21,6 +21,11 @@ void MatrixKinds::add(std::int64_t rows, std::int64_t columns, std::int64_t coun
     kinds[size++] = {shorter, longer, count};
 }
 
+void MatrixKinds::add(const MatrixKinds& more) {
+  for (std::size_t i = 0; i < more.size; ++i)
+    add(more.kinds[i].shorter, more.kinds[i].longer, more.kinds[i].count);
+}
+
 MatrixKinds MatrixKinds::share(double part) const {
   MatrixKinds some = *this;
   for (std::size_t i = 0; i < some.size; ++i)

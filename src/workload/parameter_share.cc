@@ -315,9 +315,10 @@ ParameterShare parameter_share(const Model& model, const Stack& stack, const Wei
   return share;
 }
 
-MatrixKinds matrices_of(const Model& model, const Stack& stack, const WeightRanks& ranks,
-                        const Chunk& chunk) {
+MatrixKinds matrices_of(const Model& model, const Stack& stack, const WeightRanks& ranks, const Chunk& chunk,
+                        std::optional<WeightClass> of) {
   MatrixKinds all;
+  const auto wanted = [&](WeightClass weights) { return !of || *of == weights; };
   const BlockKinds kinds(model);
   for (std::size_t k = 0; k < kinds.size(); ++k) {
     const std::int64_t layers = layers_of(model, stack, chunk, k);
@@ -326,12 +327,13 @@ MatrixKinds matrices_of(const Model& model, const Stack& stack, const WeightRank
     MatrixKinds layer;
     Weights weights;
     weights.kinds = &layer;
-    add_attention(model, stack, block.attention, ranks.tp, weights);
-    if (f.has_experts()) {
-      add_experts(model, stack, f, ranks, weights);
-      add_beside_experts(model, stack, f, ranks.tp, weights);
-    } else {
-      add_mlp(model, stack, f, f.ffn, ranks.tp, weights);
+    if (f.has_experts() && wanted(WeightClass::kExperts)) add_experts(model, stack, f, ranks, weights);
+    if (wanted(WeightClass::kCommon)) {
+      add_attention(model, stack, block.attention, ranks.tp, weights);
+      if (f.has_experts())
+        add_beside_experts(model, stack, f, ranks.tp, weights);
+      else
+        add_mlp(model, stack, f, f.ffn, ranks.tp, weights);
     }
     for (std::size_t i = 0; i < layer.size; ++i)
       all.add(layer.kinds[i].shorter, layer.kinds[i].longer, layer.kinds[i].count * layers);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/units.h"
 #include "job/choices.h"
@@ -61,7 +62,8 @@ struct ParameterShare {
 ParameterShare parameter_share(const Model& model, const Stack& stack, const WeightRanks& ranks,
                                const Chunk& chunk, bool ends_together, const AdapterChoices& adapters = {});
 
-// The blocks' matrices that such a rank trains whole: routers, embedding and head are not among them.
-MatrixKinds matrices_of(const Model& model, const Stack& stack, const WeightRanks& ranks, const Chunk& chunk);
+// The blocks' matrices that such a rank trains whole: routers, embedding and head are not among them. Of one class, or all.
+MatrixKinds matrices_of(const Model& model, const Stack& stack, const WeightRanks& ranks, const Chunk& chunk,
+                        std::optional<WeightClass> of = std::nullopt);
 
 }  // namespace foretrain
