@@ -347,6 +347,7 @@ Result<void> add_run_file(const Catalog& catalog, SearchRequest& r, AnswerReques
             node->at);
       *word = node->scalar;
     }
+  TRY_ASSIGN(out.problem.pauses, parse_pauses(file.node));
   if (const Node* model = file.node.find("model"); model != nullptr && r.model.empty()) {
     TRY_ASSIGN(out.problem.model, catalog.model(*model));
   }

@@ -154,7 +154,10 @@ std::vector<std::string> cells(const SearchAnswer& a, const Columns& c, const Ra
       fmt::format("{:.1f} %", 100 * plan.prediction.mfu),
       fmt::format("{:.1f}", c.price ? hours * *a.problem.cluster.price_per_gpu_hour : hours)};
   if (c.training) out.push_back(human_seconds(training(plan.run, plan.prediction, *a.tokens).duration));
-  if (c.energy) out.push_back(fmt::format("{:.1f}", plan.scored.joules / 1000));
+  if (c.energy) {
+    const double kilojoules = plan.scored.joules / 1000;
+    out.push_back(kilojoules < 10 ? fmt::format("{:.3g}", kilojoules) : fmt::format("{:.1f}", kilojoules));
+  }
   if (c.gpus) out.push_back(fmt::format("{}", plan.scored.gpus));
   out.push_back(to_text(plan.run.plan));
   return out;

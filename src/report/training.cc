@@ -9,8 +9,7 @@ Training training(const Run& run, const Prediction& prediction, double tokens) {
   Training result;
   result.tokens = tokens;
   result.steps = std::ceil(tokens / tokens_per_step);
-  for (const Pause& pause : run.pauses)
-    result.pauses += pause.length * std::floor(result.steps / static_cast<double>(pause.every));
+  result.pauses = paused(run.pauses, result.steps);
   const Seconds steps = prediction.mean() * result.steps;
   const Estimate& step = prediction.step;
   const auto scaled = [&](double end) { return step.value > 0 ? steps * (end / step.value) : steps; };

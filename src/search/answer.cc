@@ -132,7 +132,8 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
     timed.until = begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                               std::chrono::duration<double>(std::min(*request.time_s, kLongestTime)));
   timed.evaluators = &evaluators;
-  answer.result = search(space, nullptr, timed);
+  answer.result = search_by_mean(space, timed, evaluators);
+  answer.options.limits = timed.limits;
   const auto& best = answer.result.best;
   Evaluator& evaluator = evaluators.first();
   for (std::size_t i = 0; i < std::min(request.top, best.size()); ++i) {

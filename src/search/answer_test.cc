@@ -138,6 +138,35 @@ TEST_CASE("headroom is left free, a deadline is kept") {
   CHECK(later);
 }
 
+TEST_CASE("a deadline is kept by the mean step, with what nodes stall and what the training pauses for") {
+  AnswerRequest request = small();
+  request.tokens = 16.0 * 8192 * 1000;
+  const double step = answer_search(request)->best.front().scored.step;
+  const auto found = [&](double steps) {
+    request.deadline_s = steps * step;
+    const auto answer = answer_search(request);
+    CHECK_THAT(answer.has_value());
+    return !answer->best.empty();
+  };
+  CHECK(found(1001));
+  // Ten pauses of ten steps' length each.
+  request.problem.pauses = {{"checkpoint", 100, Seconds(10 * step)}};
+  CHECK_FALSE(found(1099));
+  CHECK(found(1101));
+  // One node of which half a second of each is lost.
+  request.problem.cluster.jitter = Jitter{.stalls_per_node_hour = 3600, .stall = Seconds(0.5)};
+  CHECK_FALSE(found(1599));
+  CHECK(found(1601));
+  // Passes that vary are longer in the mean too, by what is drawn: no plan is told that takes longer so.
+  request.problem.cluster.jitter->spread = 0.2;
+  CHECK_FALSE(found(1601));
+  request.deadline_s = 2500 * step;
+  const auto varied = answer_search(request);
+  REQUIRE(!varied->best.empty());
+  CHECK(1000 * varied->best.front().prediction.mean().value + 100 * step <= 2500 * step);
+  CHECK(varied->options.limits.varied >= 1);
+}
+
 TEST_CASE("of a deadline and a budget, the one that is missed is named") {
   AnswerRequest request = small();
   request.problem.cluster.price_per_gpu_hour = 2;

@@ -26,6 +26,7 @@ Run run_without_plan(const Problem& problem) {
   run.seq = problem.seq;
   run.global_batch = problem.global_batch;
   run.documents = problem.documents;
+  run.pauses = problem.pauses;
   return run;
 }
 

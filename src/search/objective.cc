@@ -12,14 +12,22 @@ bool better(Objective objective, const ScoredPlan& a, const ScoredPlan& b) {
   return order(a) < order(b);
 }
 
+Seconds Limits::mean_of(Seconds step, std::int64_t gpus) const {
+  const auto nodes = static_cast<double>((gpus + gpus_per_node - 1) / gpus_per_node);
+  return step * (varied * (1 + nodes * stalled));
+}
+
 Seconds Limits::longest_step(std::int64_t gpus) const {
-  double longest = std::numeric_limits<double>::infinity();
+  const double any = std::numeric_limits<double>::infinity();
+  const double longest = step_s.value_or(any);
   if (!training_steps) return Seconds(longest);
-  if (deadline_s) longest = *deadline_s / *training_steps;
+  double training = any;
+  if (deadline_s) training = *deadline_s;
   if (budget_usd && usd_per_gpu_second)
-    longest =
-        std::min(longest, *budget_usd / (*training_steps * static_cast<double>(gpus) * *usd_per_gpu_second));
-  return Seconds(longest);
+    training = std::min(training, *budget_usd / (static_cast<double>(gpus) * *usd_per_gpu_second));
+  if (training == any) return Seconds(longest);
+  const double a_second = mean_of(Seconds(1), gpus).value;
+  return Seconds(std::min(longest, std::max(0.0, training - pauses_s) / (*training_steps * a_second)));
 }
 
 }  // namespace foretrain

@@ -48,15 +48,25 @@ inline double key_of(Objective objective, const ScoredPlan& plan) {
 // not depend on who found it.
 bool better(Objective objective, const ScoredPlan& a, const ScoredPlan& b);
 
+// A training takes its steps by their mean, and pauses besides (report/training.h). On N nodes that stall a share s of each
+// one's time a step of T takes T v (1 + N s) in the mean, v what steps vary by; so that of a training of n steps, in which P
+// is paused, a deadline D leaves T <= (D - P) / (n v (1 + N s)).
 struct Limits {
   Bytes memory;                              // of a GPU
   std::optional<double> training_steps;      // of the whole training, where tokens are given
   std::optional<double> deadline_s;          // for it
   std::optional<double> budget_usd;          // likewise
   std::optional<double> usd_per_gpu_second;  // the cluster's price
+  double pauses_s = 0;                       // of the whole training
+  double stalled = 0;                        // share of its time that a node stalls
+  double varied = 1;                         // the mean of steps without stalls, over the undisturbed one
+  std::int64_t gpus_per_node = 1;
+  std::optional<double> step_s;  // no step is to be longer, whatever the training
 
-  // The longest step that deadline and budget leave; infinite without them.
+  // The longest undisturbed step that all this leaves; infinite without limits.
   Seconds longest_step(std::int64_t gpus) const;
+  // What a step of this length takes in the mean.
+  Seconds mean_of(Seconds step, std::int64_t gpus) const;
 };
 
 }  // namespace foretrain

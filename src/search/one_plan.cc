@@ -18,6 +18,11 @@ SearchOptions options_for(const AnswerRequest& request, const Problem& problem) 
         *request.tokens / (static_cast<double>(problem.global_batch) * static_cast<double>(problem.seq)));
   options.limits.deadline_s = request.deadline_s;
   options.limits.budget_usd = request.budget_usd;
+  if (options.limits.training_steps)
+    options.limits.pauses_s = paused(problem.pauses, *options.limits.training_steps).value;
+  const Jitter jitter = problem.cluster.jitter.value_or(Jitter{});
+  options.limits.stalled = jitter.stalls_per_node_hour / 3600 * jitter.stall.value;
+  options.limits.gpus_per_node = problem.cluster.gpus_per_node;
   if (problem.cluster.price_per_gpu_hour)
     options.limits.usd_per_gpu_second = *problem.cluster.price_per_gpu_hour / 3600;
   return options;
@@ -81,12 +86,29 @@ std::optional<double> shortest_step(std::span<const Candidate> plans, const Prob
 
 // As a limit of the search; a thousandth more than it, for what a bound may be off.
 void limit_step(Limits& limits, double step) {
-  if (!limits.training_steps) limits.training_steps = 1;
-  const double longest = step * 1.001 * *limits.training_steps;
-  limits.deadline_s = std::min(limits.deadline_s.value_or(longest), longest);
+  limits.step_s = std::min(limits.step_s.value_or(step * 1.001), step * 1.001);
 }
 
 }  // namespace
+
+SearchResult search_by_mean(const Space& space, SearchOptions& options, Evaluators& evaluators) {
+  SearchResult result = search(space, nullptr, options);
+  const Jitter jitter = space.problem().cluster.jitter.value_or(Jitter{});
+  const bool limited = options.limits.deadline_s || options.limits.budget_usd;
+  if (!limited || (jitter.spread == 0 && jitter.message_spread == 0)) return result;
+  constexpr int kTries = 4;  // the plans that a tighter limit leaves may vary a little more
+  for (int i = 0; i < kTries && !result.best.empty() && !result.interrupted; ++i) {
+    const RankedPlan first = ranked(space, result.best.front(), evaluators.first());
+    Limits& limits = options.limits;
+    const double longer =
+        first.prediction.mean() / limits.mean_of(Seconds(first.prediction.step.value), first.run.gpus);
+    if (longer <= 1) break;
+    limits.varied *= longer;
+    if (Seconds(first.scored.step) <= limits.longest_step(first.run.gpus)) break;
+    result = search(space, nullptr, options);
+  }
+  return result;
+}
 
 SearchResult search_from(const Space& space, const SearchOptions& options, Evaluators& evaluators,
                          std::span<const Candidate> known) {

@@ -17,6 +17,7 @@ struct Problem {
   std::vector<std::int64_t> gpus;                         // ascending
   std::vector<std::vector<std::int64_t>> given_splits{};  // layers_per_stage that constraints name
   Documents documents{};
+  std::vector<Pause> pauses{};  // of the whole training
   Plan given{};  // what every plan has of keys that are no dimension (lora, base, capacity_factor ...)
 
   bool operator==(const Problem&) const = default;

@@ -56,6 +56,7 @@ Result<WhatIfAnswer> answer_what_if(const AnswerRequest& request, const SearchAn
   TRY_ASSIGN(const WhatIf changed, what_if(request.problem, text));
   const Problem& problem = changed.problem;
   SearchOptions options = options_for(request, problem);
+  options.limits.varied = answer.options.limits.varied;
   WhatIfAnswer out{.text = changed.text};
   if (only_price_changed(request, problem) && !answer.best.empty()) {
     out = at_another_price(answer, changed, options.limits);

@@ -2,6 +2,7 @@
 // job/run_check.h checks it.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,6 +29,14 @@ struct Pause {
 
   bool operator==(const Pause&) const = default;
 };
+
+// What they take of a training of so many steps.
+inline Seconds paused(const std::vector<Pause>& pauses, double steps) {
+  Seconds sum;
+  for (const Pause& pause : pauses)
+    sum += pause.length * std::floor(steps / static_cast<double>(pause.every));
+  return sum;
+}
 
 struct Run {
   Model model;
