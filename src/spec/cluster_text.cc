@@ -7,6 +7,7 @@
 #include "spec/fitted_collective_text.h"
 #include "spec/gpu_text.h"
 #include "spec/read_fields.h"
+#include "spec/row_words.h"
 #include "spec/unsteady.h"
 
 namespace foretrain {
@@ -75,8 +76,9 @@ Result<Cluster> parse_cluster(const Node& node, const std::function<Result<Gpu>(
   TRY(only_fields(node, "a cluster",
                   {"name", "source", "gpu", "gpus_per_node", "nvlink_domain", "intra", "inter",
                    "host_launch_us", "host_stall_us", "host_gbytes", "host_memory_gib", "cpu_memory_gbytes",
-                   "price_per_gpu_hour", "jitter", "collectives", kUnsteadyKey}));
+                   "price_per_gpu_hour", "jitter", "collectives", kUnsteadyKey, kRowsKey}));
   TRY(unsteady_of(node));
+  TRY(cluster_words_of(node));
   Cluster cluster;
   cluster.name = "inline";
   TRY(read_optional(node, "name", cluster.name));

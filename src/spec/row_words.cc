@@ -65,4 +65,13 @@ Result<std::vector<RowWords>> row_words_of(const Node& file) {
   return all;
 }
 
+Result<std::optional<ClusterWords>> cluster_words_of(const Node& file) {
+  if (!file.is_map() || file.find(kRowsKey) == nullptr) return std::nullopt;
+  TRY_ASSIGN(const Node* map, required_section(file, kRowsKey, {"cluster", "stack"}));
+  ClusterWords words;
+  TRY(read_required(*map, "cluster", words.cluster));
+  TRY(read_required(*map, "stack", words.stack));
+  return words;
+}
+
 }  // namespace foretrain

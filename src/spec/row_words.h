@@ -39,4 +39,14 @@ struct RowWords {
 // Of a stack's file; none where it states none.
 Result<std::vector<RowWords>> row_words_of(const Node& file);
 
+// Likewise of a cluster: rows of that stack which name its machine mean this cluster, as the runs of one source saw it.
+//   rows: {cluster: aws-p5, stack: nanotron}
+struct ClusterWords {
+  std::string cluster;
+  std::string stack;
+
+  bool operator==(const ClusterWords&) const = default;
+};
+Result<std::optional<ClusterWords>> cluster_words_of(const Node& file);
+
 }  // namespace foretrain

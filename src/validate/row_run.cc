@@ -141,7 +141,7 @@ Result<std::optional<Unsteady>> RowRunner::unsteady(const std::string& cluster) 
 
 // Sets the run's cluster and stack; the reason where one is not known.
 Result<std::optional<std::string>> RowRunner::place(const MeasuredRow& row, Run& run) {
-  TRY_ASSIGN(const Cluster* cluster, this->cluster(row.cluster));
+  TRY_ASSIGN(const Cluster* cluster, this->cluster(places_.named_by(row)));
   if (cluster == nullptr) return fmt::format("unknown cluster {}", row.cluster);
   run.cluster = *cluster;
   if (!row.gpu.empty() && row.gpu != run.cluster.gpu.name) {
@@ -191,7 +191,7 @@ Result<std::variant<RowRun, Skip>> RowRunner::run_of(const MeasuredRow& row) {
   if (const auto checked = check_launched(run); !checked) return Skip{refused(checked.error())};
   if (!out.recompute_open && !out.zero_open)
     if (const auto reason = launch_refusal(run)) run.assumed.push_back("it was launched, though " + *reason);
-  TRY_ASSIGN(out.unsteady, unsteady(row.cluster));
+  TRY_ASSIGN(out.unsteady, unsteady(places_.named_by(row)));
   return out;
 }
 

@@ -13,6 +13,7 @@
 #include "spec/run.h"
 #include "spec/unsteady.h"
 #include "validate/measured_row.h"
+#include "validate/row_cluster.h"
 #include "validate/row_stack.h"
 
 namespace foretrain {
@@ -39,7 +40,7 @@ struct RowRun {
 // Reads clusters, GPUs and stacks by name, each once.
 class RowRunner {
  public:
-  explicit RowRunner(const Catalog& catalog) : catalog_(catalog), names_(catalog) {}
+  explicit RowRunner(const Catalog& catalog) : catalog_(catalog), names_(catalog), places_(catalog) {}
 
   // An error is about a preset file that does not read; what is wrong with the row is a Skip.
   Result<std::variant<RowRun, Skip>> run_of(const MeasuredRow& row);
@@ -56,6 +57,7 @@ class RowRunner {
 
   Catalog catalog_;
   StackNames names_;
+  ClusterNames places_;
   std::map<std::string, std::optional<Cluster>> clusters_;
   std::map<std::string, std::optional<Unsteady>> unsteady_;
   std::map<std::string, std::optional<Gpu>> gpus_;
