@@ -38,9 +38,10 @@ struct StateBytes {
   Bytes gather_pieces = Bytes(0);  // and each of the others
   Bytes paged = Bytes(0);          // states in unified memory, which leave the GPU where it is short
   Bytes host = Bytes(0);           // states in the host's memory
+  Bytes workspaces = Bytes(0);     // of products (workspaces.h)
   Bytes loading = Bytes(0);  // on the GPU before the first step, while weights that stay frozen are loaded
 
-  Bytes total() const { return weights + gradients + optimizer + buffers; }
+  Bytes total() const { return weights + gradients + optimizer + buffers + workspaces; }
   Bytes in_step() const { return std::max(step_copy, gather_copies); }  // above the total
 
   bool operator==(const StateBytes&) const = default;

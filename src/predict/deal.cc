@@ -4,6 +4,7 @@
 
 #include "memory/counters.h"
 #include "memory/states.h"
+#include "memory/workspaces.h"
 
 namespace foretrain {
 
@@ -58,6 +59,8 @@ void deal_out(const Setting& setting, const Job& job, std::span<const Chunk> lay
       part.states = e.stages[r - 1].states;
     else
       part.states = state_bytes(part.share, setting.stack, job);
+    part.states.workspaces =
+        workspace_bytes(setting.stack, setting.cluster.gpu, part.share.experts.elements > 0);
   }
 
   PipelineWork& work = e.work;

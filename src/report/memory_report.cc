@@ -68,10 +68,12 @@ std::vector<MemoryPart> memory_parts(const StagePrediction& s) {
   Bytes held = Bytes(0) - logits;
   for (const Bytes saved : s.saved) held += saved;
   const Bytes communication = s.states.buffers + s.gathered + s.shared_buffers;
-  const Bytes states = s.states.weights + s.states.gradients + s.states.optimizer;
+  const Bytes states = s.states.weights + s.states.gradients + s.states.optimizer + s.states.workspaces;
   std::vector<MemoryPart> parts = {{"weights", "weights", s.states.weights},
                                    {"gradients", "gradients", s.states.gradients},
                                    {"optimizer", "optimizer", s.states.optimizer}};
+  if (s.states.workspaces > Bytes(0))
+    parts.push_back({"workspaces", "workspaces of products", s.states.workspaces});
   if (s.peak_in_step) {
     parts.push_back({"buffers", "communication buffers", s.states.buffers});
     parts.push_back({"step", "optimizer's step", s.memory.allocated - states - s.states.buffers});

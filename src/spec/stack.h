@@ -252,6 +252,10 @@ struct Stack {
     Dtype moments = Dtype::kFp32;
     bool lazy_gradients = false;  // freed after each step, made again by its first backward
     bool fp32_weights = false;    // weights are kept in fp32, which is the master copy, and cast for use
+    // Tensors that products work in, kept for the whole run (memory/workspaces.h).
+    std::int64_t torch_workspaces = 0;    // of torch's own products: one a thread that multiplies
+    std::int64_t engine_workspaces = 0;   // of Transformer Engine's
+    std::int64_t grouped_workspaces = 0;  // and one a stream of its grouped products
 
     bool operator==(const States&) const = default;
   };

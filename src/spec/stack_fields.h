@@ -60,6 +60,14 @@ inline constexpr auto kStateFields = std::tuple{
           "they do not add to the activations' peak"),
     field("weights", &Stack::States::fp32_weights, StoredAs{Dtype::kFp32},
           "weights are kept in fp32, which is the master copy, and cast for use", "of the plan's precision"),
+    field(
+        "torch_workspaces", &Stack::States::torch_workspaces, WholeNumber{0, 64},
+        "workspaces of cuBLAS that torch keeps among its tensors, one a thread that multiplies: 32 MiB each "
+        "on GPUs that multiply fp8, 8.1 on others"),
+    field("engine_workspaces", &Stack::States::engine_workspaces, WholeNumber{0, 64},
+          "those of Transformer Engine: 32 MiB, or 4"),
+    field("grouped_workspaces", &Stack::States::grouped_workspaces, WholeNumber{0, 64},
+          "of its grouped products, where a rank has experts: one a stream"),
 };
 
 inline constexpr auto kRecomputationFields = std::tuple{
