@@ -72,6 +72,8 @@ constexpr KeyRow kRows[] = {
     {"moe-router-num-groups", "routing_groups", kBoth},
     {"moe-router-group-topk", "group_limit", kBoth},
     {"moe-router-dtype", "router{fp32:fp32,<fp64:fp32}", kBoth},
+    {"moe-router-enable-expert-bias", "balancing_bias=true", kBoth},
+    {"moe-router-score-function", "scores", kBoth},
     {"expert-interval", ""},
     // The plan.
     {"tensor-model-parallel-size", "plan.tp", kBoth},
@@ -222,7 +224,7 @@ constexpr KeyRow kRows[] = {
     // Known, and nothing to a step.
     {"use-mcore-models", ""},
     {"use-legacy-models", ""},
-    {"transformer-impl", ""},
+    {"transformer-impl", "implementation"},
     {"lr", ""},
     {"lr-*", ""},
     {"min-lr", ""},

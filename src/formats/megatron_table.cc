@@ -101,10 +101,10 @@ void finish_experts(Facts& f) {
   }
   if (f.whole("experts").value_or(1) <= 1) {
     for (const std::string_view key :
-         {"experts", "top_k", "expert_ffn", "shared_ffn", "shared_gate", "dense_layers", "routing_groups",
-          "group_limit", "router", "plan.ep", "plan.etp", "plan.permute_fusion", "plan.router_fusion",
-          "plan.capacity_factor", "plan.capacity_pad", "plan.expert_imbalance", "plan.overlap_dispatch",
-          "plan.overlap_shared"})
+         {"experts", "top_k", "expert_ffn", "shared_ffn", "shared_gate", "balancing_bias", "dense_layers",
+          "routing_groups", "group_limit", "router", "plan.ep", "plan.etp", "plan.permute_fusion",
+          "plan.router_fusion", "plan.capacity_factor", "plan.capacity_pad", "plan.expert_imbalance",
+          "plan.overlap_dispatch", "plan.overlap_shared"})
       f.erase(key);
     return;
   }
@@ -203,7 +203,8 @@ void finish_context(Facts& f) {
     f.erase("plan.cp_type");
     return;
   }
-  const std::string sizes = f.word("cp_sizes");  // "2 4": neighbours that exchange heads, rings of these
+  std::string sizes = f.word("cp_sizes");  // "2 4" or a list: neighbours that exchange heads, rings of these
+  std::erase_if(sizes, [](char c) { return c == '[' || c == ']' || c == ','; });
   if (f.word("plan.cp_type") == "a2a+p2p" && !sizes.empty())
     f.set_usual("plan.cp_a2a", sizes.substr(0, sizes.find(' ')));
 }
@@ -230,6 +231,11 @@ void finish_recompute(Facts& f) {
     f.set_usual("plan.cuda_graph",
                 impl == "full_iteration" ? "full" : modules_of);  // "full_iteration" is our word too
   }
+}
+
+// The local specification's attention is products and a softmax (core/transformer/dot_product_attention.py).
+void finish_attention(Facts& f) {
+  if (f.word("implementation") == "local") f.set_usual("plan.attention", "unfused");
 }
 
 void finish_sharding(Facts& f) {
@@ -290,6 +296,7 @@ Result<void> apply_megatron(Settings settings, Facts& facts) {
   finish_pipeline(facts);
   finish_context(facts);
   finish_recompute(facts);
+  finish_attention(facts);
   finish_sharding(facts);
   return {};
 }
