@@ -18,11 +18,16 @@ struct Entry {
 
 // Words that recur: class defaults that are Llama's hold for its kin where these state no others.
 constexpr Entry kFamilies[] = {
-    {"llama yi aquila skywork xverse helium solar Yi", "Llama LLaMA Yi Aquila Skywork Xverse LlamaForCausal",
-     "",
+    {"llama yi aquila skywork xverse solar Yi", "Llama LLaMA Yi Aquila Skywork Xverse LlamaForCausal", "",
      "hidden=4096 layers=32 heads=32 ffn=11008 vocab=32000 act=silu tied=false gated=true norm=rmsnorm "
      "positions=rope "
      "qkv_bias=@attention_bias:false projection_bias=@attention_bias:false biases=@mlp_bias:false dropout=0"},
+    {"helium", "Helium", "llama",
+     "vocab=48000 hidden=2560 ffn=7040 layers=24 heads=20 kv_heads=20 head_dim=128"},
+    {"cwm", "Cwm", "llama",
+     "vocab=128256 hidden=6144 ffn=21504 layers=64 heads=48 kv_heads=8 head_dim=128 window=8192 "
+     "full_first=true "
+     "full_every=4 biases=false"},
     {"mistral ministral ministral3", "Mistral Ministral Ministral3", "llama",
      "ffn=14336 kv_heads=8 window=4096 qkv_bias=false projection_bias=false biases=false"},
     {"mixtral", "Mixtral", "llama",
@@ -51,6 +56,7 @@ constexpr Entry kFamilies[] = {
     {"gemma2", "Gemma2", "gemma",
      "hidden=2304 ffn=9216 layers=26 heads=8 kv_heads=4 window=4096 full_every=2 post_norms=true "
      "softcap=@attn_logit_softcapping:50"},
+    {"vaultgemma", "VaultGemma", "gemma2", "post_norms=false"},
     {"gemma3_text gemma3", "Gemma3", "gemma2",
      "vocab=262208 full_every=6 qk_norm=true softcap=@attn_logit_softcapping"},
     {"phi", "Phi", "",
@@ -108,6 +114,7 @@ constexpr Entry kFamilies[] = {
     // What attention and feed-forward make is normed, not what they read: as many norms as elsewhere.
     {"olmo2", "Olmo2", "llama", "vocab=50304 qk_norm=whole biases=false"},
     {"olmo3", "Olmo3", "olmo2", "window=4096 full_every=4"},
+    {"flex_olmo", "FlexOlmo", "olmo2", "vocab=100352 experts=7 top_k=5 router=half"},
     {"olmoe", "Olmoe OlmoE", "llama",
      "vocab=50304 hidden=2048 layers=16 heads=16 ffn=2048 experts=64 top_k=8 qk_norm=whole router=half "
      "biases=false"},
@@ -138,6 +145,8 @@ constexpr Entry kFamilies[] = {
     {"exaone", "Exaone", "llama", "vocab=102400"},
     {"exaone4", "Exaone4", "llama",
      "vocab=102400 ffn=16384 kv_heads=32 qk_norm=true window=4096 full_every=4"},
+    {"exaone_moe", "ExaoneMoe", "exaone4",
+     "experts=64 top_k=8 expert_ffn=1024 shared_experts=1 dense_layers=1 router=fp32 balancing_bias=true"},
     {"orion", "Orion", "llama",
      "norm=layernorm norm_bias=true fused_qkv=false vocab=84608 hidden=5120 ffn=15360 "
      "layers=40 heads=40"},
@@ -164,7 +173,7 @@ constexpr Entry kFamilies[] = {
     {"ernie4_5_moe", "Ernie4_5_Moe Ernie4_5_MoE", "ernie4_5",
      "hidden=2560 ffn=12288 layers=28 heads=20 kv_heads=4 head_dim= experts=64 top_k=6 expert_ffn=1536 "
      "shared_experts=2 "
-     "dense_layers=1 router=fp32"},
+     "dense_layers=1 router=fp32 balancing_bias=@moe_use_aux_free:true"},
     {"hunyuan_v1_dense", "HunYuanDenseV1", "llama", "vocab=290943 qk_norm=true"},
     {"hunyuan_v1_moe", "HunYuanMoEV1", "hunyuan_v1_dense", "experts=1 top_k=1 shared_experts=1 router=fp32"},
     {"gpt_oss", "GptOss", "llama",
@@ -181,15 +190,22 @@ constexpr Entry kFamilies[] = {
     {"deepseek_v2", "DeepseekV2", "llama",
      "vocab=102400 experts= kv_rank=512 nope_dim=128 rope_dim=64 v_dim=128 "
      "router=fp32"},
-    {"deepseek_v3 kimi_k2 glm4_moe_lite", "DeepseekV3", "llama",
+    // The bias that balances experts is a buffer of the router (e_score_correction_bias), which its checkpoints hold.
+    {"deepseek_v3 kimi_k2", "DeepseekV3", "llama",
      "vocab=129280 hidden=7168 ffn=18432 layers=61 heads=128 experts=256 top_k=8 expert_ffn=2048 "
      "shared_experts=1 "
      "dense_layers=3 q_rank=1536 kv_rank=512 nope_dim=128 rope_dim=64 v_dim=128 routing_groups=8 "
      "group_limit=4 "
-     "router=fp32"},
+     "router=fp32 balancing_bias=true"},
+    {"glm4_moe_lite", "Glm4MoeLite", "deepseek_v3",
+     "vocab=154880 hidden=2048 ffn=10240 layers=47 heads=20 experts=64 top_k=4 expert_ffn=1536 "
+     "dense_layers=1 "
+     "q_rank=768 nope_dim=192 v_dim=256 routing_groups=1 group_limit=1"},
     {"deepseek", "Deepseek", "llama", "vocab=102400 router=half"},
     {"dots1", "Dots1", "llama",
-     "vocab=152064 hidden=4608 ffn=10944 layers=62 heads=32 qk_norm=true router=fp32"},
+     "vocab=152064 hidden=4608 ffn=10944 layers=62 heads=32 kv_heads=32 expert_ffn=1408 qk_norm=true "
+     "router=fp32 "
+     "balancing_bias=true"},
     {"glm", "Glm", "llama",
      "vocab=151552 ffn=13696 layers=40 kv_heads=2 head_dim=128 rotary_fraction=0.5 "
      "qkv_bias=@attention_bias:true "
@@ -198,7 +214,10 @@ constexpr Entry kFamilies[] = {
     {"glm4_moe glm4v_moe_text", "Glm4Moe", "glm",
      "ffn=10944 layers=46 heads=96 kv_heads=8 head_dim=128 experts=128 top_k=8 expert_ffn=1408 "
      "shared_experts=1 "
-     "dense_layers=1 qkv_bias=@attention_bias:false qk_norm=@use_qk_norm:false router=fp32"},
+     "dense_layers=1 qkv_bias=@attention_bias:false qk_norm=@use_qk_norm:false router=fp32 "
+     "balancing_bias=true"},
+    {"solar_open", "SolarOpen", "glm4_moe",
+     "vocab=196608 layers=48 heads=64 expert_ffn=1280 dense_layers=0 rotary_fraction=1 qk_norm=false"},
     {"chatglm", "ChatGLM", "glm",
      "vocab=65024 layers=28 head_dim= fused_qkv=true qkv_bias=@add_qkv_bias:false "
      "projection_bias=@add_bias_linear:false "
@@ -206,10 +225,11 @@ constexpr Entry kFamilies[] = {
     {"bailing_moe", "BailingMoe", "llama",
      "qkv_bias=@use_qkv_bias:false projection_bias=@use_bias:false biases=@use_bias:false router=fp32 "
      "fused_qkv=true"},
-    {"bailing_moe_v2", "BailingMoeV2", "bailing_moe", "qk_norm=@use_qk_norm:true"},
+    {"bailing_moe_v2", "BailingMoeV2", "bailing_moe",
+     "qk_norm=@use_qk_norm:true balancing_bias=@moe_router_enable_expert_bias:false"},
     {"minimax_m2", "MiniMaxM2", "llama",
      "vocab=200064 hidden=3072 ffn=1536 layers=62 heads=48 kv_heads=8 head_dim=128 experts=256 top_k=8 "
-     "qk_norm=@use_qk_norm:false qk_over=whole router=fp32"},
+     "qk_norm=@use_qk_norm:true qk_over=whole router=fp32 balancing_bias=@use_routing_bias:true"},
     {"PanguEmbedded pangu_embedded", "PanguEmbedded", "llama",
      "vocab=153376 ffn=12800 layers=34 kv_heads=8 qkv_bias=@bias:true projection_bias=@bias:true"},
     {"grok-1 grok", "Grok1", "llama",
@@ -256,6 +276,10 @@ constexpr Refusal kRefusals[] = {
     {"deepseek_v32 deepseek_v4 glm_moe_dsa longcat_flash",
      "chooses keys by an index of its own, which is not modelled; "
      "the nearest that works is deepseek-v3"},
+    {"afmoe bitnet diffllama doge jetmoe arctic",
+     "has gates, norms or experts inside of its layers that are not modelled; the nearest that works is a "
+     "model file of "
+     "the same sizes"},
     {"openelm nemotron-nas deci",
      "has other widths in nearly every layer, and at most 8 kinds of layers are modelled; the "
      "nearest that works is a llama of the same parameters"},

@@ -305,6 +305,8 @@ class Translator {
     if (shared_ffn > 0) expert_map_.put("shared_ffn", shared_ffn);
     TRY_ASSIGN(const bool gate, flag("shared_gate"));
     if (gate && shared_ffn > 0) expert_map_.put_flag("shared_gate", true);
+    TRY_ASSIGN(const bool balanced, flag("balancing_bias"));
+    if (balanced) expert_map_.put_flag("balancing_bias", true);
     if (const std::string_view router = keys_.family().value("router"); !router.empty())
       expert_map_.put("router", router);
     return groups();

@@ -50,6 +50,24 @@ TEST_CASE("what a file leaves out is its class's, and is said") {
   CHECK_FALSE(model->assumed.empty());
 }
 
+TEST_CASE("a list of dense and sparse layers says where experts are, and their balancing bias is counted") {
+  const std::string head = R"({"model_type": "glm4_moe_lite", "hidden_size": 16, "num_hidden_layers": 3,
+    "num_attention_heads": 4, "intermediate_size": 32, "moe_intermediate_size": 8, "n_routed_experts": 4,
+    "num_experts_per_tok": 2, "vocab_size": 100, "mlp_layer_types": )";
+  const auto model = model_of(head + R"(["dense", "sparse", "sparse"]})");
+  REQUIRE(model);
+  REQUIRE(model->blocks.size() == 2);
+  CHECK(model->blocks[0].count == 1);
+  CHECK_FALSE(model->blocks[0].block.feed_forward.has_experts());
+  CHECK(model->blocks[1].count == 2);
+  CHECK(model->blocks[1].block.feed_forward.balancing_bias);
+  // The class's own: one shared expert, latents of 512, queries through 768.
+  CHECK(model->blocks[1].block.feed_forward.shared_ffn == 8);
+  CHECK(model->blocks[1].block.attention.q_rank == 768);
+  CHECK_FALSE(model_of(head + R"(["dense", "other", "sparse"]})"));
+  CHECK_FALSE(model_of(head + R"(["dense"]})"));
+}
+
 TEST_CASE("a null is a statement: no window, as many heads of keys as of queries") {
   const std::string tail = R"("hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 4,
     "intermediate_size": 32, "vocab_size": 100})";

@@ -99,6 +99,20 @@ Result<std::int64_t> first_of(const ConfigKeys& keys, std::string_view key, std:
   return keys.raw_whole(key, otherwise);
 }
 
+// ["dense", "sparse", ...], as transformers 5 writes it.
+Result<std::vector<bool>> experts_of_types(const Node& types, std::int64_t layers) {
+  TRY(check_length(types, "mlp_layer_types", layers));
+  std::vector<bool> experts;
+  for (const Node& type : types.items) {
+    if (type.scalar != "dense" && type.scalar != "sparse")
+      return fail(fmt::format("mlp_layer_types: found {}, expected dense or sparse", quoted(type.scalar)),
+                  type.at);
+    experts.push_back(type.scalar == "sparse");
+  }
+  experts.resize(static_cast<std::size_t>(layers));
+  return experts;
+}
+
 }  // namespace
 
 Result<std::vector<std::int64_t>> windows_of(ConfigKeys& keys, std::int64_t layers) {
@@ -131,6 +145,8 @@ Result<std::vector<std::int64_t>> windows_of(ConfigKeys& keys, std::int64_t laye
 }
 
 Result<std::vector<bool>> expert_layers_of(ConfigKeys& keys, std::int64_t layers) {
+  if (const Node* types = keys.raw("mlp_layer_types"); !is_null(types) && types->is_list())
+    return experts_of_types(*types, layers);
   TRY_ASSIGN(const std::int64_t first, first_of(keys, "first_k_dense_replace", -1));
   TRY_ASSIGN(const std::int64_t start, first_of(keys, "moe_layer_start_index", -1));
   const std::int64_t usual = parse_integer(keys.family().value("dense_layers")).value_or(0);

@@ -57,6 +57,11 @@ void put_model(const LaunchRun& run, Statements& s) {
   // Without its flag the router's product is in the format of the passes, its softmax in fp32.
   s.accept("router", "half");
   s.accept("router", "fp32_weights");
+  // A bias that balances is for sigmoids alone (core/transformer/transformer_config.py).
+  const auto& blocks = run.model.blocks;
+  if (std::any_of(blocks.begin(), blocks.end(),
+                  [](const BlockRun& b) { return b.block.feed_forward.balancing_bias; }))
+    s.add("balancing_bias", "true"), s.add("scores", "sigmoid");
   if (s.has("expert_layers")) s.add("moe_pattern", list_of_layers(s.take("expert_layers")));
 }
 

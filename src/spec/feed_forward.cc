@@ -11,6 +11,7 @@ ParameterCount feed_forward_parameters(const FeedForward& f, std::int64_t hidden
   std::int64_t common = hidden * f.experts + (biases ? f.experts : 0);  // the router
   if (f.shared_ffn > 0) common += mlp(f.shared_ffn);
   if (f.shared_gate) common += hidden;
+  if (f.balancing_bias) common += f.experts;
   return {common + f.experts * mlp(f.expert_ffn), common + f.top_k * mlp(f.expert_ffn)};
 }
 

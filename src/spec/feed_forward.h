@@ -33,6 +33,9 @@ struct FeedForward {
   std::int64_t group_limit = 0;     // of these, those from which a token's experts are taken; 0: all
   Router router = Router::kFp32Weights;
   bool shared_gate = false;  // each token weighs what they make (Qwen2-MoE)
+  // A number an expert that is added to its score where experts are chosen, and moved towards an even load without a
+  // gradient (Wang et al. 2024, arXiv 2408.15664; DeepSeek-V3). Published checkpoints hold, and so count it.
+  bool balancing_bias = false;
 
   bool has_experts() const { return experts > 0; }
   // Columns of the first product of an MLP so wide: gated ones have two.

@@ -116,6 +116,9 @@ inline constexpr auto kFeedForwardFields = std::tuple{
           "width of what all tokens pass beside the experts, all shared experts together"),
     field("shared_gate", &FeedForward::shared_gate, Flag{},
           "each token weighs what the shared experts make (Qwen2-MoE)"),
+    field("balancing_bias", &FeedForward::balancing_bias, Flag{},
+          "a number an expert that balances their load without a gradient (DeepSeek-V3); counted as "
+          "checkpoints hold it"),
 };
 
 // Which layers are of which kind.

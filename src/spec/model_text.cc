@@ -142,8 +142,8 @@ Result<void> complete_feed_forward(const Node& block, const Node& model, FeedFor
   if (!f.has_experts()) {
     TRY(require("ffn", block, model));
     TRY(require("mlp", block, model));
-    for (const std::string_view key :
-         {"top_k", "routing_groups", "group_limit", "expert_ffn", "router", "shared_ffn", "shared_gate"})
+    for (const std::string_view key : {"top_k", "routing_groups", "group_limit", "expert_ffn", "router",
+                                       "shared_ffn", "shared_gate", "balancing_bias"})
       if (const Node* given = stated(key, block, model, "experts"))
         return fail(fmt::format("{} is of experts, and none are stated", key), given->at);
     f = dense(f);

@@ -62,6 +62,7 @@ void write_feed_forward(const FeedForward& f, Writer& out) {
   out.line("expert_ffn", f.expert_ffn);
   out.line_unless("shared_ffn", f.shared_ffn, std::int64_t{0});
   out.line_unless("shared_gate", f.shared_gate, false);
+  out.line_unless("balancing_bias", f.balancing_bias, false);
   out.line("router", kRouterNames[static_cast<std::size_t>(f.router)]);
 }
 

@@ -120,6 +120,7 @@ void add_beside_experts(const Model& model, const Stack& stack, const FeedForwar
   if (model.biases) out.others += f.experts, ++out.tensors;
   if (f.shared_ffn > 0) add_mlp(model, stack, f, f.shared_ffn, tp, out);
   if (f.shared_gate) out.add_wide(h), ++out.tensors;
+  if (f.balancing_bias) out.others += f.experts, ++out.tensors;
 }
 
 // Layers of one kind, some of which stay in the format of the passes.
