@@ -25,6 +25,7 @@
 #include "job/parse_run.h"
 #include "job/run_check.h"
 #include "mutate.h"
+#include "one_line.h"
 #include "predict/evaluator.h"
 #include "report/chart.h"
 #include "report/kineto_report.h"
@@ -88,11 +89,8 @@ void expect(bool fact, std::string_view what) {
 }
 
 void expect_one_line(const Error& error) {
-  const std::string text = error.text();
-  expect(text.find(": error: ") != std::string::npos, "an error says where and what: " + text);
-  expect(std::none_of(text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; }),
-         "an error is one line: " + text);
-  expect(text.size() < 1000, "an error is short: " + text);
+  const std::string fault = fault_of(error);
+  expect(fault.empty(), fault);
 }
 
 void expect_positive(double value, std::string_view what) {
