@@ -223,23 +223,15 @@ Settings settings_of(const std::vector<Argument>& packed) {
 bool is_bridge(const std::vector<Argument>& words) {
   return std::any_of(words.begin(), words.end(), [](const Argument& word) {
     return word.text.starts_with("train.micro_batch_size=") ||
-           word.text.starts_with("train.global_batch_size=") ||
-           word.text.starts_with("model.tensor_model_parallel_size=");
+           word.text.starts_with("train.global_batch_size=");
   });
 }
 
 // run_recipe.py --recipe NAME key=value ...: overrides of the recipe, as Hydra has them.
 Result<ForeignRun> read_bridge(const std::vector<Argument>& words) {
-  Settings settings;
-  for (const Argument& word : words) {
-    const std::size_t equals = word.text.find('=');
-    const bool overrides = equals != std::string::npos && word.text.find('-') != 0 &&
-                           word.text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.") == equals;
-    if (!overrides) continue;
-    std::string value = word.text.substr(equals + 1);
-    std::erase_if(value, [](char c) { return c == '\'' || c == '"'; });
-    settings.push_back({word.text.substr(0, equals), {value}, word.at, !word.unknown.empty()});
-  }
+  Settings settings = overrides_of(words);
+  for (KeySetting& setting : settings)
+    for (std::string& word : setting.words) std::erase_if(word, [](char c) { return c == '\'' || c == '"'; });
   Settings launcher = settings_of(words);
   std::erase_if(launcher, [](const KeySetting& flag) {
     const std::string key = megatron_key(flag.key);
