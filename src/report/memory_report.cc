@@ -140,7 +140,7 @@ std::string memory_text(const Prediction& p) {
 std::string changes(const Plan& from, const Plan& to) {
   Plan before = from;
   before.dp = to.dp;
-  before.shard = to.shard;
+  if (from.dp != to.dp) before.shard = to.shard;
   before.layers_per_stage = to.layers_per_stage;
   if (from.recompute != to.recompute) before.recompute_layers = to.recompute_layers;
   return to_text(to, before);

@@ -31,6 +31,12 @@ TEST_CASE("plans one change away are legal, differ, and train the same") {
   }
 }
 
+TEST_CASE("a change of something else leaves the group that shards are divided over") {
+  const Run run = described("zero=1,shard=8,overlap_grad_reduce=0");
+  for (const auto& [choice, other] : one_change_away(run))
+    if (other.plan.dp == run.plan.dp && choice != "zero") CHECK(other.plan.shard == 8);
+}
+
 TEST_CASE("a plan that reduces gradients after its backward is told to overlap them") {
   const Run run = described("tp=2,zero=1,overlap_grad_reduce=0");
   Evaluator evaluator = evaluator_of(run);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "job/choices.h"
 #include "job/run_check.h"
@@ -141,6 +142,14 @@ constexpr Choice kChoices[] = {{"overlap_grad_reduce", flag<&Plan::overlap_grad_
                                {"cp", degrees<&Plan::cp>},
                                {"ep", degrees<&Plan::ep>}};
 
+// The run with another plan, where there is such a run.
+std::optional<Run> checked(const Run& run, const Plan& plan) {
+  Run other = run;
+  other.plan = plan;
+  if (!check_run(other)) return std::nullopt;
+  return other;
+}
+
 }  // namespace
 
 std::vector<OneChange> one_change_away(const Run& run) {
@@ -150,14 +159,13 @@ std::vector<OneChange> one_change_away(const Run& run) {
     choice.others(run, plans);
     for (Plan& plan : plans) {
       plan.dp = 0;  // what the other degrees leave
-      if (plan.shard > 0) plan.shard = 0;
-      Run other = run;
-      other.plan = std::move(plan);
-      if (!check_run(other)) continue;
-      Plan before = run.plan;
-      before.shard = other.plan.shard;
-      if (other.plan == before) continue;  // what the change gave is what was there
-      out.push_back({choice.name, std::move(other)});
+      std::optional<Run> other = checked(run, plan);
+      if (!other && plan.shard > 0) {  // fewer data ranks, which that group does not divide
+        plan.shard = 0;
+        other = checked(run, plan);
+      }
+      if (!other || other->plan == run.plan) continue;  // what the change gave is what was there
+      out.push_back({choice.name, *std::move(other)});
     }
   }
   return out;

@@ -133,10 +133,10 @@ Diagnosis diagnose(MeasuredRun measured, const Run& run, const Prediction& predi
   out.percentile = percentile_of(out.expected, step);
   if (step > out.expected.high())
     out.verdict = SpeedVerdict::kSlower;
-  else if (step < out.expected.low())
-    out.verdict = SpeedVerdict::kFaster;
   else if (step * out.measured.with_stalls > out.expected.high())
     out.verdict = SpeedVerdict::kSlower, out.is_stalled = true;
+  else if (step < out.expected.low())
+    out.verdict = SpeedVerdict::kFaster;
   out.expected_memory = logged_memory(prediction, run.stack, stated_counter(out.measured.memory_counter));
   out.shares = shares_of_step(prediction);
   out.beside = side_by_side(out.measured, prediction);

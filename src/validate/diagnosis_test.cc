@@ -52,6 +52,16 @@ TEST_CASE("the verdict follows the 80 % interval") {
   CHECK(low.percentile == doctest::Approx(0.1).epsilon(0.01));
 }
 
+TEST_CASE("stalls make a run slow however fast its steady steps are") {
+  Lab lab;
+  MeasuredRun measured = lab.measured(0.7);
+  CHECK(lab.of(measured).verdict == SpeedVerdict::kFaster);
+  measured.with_stalls = measured.with_pauses = 2.5;  // 1.75 times what is predicted, in the mean
+  const Diagnosis d = lab.of(measured);
+  CHECK(d.verdict == SpeedVerdict::kSlower);
+  CHECK(d.is_stalled);
+}
+
 TEST_CASE("steady steps as expected with stalls between them are slower than expected") {
   Lab lab;
   MeasuredRun measured = lab.measured(1);
