@@ -12,10 +12,15 @@
 namespace foretrain {
 namespace {
 
-// Of the same sizes: names, sources and what is trained with may differ.
-bool same_sizes(const Model& a, const Model& b) {
-  return a.hidden == b.hidden && a.blocks == b.blocks && a.vocab == b.vocab && a.tied == b.tied &&
-         a.mtp_layers == b.mtp_layers && a.norm == b.norm && a.positions == b.positions;
+// Built the same way: names, sources and what is trained with may differ.
+bool same_build(Model a, const Model& b) {
+  a.name = b.name;
+  a.source = b.source;
+  a.assumed = b.assumed;
+  a.stated_params = b.stated_params;
+  a.default_seq = b.default_seq;
+  a.dropout = b.dropout;
+  return a == b;
 }
 
 void find_names(const Catalog& catalog, LaunchRun& run) {
@@ -25,7 +30,7 @@ void find_names(const Catalog& catalog, LaunchRun& run) {
                         [&](const std::string& name) { return name == run.model.name; });
   for (const std::string& name : names) {
     const auto preset = catalog.model(name);
-    if (!preset || !same_sizes(*preset, run.model)) continue;
+    if (!preset || !same_build(*preset, run.model)) continue;
     run.preset = name;
     for (const std::string& alias : catalog.aliases("models", name))
       if (alias.find('/') != std::string::npos) {

@@ -162,6 +162,14 @@ void add_nothings(const Settings& settings, std::vector<std::vector<std::string>
   without("grad-reduce-in-bf16", "mixed_precision.grad_reduce_in_fp32=true");
   without("qk-layernorm", "model.qk_layernorm=false");
   without("mtp-num-layers", "model.mtp_num_layers=null");
+  if (find(settings, "num-experts") == nullptr) return;
+  without("q-lora-rank", "model.q_lora_rank=null");
+  without("moe-router-num-groups", "model.moe_router_num_groups=null");
+  without("moe-router-group-topk", "model.moe_router_group_topk=null");
+  without("moe-router-enable-expert-bias", "model.moe_router_enable_expert_bias=false");
+  without("moe-router-score-function", "model.moe_router_score_function=softmax");
+  without("moe-shared-expert-intermediate-size", "model.moe_shared_expert_intermediate_size=null");
+  without("moe-layer-freq", "model.moe_layer_freq=1");
 }
 
 }  // namespace
@@ -195,8 +203,10 @@ WrittenLaunch bridge_launch(const LaunchRun& run) {
   add_nothings(settings, launch.flags);
   if (find(settings, "cross-entropy-loss-fusion") != nullptr)
     launch.flags.push_back({"model.cross_entropy_fusion_impl=te"});
-  if (find(settings, "optimizer-cpu-offload") != nullptr)
-    launch.flags.push_back({"optimizer.use_precision_aware_optimizer=true"});
+  launch.flags.push_back({fmt::format("optimizer.use_precision_aware_optimizer={}",
+                                      find(settings, "optimizer-cpu-offload") != nullptr)});
+  for (const char* state : {"main_grads", "exp_avg", "exp_avg_sq"})  // some recipes keep them in bf16
+    launch.flags.push_back({fmt::format("optimizer.{}_dtype=torch.float32", state)});
   launch.flags.push_back({"train.train_iters=${TRAIN_ITERS}"});
   launch.flags.push_back({"optimizer.lr=${LR}"});
   launch.flags.push_back({"dataset.blend=[[${DATA_PATH}],null]"});
@@ -205,10 +215,9 @@ WrittenLaunch bridge_launch(const LaunchRun& run) {
   launch.flags.push_back({"checkpoint.save=${CHECKPOINT_PATH}"});
   launch.flags.push_back({"checkpoint.load=${CHECKPOINT_PATH}"});
   launch.files.push_back({kFile, program_text(recipe, fp16)});
-  if (run.one_connection && find(settings, "use-megatron-fsdp") == nullptr)
-    launch.env.emplace_back("CUDA_DEVICE_MAX_CONNECTIONS", "1");
+  add_connections(run, settings, launch);
   launch.beyond.insert(launch.beyond.begin(),
-                       {{"DATA_PATH", "the prefix of data in Megatron's indexed format", ""},
+                       {{"DATA_PATH", "the prefix of data in the indexed format of Megatron", ""},
                         {"TOKENIZER_MODEL", "the tokenizer: a name on the hub or a folder", run.hub},
                         {"CHECKPOINT_PATH", "where checkpoints go, and are taken up again", "checkpoints"},
                         {"TRAIN_ITERS", "steps", "1000"},

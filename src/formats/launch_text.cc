@@ -100,6 +100,28 @@ void start_by_torchrun(const LaunchRun& run, Launch& launch) {
   launch.beyond.push_back({"MASTER_PORT", "a free port there", "29500"});
 }
 
+namespace {
+
+// A file's text between <<EOF and EOF, where bash fills in what is to be given and nothing else: a name that holds a
+// dollar or a backtick stays a name.
+std::string unexpanded(std::string_view text, const std::vector<Launch::Blank>& blanks) {
+  const auto is_blank = [&](std::string_view rest) {
+    return std::any_of(blanks.begin(), blanks.end(),
+                       [&](const Launch::Blank& blank) { return rest.starts_with("${" + blank.name + "}"); });
+  };
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char next = i + 1 < text.size() ? text[i + 1] : '\0';
+    const bool escapes = text[i] == '\\' && (next == '$' || next == '`' || next == '\\' || next == '\n');
+    const bool expands = text[i] == '`' || (text[i] == '$' && !is_blank(text.substr(i)));
+    if (escapes || expands) out += '\\';
+    out += text[i];
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string launch_script(const Launch& launch, const LaunchRun& run, const std::vector<std::string>& about) {
   std::string out;
   write_head(launch, run, about, out);
@@ -109,8 +131,8 @@ std::string launch_script(const Launch& launch, const LaunchRun& run, const std:
   for (const auto& [name, value] : launch.env) out += fmt::format("export {}={}\n", name, shell_word(value));
   for (const Launch::File& file : launch.files) {
     const bool expands = file.text.find("${") != std::string::npos;
-    out +=
-        fmt::format("\ncat > {} <<{}\n{}EOF\n", shell_word(file.name), expands ? "EOF" : "'EOF'", file.text);
+    out += fmt::format("\ncat > {} <<{}\n{}EOF\n", shell_word(file.name), expands ? "EOF" : "'EOF'",
+                       expands ? unexpanded(file.text, launch.beyond) : file.text);
   }
   out += "\n${SLURM_JOB_ID:+srun} " + line_of(launch.launcher) + " \\\n  " + line_of(launch.program);
   for (const auto& flag : launch.flags) out += " \\\n  " + line_of(flag);

@@ -307,6 +307,14 @@ PlanFlags megatron_plan_flags(const LaunchRun& run) {
   return out;
 }
 
+void add_connections(const LaunchRun& run, const Settings& settings, Launch& launch) {
+  const bool fsdp = find(settings, "use-megatron-fsdp") != nullptr;
+  if (fsdp || run.plan.overlap_dispatch)
+    launch.env.emplace_back("CUDA_DEVICE_MAX_CONNECTIONS", fsdp ? "8" : "32");
+  else if (run.one_connection)
+    launch.env.emplace_back("CUDA_DEVICE_MAX_CONNECTIONS", "1");
+}
+
 WrittenLaunch megatron_launch(const LaunchRun& run) {
   WrittenLaunch out;
   Launch& launch = out.launch;
@@ -320,12 +328,7 @@ WrittenLaunch megatron_launch(const LaunchRun& run) {
   add_companions(run, settings);
   for (const KeySetting& setting : settings) launch.flags.push_back(flag_words(setting));
   add_training(run, launch);
-  const bool fsdp = find(settings, "use-megatron-fsdp") != nullptr;
-  // Its FSDP refuses one connection; exchanges of experts beside compute want many.
-  if (fsdp || run.plan.overlap_dispatch)
-    launch.env.emplace_back("CUDA_DEVICE_MAX_CONNECTIONS", fsdp ? "8" : "32");
-  else if (run.one_connection)
-    launch.env.emplace_back("CUDA_DEVICE_MAX_CONNECTIONS", "1");
+  add_connections(run, settings, launch);
   out.unstated = unstated_of(s, kInstead);
   return out;
 }

@@ -14,6 +14,10 @@ namespace foretrain {
 // same under other names.
 Statements megatron_statements(const LaunchRun& run);
 
+// CUDA_DEVICE_MAX_CONNECTIONS, where it matters: Megatron's FSDP refuses one connection, exchanges of experts beside
+// compute want many, and what orders kernels by their launch wants one.
+void add_connections(const LaunchRun& run, const Settings& settings, Launch& launch);
+
 // What it has where a plan or a model asks for more.
 std::span<const Instead> megatron_instead();
 

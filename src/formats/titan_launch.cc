@@ -30,6 +30,7 @@ constexpr Instead kInstead[] = {
      "trains the models of its config_registry.py: llama3, llama4, deepseek_v3, gpt_oss and qwen3 in their "
      "sizes"},
     {"dropout", "has no dropout"},
+    {"mtp_layers", "trains no layers that predict further tokens"},
     {"plan.schedule", "has 1F1B, GPipe, Interleaved1F1B, ZBVZeroBubble and DualPipeV"},
     {"plan.layers_per_stage", "deals layers evenly, with fewer on the first and the last stage"},
     {"plan.shard", "divides over whole groups of context ranks"},
@@ -160,8 +161,7 @@ WrittenLaunch titan_launch(const LaunchRun& run) {
   launch.notes.emplace_back(
       "Data, optimizer and learning rate are those of the configuration. Start it where torchtitan is "
       "installed.");
-  if (run.model.mtp_layers > 0)
-    launch.notes.emplace_back("Layers that predict further tokens are not trained by torchtitan.");
+  if (run.model.mtp_layers > 0) s.add("mtp_layers", std::to_string(run.model.mtp_layers));
   out.unstated = unstated_of(s, kInstead);
   return out;
 }
