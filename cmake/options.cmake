@@ -25,7 +25,9 @@ target_compile_options(foretrain_options INTERFACE
   -Wfloat-conversion  # a double cut to an int or float; -Wconversion also flags every count * seconds
   -Wno-restrict       # g++ 12 sees overlaps inside std::string that are not there (PR105329)
   -Wno-missing-field-initializers  # a designated initializer that leaves out defaults is the point
-  -ffp-contract=off)  # the same digits on a machine with fused multiply-add as on one without
+  -ffp-contract=off   # the same digits on a machine with fused multiply-add as on one without
+  # One set of objects for the program and the libraries; what is hidden is called as directly as in a program.
+  -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -fno-semantic-interposition)
 # The library's own assertions are for the tree that looks for faults of memory, not for that of threads.
 if(CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT FORETRAIN_SANITIZE STREQUAL "thread")
   target_compile_definitions(foretrain_options INTERFACE _GLIBCXX_ASSERTIONS)
