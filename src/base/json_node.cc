@@ -187,9 +187,9 @@ class Reader {
 
 }  // namespace
 
-Result<Node> parse_json(std::string_view text, std::string file_name) {
-  if (text.size() > kMaxYamlBytes)
-    return fail(fmt::format("larger than {} bytes", kMaxYamlBytes), {std::move(file_name), 0, 0});
+Result<Node> parse_json(std::string_view text, std::string file_name, std::size_t max_bytes) {
+  if (text.size() > max_bytes)
+    return fail(fmt::format("larger than {} bytes", max_bytes), {std::move(file_name), 0, 0});
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   return Reader(text, std::move(file_name)).document();
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 
@@ -10,16 +11,13 @@
 #include "base/text.h"
 #include "job/mesh.h"
 #include "job/pipeline.h"
+#include "report/lanes.h"
 #include "spec/plan_text.h"
 #include "trace/memory_track.h"
 
 namespace foretrain {
 namespace {
 
-enum Lane : int { kPasses = 1, kToNext, kToPrevious, kCollectives, kUpdate, kWaits };
-constexpr std::string_view kLaneNames[] = {
-    "",          "passes", "messages to the next stage", "messages to the previous stage", "collectives",
-    "optimizer", "waits"};
 constexpr int kLanesEach = 100;  // thread ids of a stage: what overlaps in a lane gets one of its own
 
 // Times are whole eighths of a microsecond. Readers add `dur` to `ts` in floating point, or cut both to whole
@@ -130,43 +128,20 @@ class TraceWriter {
 
   static std::int64_t pid_of(std::int64_t rank) { return rank + 1; }
 
-  Lane lane_of(std::int32_t i) const {
-    const Event& e = view_.event(i);
-    switch (e.kind) {
-      case EventKind::kForward:
-      case EventKind::kBackward:
-      case EventKind::kInput:
-      case EventKind::kWeight:
-        return kPasses;
-      case EventKind::kOptimizer:
-        return kUpdate;
-      case EventKind::kSend:
-      case EventKind::kReceive:
-        return other_end(i) == (e.stage + 1) % view_.trace.pipeline.stages ? kToNext : kToPrevious;
-      default:
-        return kCollectives;
-    }
-  }
+  std::int64_t other_end(std::int32_t i) const { return foretrain::other_end(view_, i); }
 
-  // The rank that a message goes to, or comes from.
-  std::int64_t other_end(std::int32_t i) const {
-    const Event& e = view_.event(i);
-    const std::int64_t piece = view_.trace.piece(e);
-    const bool down = view_.index.down(i);
-    const std::int64_t other =
-        e.kind == EventKind::kSend ? view_.index.receiver(piece, down) : view_.index.sender(piece, down);
-    return other < 0 ? e.stage : view_.trace.pipeline.rank(other);
-  }
+  static std::int64_t number(Lane lane) { return static_cast<std::int64_t>(lane) + 1; }
+  static std::string_view name_of(Lane lane) { return kLaneNames[static_cast<std::size_t>(lane)]; }
 
   // A thread of the lane that is free; usually there is just one.
   std::int64_t thread_of(std::int64_t rank, Lane lane, Seconds start, Seconds end) {
-    auto& ends = lane_ends_[lane];
+    auto& ends = lane_ends_[static_cast<std::size_t>(lane)];
     std::size_t k = 0;
     while (k < ends.size() && k < kLanesEach / 10 - 1 && eighths(start) < ends[k]) ++k;
-    const std::int64_t tid = pid_of(rank) * kLanesEach + lane + 10 * static_cast<std::int64_t>(k);
+    const std::int64_t tid = pid_of(rank) * kLanesEach + number(lane) + 10 * static_cast<std::int64_t>(k);
     if (k == ends.size()) {
       thread(pid_of(rank), tid,
-             k == 0 ? std::string(kLaneNames[lane]) : fmt::format("{} ({})", kLaneNames[lane], k + 1));
+             k == 0 ? std::string(name_of(lane)) : fmt::format("{} ({})", name_of(lane), k + 1));
       ends.push_back(0);
     }
     ends[k] = eighths(end);
@@ -187,7 +162,7 @@ class TraceWriter {
 
   void event(std::int32_t i) {
     const Event& e = view_.event(i);
-    const std::int64_t pid = pid_of(e.stage), tid = thread_of(e.stage, lane_of(i), e.start, e.end);
+    const std::int64_t pid = pid_of(e.stage), tid = thread_of(e.stage, lane_of(view_, i), e.start, e.end);
     if (is_pass(e.kind)) {
       const auto piece = static_cast<std::size_t>(view_.trace.piece(e));
       const auto kind = static_cast<std::size_t>(pass_kind(e.kind));
@@ -232,8 +207,8 @@ class TraceWriter {
       std::string args;
       if (span.event >= 0 && is_pass(view_.event(span.event).kind))
         args = fmt::format("\"before\":\"{}\"", label(view_.event(span.event)));
-      slice(pid_of(rank), thread_of(rank, kWaits, span.start, span.end), name(span.wait), "wait", "grey",
-            span.start, span.end, args);
+      slice(pid_of(rank), thread_of(rank, Lane::kWaits, span.start, span.end), name(span.wait), "wait",
+            "grey", span.start, span.end, args);
     }
   }
 
@@ -271,7 +246,7 @@ class TraceWriter {
   const TraceCut& cut_;
   std::vector<bool> shown_;
   std::vector<std::string> pass_args_;  // by piece and kind of pass
-  std::vector<double> lane_ends_[kWaits + 1];
+  std::array<std::vector<double>, kLaneNames.size()> lane_ends_;
   std::string out_;
   bool first_ = true;
 };
@@ -293,7 +268,7 @@ Result<std::vector<std::int64_t>> parse_stages(std::string_view text, std::int64
   return chosen;
 }
 
-TraceCut cut_trace(const StepTrace& trace, std::vector<std::int64_t> asked) {
+TraceCut cut_trace(const StepTrace& trace, std::vector<std::int64_t> asked, std::size_t most_events) {
   std::vector<std::size_t> counts(static_cast<std::size_t>(trace.pipeline.stages), 0);
   for (const Event& event : trace.events) ++counts[static_cast<std::size_t>(event.stage)];
   const bool chosen = !asked.empty();
@@ -307,7 +282,7 @@ TraceCut cut_trace(const StepTrace& trace, std::vector<std::int64_t> asked) {
     const std::int64_t next = from_start ? asked[low] : asked[high - 1];
     events += counts[static_cast<std::size_t>(next)];
     if (!cut.stages.empty() &&
-        (static_cast<std::int64_t>(cut.stages.size()) == kMostTracedStages || events > kMostShownEvents))
+        (static_cast<std::int64_t>(cut.stages.size()) == kMostTracedStages || events > most_events))
       break;
     cut.stages.push_back(next);
     from_start ? ++low : --high;
@@ -317,7 +292,7 @@ TraceCut cut_trace(const StepTrace& trace, std::vector<std::int64_t> asked) {
     cut.note = fmt::format(
         "Cut to {} of {} stages, the first and the last{}: at most {} stages and {} events are shown",
         cut.stages.size(), trace.pipeline.stages, chosen ? " of those asked for" : "", kMostTracedStages,
-        with_commas(static_cast<std::int64_t>(kMostShownEvents)));
+        with_commas(static_cast<std::int64_t>(most_events)));
   else if (cut.stages.size() < counts.size())
     cut.note = fmt::format("Cut to {} of {} stages, as asked", cut.stages.size(), trace.pipeline.stages);
   return cut;

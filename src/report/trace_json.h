@@ -30,7 +30,8 @@ struct TraceCut {
 Result<std::vector<std::int64_t>> parse_stages(std::string_view text, std::int64_t stages);
 
 // All stages, or those asked for; where these are more than the limits above, the first and the last of them.
-TraceCut cut_trace(const StepTrace& trace, std::vector<std::int64_t> asked = {});
+TraceCut cut_trace(const StepTrace& trace, std::vector<std::int64_t> asked = {},
+                   std::size_t most_events = kMostShownEvents);
 
 std::string trace_json(const Run& run, const StepView& view, const TraceCut& cut);
 
