@@ -40,6 +40,12 @@ Result<Run> run_of(const PredictRequest& request, const Source* source, const Ca
   return parse_run(nullptr, given, catalog);
 }
 
+Result<std::optional<double>> tokens_of(const PredictRequest& request) {
+  if (request.tokens.empty()) return std::optional<double>();
+  TRY_ASSIGN(const double tokens, amount_word("tokens", request.tokens));
+  return std::optional(tokens);
+}
+
 // The step's events, where a view of them was asked for and they are not too many.
 Result<bool> wants_events(const PredictRequest& request, const Run& run) {
   const std::int64_t events = events_of(job_of(run));
@@ -52,27 +58,21 @@ Result<bool> wants_events(const PredictRequest& request, const Run& run) {
   return request.trace || request.html || request.chart || (request.path && events <= kMostEventsUnasked);
 }
 
-Result<PredictedRun> predicted(Session& session, const PredictRequest& request, const Source* source,
-                               std::optional<double> tokens) {
-  PredictedRun out;
+Result<PredictedRun> predicted(Session& session, const PredictRequest& request, const Source* source) {
+  TRY_ASSIGN(Run run, run_of(request, source, session.catalog()));
+  TRY_ASSIGN(const ProfileStore::Choice choice, costs_of(session, request, run));
+  run.profile = choice.profile;
+  TRY_ASSIGN(PredictedRun out,
+             predicted_run(request, std::move(run), [&](const Run& checked, StepTrace* trace) {
+               return session.predict(checked, choice.costs, trace);
+             }));
   if (source != nullptr && !request.is_example()) out.name = source->name;
-  TRY_ASSIGN(out.run, run_of(request, source, session.catalog()));
-  TRY_ASSIGN(const ProfileStore::Choice choice, costs_of(session, request, out.run));
-  out.run.profile = choice.profile;
-  TRY_ASSIGN(const bool events, wants_events(request, out.run));
-  StepTrace trace;
-  out.prediction = session.predict(out.run, choice.costs, events ? &trace : nullptr);
-  if (events) out.view.emplace(std::move(trace));
-  if (tokens) out.whole = training(out.run, out.prediction, *tokens);
   return out;
 }
 
 Result<PredictAnswer> predicted_all(Session& session, const PredictRequest& request) {
   TRY(check_run_count(request.runs.size()));
-  std::optional<double> tokens;
-  if (!request.tokens.empty()) {
-    TRY_ASSIGN(tokens, amount_word("tokens", request.tokens));
-  }
+  TRY(tokens_of(request));  // before the work
   const std::optional<Source> first = run_source(request);
   std::vector<const Source*> sources;
   for (const Source& source : request.runs) sources.push_back(&source);
@@ -80,7 +80,7 @@ Result<PredictAnswer> predicted_all(Session& session, const PredictRequest& requ
   PredictAnswer answer;
   answer.example = request.is_example();
   for (const Source* source : sources) {
-    TRY_ASSIGN(PredictedRun one, predicted(session, request, source, tokens));
+    TRY_ASSIGN(PredictedRun one, predicted(session, request, source));
     answer.runs.push_back(std::move(one));
   }
   return answer;
@@ -118,13 +118,27 @@ std::optional<Source> run_source(const PredictRequest& request) {
   return Source{"(built-in example)", std::string(kExample)};
 }
 
-Result<Run> run_of(const PredictRequest& request, RunFile file, const Catalog& catalog) {
+static Result<Run> read_file_run(const PredictRequest& request, RunFile file, const Catalog& catalog,
+                                 Result<Run> (*read)(const Node*, const RunOptions&, const Catalog&)) {
   TRY_ASSIGN(const RunOptions given, run_options(request));
   if (given.global_batch == 0 && given.global_batch_tokens == 0) file.complete(given.gpus);
-  TRY_ASSIGN(Run run, parse_run(&file.node, given, catalog));
+  TRY_ASSIGN(Run run, read(&file.node, given, catalog));
   const std::vector<std::string> more = file.assumed();
   run.assumed.insert(run.assumed.end(), more.begin(), more.end());
   return run;
+}
+
+Result<Run> run_of(const PredictRequest& request, RunFile file, const Catalog& catalog) {
+  return read_file_run(request, std::move(file), catalog, parse_run);
+}
+
+Result<Run> unchecked_run_of(const PredictRequest& request, const Catalog& catalog) {
+  if (const auto source = run_source(request)) {
+    TRY_ASSIGN(RunFile file, read_run_file(*source, catalog));
+    return read_file_run(request, std::move(file), catalog, read_run);
+  }
+  TRY_ASSIGN(const RunOptions given, run_options(request));
+  return read_run(nullptr, given, catalog);
 }
 
 Result<ProfileStore::Choice> costs_of(Session& session, const PredictRequest& request, const Run& run) {
@@ -132,6 +146,18 @@ Result<ProfileStore::Choice> costs_of(Session& session, const PredictRequest& re
   if (!request.profile.empty()) return of_field("profile", std::move(costs));
   if (!costs && costs.error().at.file.empty()) costs.error().message.insert(0, "profile: ");
   return costs;
+}
+
+Result<PredictedRun> predicted_run(const PredictRequest& request, Run run, const Predictor& predict) {
+  PredictedRun out;
+  out.run = std::move(run);
+  TRY_ASSIGN(const std::optional<double> tokens, tokens_of(request));
+  TRY_ASSIGN(const bool events, wants_events(request, out.run));
+  StepTrace trace;
+  out.prediction = predict(out.run, events ? &trace : nullptr);
+  if (events) out.view.emplace(std::move(trace));
+  if (tokens) out.whole = training(out.run, out.prediction, *tokens);
+  return out;
 }
 
 Result<PredictAnswer> ask(Session& session, const PredictRequest& request) {

@@ -1,6 +1,7 @@
 // One run, or several to compare, from their texts and words to their predictions.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,5 +44,13 @@ std::optional<Source> run_source(const PredictRequest& request);
 // The run that a file and the request's words state together; and its costs, by the request's word or the run's own.
 Result<Run> run_of(const PredictRequest& request, RunFile file, const Catalog& catalog);
 Result<ProfileStore::Choice> costs_of(Session& session, const PredictRequest& request, const Run& run);
+
+// The same of the request as a whole, but for the check (job/parse_run.h).
+Result<Run> unchecked_run_of(const PredictRequest& request, const Catalog& catalog);
+
+// A checked run with the views and the training that the request asks for, by whoever predicts; `trace` is null where
+// no view needs the step's events.
+using Predictor = std::function<Prediction(const Run& run, StepTrace* trace)>;
+Result<PredictedRun> predicted_run(const PredictRequest& request, Run run, const Predictor& predict);
 
 }  // namespace foretrain

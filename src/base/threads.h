@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <thread>
 
 namespace foretrain {
 
@@ -12,5 +13,16 @@ namespace foretrain {
 //
 // REQUIRES: wanted >= 1
 int run_on_threads(int wanted, const std::function<void(int)>& work);
+
+// Work that goes on beside its caller, on a thread of its own, until it has ended; its destructor waits for that. Where
+// the system gives no thread the constructor throws (std::system_error). What the work throws ends the program, so it
+// must not.
+class Beside {
+ public:
+  explicit Beside(std::function<void()> work) : thread_(std::move(work)) {}
+
+ private:
+  std::jthread thread_;
+};
 
 }  // namespace foretrain

@@ -46,6 +46,19 @@ TEST_CASE("what any call throws reaches the caller, once all have ended") {
   }
 }
 
+TEST_CASE("work beside its caller has ended when whoever waits for it goes on") {
+  std::atomic<bool> go = false, done = false;
+  {
+    const Beside beside([&] {
+      while (!go) std::this_thread::yield();
+      done = true;
+    });
+    CHECK_FALSE(done);  // its caller is here before it
+    go = true;
+  }
+  CHECK(done);
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -172,6 +172,29 @@ tl::unexpected<Error> blamed(Error error, const Node* plan, const RunOptions& op
   return tl::unexpected<Error>(std::move(error));
 }
 
+// All that stands beside model, cluster and stack.
+Result<void> read_rest(const Node* node, const RunOptions& options, Run& run) {
+  TRY(read_counts(node, options, run));
+  TRY_ASSIGN(run.documents, documents_of(node, options));
+  TRY_ASSIGN(run.profile, profile_of(node, options));
+  if (node != nullptr) {
+    TRY_ASSIGN(run.pauses, parse_pauses(*node));
+  }
+  const Node* plan = field(node, "plan");
+  run.plan.lora = kRankNotStated;
+  if (plan != nullptr) {
+    TRY_ASSIGN(run.plan, parse_plan(*plan, run.plan));
+  }
+  TRY_ASSIGN(run.plan, of_field("plan", parse_plan(options.plan, run.plan)));
+  TRY_ASSIGN(run.plan, parse_plan(options.plan_over, run.plan));
+  TRY(read_task(node, options, run));
+  if (auto applied = apply_task(run.task, run.plan, run.assumed); !applied) {
+    if (!options.task.empty()) return in_field("task", std::move(applied).error());
+    return blamed(std::move(applied).error(), plan, options);
+  }
+  return settle_batch(node, run);
+}
+
 }  // namespace
 
 std::optional<std::int64_t> batch_tokens(std::string_view word) {
@@ -227,26 +250,15 @@ Result<Run> parse_specs(const Node* node, const RunOptions& options, const Catal
 }
 
 Result<Run> parse_run(const Node* node, const RunOptions& options, Run run) {
-  TRY(read_counts(node, options, run));
-  TRY_ASSIGN(run.documents, documents_of(node, options));
-  TRY_ASSIGN(run.profile, profile_of(node, options));
-  if (node != nullptr) {
-    TRY_ASSIGN(run.pauses, parse_pauses(*node));
-  }
-  const Node* plan = field(node, "plan");
-  run.plan.lora = kRankNotStated;
-  if (plan != nullptr) {
-    TRY_ASSIGN(run.plan, parse_plan(*plan, run.plan));
-  }
-  TRY_ASSIGN(run.plan, of_field("plan", parse_plan(options.plan, run.plan)));
-  TRY_ASSIGN(run.plan, parse_plan(options.plan_over, run.plan));
-  TRY(read_task(node, options, run));
-  if (auto applied = apply_task(run.task, run.plan, run.assumed); !applied) {
-    if (!options.task.empty()) return in_field("task", std::move(applied).error());
-    return blamed(std::move(applied).error(), plan, options);
-  }
-  TRY(settle_batch(node, run));
-  if (auto checked = check_run(run); !checked) return blamed(std::move(checked).error(), plan, options);
+  TRY(read_rest(node, options, run));
+  if (auto checked = check_run(run); !checked)
+    return blamed(std::move(checked).error(), field(node, "plan"), options);
+  return run;
+}
+
+Result<Run> read_run(const Node* node, const RunOptions& options, const Catalog& catalog) {
+  TRY_ASSIGN(Run run, parse_specs(node, options, catalog));
+  TRY(read_rest(node, options, run));
   return run;
 }
 

@@ -47,4 +47,7 @@ Result<Run> parse_run(const Node* node, const RunOptions& options, const Catalog
 Result<Run> parse_specs(const Node* node, const RunOptions& options, const Catalog& catalog);
 Result<Run> parse_run(const Node* node, const RunOptions& options, Run specs);
 
+// All of it but the check, for who has other plans in mind than the one that is stated: check_run() must take them.
+Result<Run> read_run(const Node* node, const RunOptions& options, const Catalog& catalog);
+
 }  // namespace foretrain

@@ -147,6 +147,18 @@ TEST_CASE("the profile is the option's word, else the file's, and is not looked 
   CHECK(run_of(kSpecs + kRest)->profile.empty());
 }
 
+TEST_CASE("a run is read whatever its plan, and checked only where it is parsed") {
+  const std::string yaml = kSpecs + kRest + "plan: {tp: 3}\n";
+  CHECK(error_of(run_of(yaml)) != "");
+  const auto node = parse_yaml(yaml, "run.yaml");
+  REQUIRE(node.has_value());
+  const auto read = read_run(&*node, {}, Catalog());
+  REQUIRE(read.has_value());
+  CHECK(read->plan.tp == 3);
+  CHECK(read->gpus == 128);
+  CHECK(read->plan.dp == 0);  // follows from the check
+}
+
 TEST_CASE("a wrong run file is refused with its place") {
   CHECK(error_of(run_of("modle: gpt2\n")) ==
         "run.yaml:1:1: error: unknown key 'modle'; did you mean 'model'?");

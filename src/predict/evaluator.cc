@@ -155,6 +155,16 @@ Score Evaluator::score(const Plan& plan, std::int64_t global_batch) {
           fit_probability(memory.needed, setting_.cluster.gpu.usable, setting_.stack.described) >= kFitsFrom};
 }
 
+PlanEstimate Evaluator::estimate(const Plan& plan, std::int64_t global_batch) {
+  const Simulated& e = simulated(plan, global_batch);
+  const Bytes usable = setting_.cluster.gpu.usable;
+  const Uncertainty uncertain = uncertainty(e, usable);
+  const Bytes needed = e.stages[e.worst_stage].memory.needed;
+  return {{e.step.value, relative_spread(uncertain, e.step), Origin::kAnalytic, spread_above(uncertain)},
+          needed,
+          fit_probability(needed, usable, setting_.stack.described)};
+}
+
 Prediction Evaluator::predict(const Plan& plan, std::int64_t global_batch, StepTrace* trace) {
   const Simulated& e = simulated(plan, global_batch);
   Prediction prediction = assemble(setting_, memo_.power(), e);

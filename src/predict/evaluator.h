@@ -129,6 +129,8 @@ class Evaluator {
 
   // The plan has been checked (job/run_check.h), so dp is set.
   Score score(const Plan& plan, std::int64_t global_batch);
+  // The figures of predict(), for little more than score() takes.
+  PlanEstimate estimate(const Plan& plan, std::int64_t global_batch);
   // The same prediction, whether or not `trace` is filled with what the step's events were.
   Prediction predict(const Plan& plan, std::int64_t global_batch, StepTrace* trace = nullptr);
 

@@ -301,6 +301,12 @@ TEST_CASE("what the memos keep of one plan does not leak into another that diffe
         CAPTURE(stack);
         CAPTURE(to_text(run.plan));
         CHECK(used.score(run.plan, run.global_batch) == score_of(run));
+        const Prediction whole = used.predict(run.plan, run.global_batch);
+        const PlanEstimate brief = used.estimate(run.plan, run.global_batch);
+        CHECK(brief.step.low() == whole.step.low());
+        CHECK(brief.step.high() == whole.step.high());
+        CHECK(brief.needed == whole.needed);
+        CHECK(brief.fit_probability == whole.fit_probability);
       }
     }
   }

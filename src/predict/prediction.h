@@ -99,6 +99,13 @@ struct Score {
   bool operator==(const Score&) const = default;
 };
 
+// What a table of many plans tells of each.
+struct PlanEstimate {
+  Estimate step;  // seconds; undisturbed
+  Bytes needed;   // what must fit
+  double fit_probability = 0;
+};
+
 // A plan near one that does not fit, and does.
 struct FittingPlan {
   Plan plan;
