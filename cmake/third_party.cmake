@@ -28,6 +28,7 @@ target_link_libraries(foretrain_yaml INTERFACE ${libyaml-cpp-dev_LIBRARY})
 
 foretrain_require(libfmt-dev fmt/format-inl.h "")
 add_library(foretrain_fmt STATIC ${PROJECT_SOURCE_DIR}/cmake/fmt.cc)
+target_compile_options(foretrain_fmt PRIVATE -fPIC -fvisibility=hidden)
 target_link_libraries(foretrain_options INTERFACE foretrain_fmt)
 
 if(FORETRAIN_TESTS)
