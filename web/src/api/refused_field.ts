@@ -1,0 +1,20 @@
+// Which of the page's fields a refusal is about: the server says so, or its message begins with the key.
+import type { Refusal } from "./client";
+
+const FIELDS = ["global_batch", "model", "cluster", "gpus", "plan", "seq", "documents", "stack", "task", "profile",
+  "tokens", "over", "run", "set", "range", "forbid", "headroom", "objective", "budget", "deadline", "why", "time",
+  "tables", "top"];
+
+export function refused_field(refusal: Refusal | null): string {
+  if (!refusal) return "";
+  const said = refusal.field.replace(/^-+/, "").replace(/-/g, "_");
+  if (said !== "") return said;
+  const first = /^(?:no )?(?:--)?([a-z_-]+)/.exec(refusal.message)?.[1]?.replace(/-/g, "_") ?? "";
+  return FIELDS.includes(first) ? first : "";
+}
+
+// What stands at this field; the key before the message is what the label says already.
+export function error_at(refusal: Refusal | null, field: string): string {
+  if (!refusal || refused_field(refusal) !== field) return "";
+  return refusal.message.replace(new RegExp(`^(?:--)?${field.replace(/_/g, "[_-]")}: `), "");
+}

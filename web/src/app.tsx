@@ -1,0 +1,103 @@
+// The page: its head, the question at the side, and the view that was chosen.
+import { useLayoutEffect } from "preact/hooks";
+import type { Prediction } from "./api/answers";
+import { use_answer, type Latest } from "./api/latest";
+import { or_example, predict_question } from "./api/question";
+import { refused_field } from "./api/refused_field";
+import { DropArea } from "./drop/area";
+import { Notice } from "./drop/notice";
+import { Panel } from "./inputs/panel";
+import { CopyButton } from "./parts/copy";
+import { format_fragment, VIEWS, type State, type View } from "./state/fragment";
+import { change, use_state } from "./state/store";
+import { ThemeButton } from "./theme";
+import { CompareView } from "./views/compare/compare_view";
+import { RunView } from "./views/run/run_view";
+import { ScoreboardView } from "./views/scoreboard/scoreboard_view";
+import { SearchView } from "./views/search/search_view";
+import { SweepView } from "./views/sweep/sweep_view";
+import { TimelineView } from "./views/timeline/timeline_view";
+
+const TITLES: Readonly<Record<View, string>> = {
+  run: "Run", timeline: "Timeline", search: "Search", sweep: "Sweep", compare: "Compare", scoreboard: "Scoreboard",
+};
+
+// From a change to its answer on the screen; the browser tests read it.
+function measure_answer(): void {
+  requestAnimationFrame(() => {
+    if (performance.getEntriesByName("change").length === 0) return;
+    performance.measure("change to answer", "change");
+    performance.clearMarks("change");
+  });
+}
+
+export function App() {
+  const state = use_state();
+  const asks = state.view !== "scoreboard";
+  const base = use_answer<Prediction>("predict", asks ? predict_question(or_example(state.words)) : null);
+  useLayoutEffect(() => {
+    if (base.answer && !base.asking) measure_answer();
+  }, [base]);
+  useLayoutEffect(() => {
+    document.title = `${TITLES[state.view]}${base.answer ? ` · ${base.answer.run.model}` : ""} · Foretrain`;
+  }, [state.view, base.answer]);
+  return (
+    <>
+      <a class="skip" href="#answer" onClick={(event) => {
+        event.preventDefault();
+        document.getElementById("answer")?.focus();
+      }}>to the answer</a>
+      <Head state={state} />
+      <Notice />
+      <div class={asks ? "shell" : "shell alone"}>
+        {asks && <Panel words={state.words} answer={base.answer} refusal={base.refusal} with_plan={state.view !== "search"} />}
+        <main id="answer" tabIndex={-1} aria-busy={base.asking} class={base.refusal && asks ? "stale" : ""}>
+          <h1 class="visually-hidden">{TITLES[state.view]}</h1>
+          {asks && base.refusal && refused_field(base.refusal) === "" && <p class="refusal" role="alert">{base.refusal.message}</p>}
+          <Chosen state={state} base={base} />
+        </main>
+      </div>
+      <DropArea />
+    </>
+  );
+}
+
+function Head({ state }: { state: State }) {
+  return (
+    <header class="head">
+      <p class="name"><strong>Foretrain</strong> <span>know before you train</span></p>
+      <nav aria-label="Views">
+        {VIEWS.map((view) => (
+          <a key={view} href={format_fragment({ view, words: state.words })} aria-current={view === state.view ? "page" : undefined}
+            onClick={(event) => {
+              if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+              event.preventDefault();
+              change({}, view);
+            }}>{TITLES[view]}</a>
+        ))}
+      </nav>
+      <div class="tools">
+        <CopyButton text={() => `${location.origin}${location.pathname}${format_fragment({ view: state.view, words: link_words(state) })}`}
+          label="link" what="copy the link to these numbers" />
+        <ThemeButton />
+      </div>
+    </header>
+  );
+}
+
+// A link says all that was asked, so that it means the same where another example is built in.
+const link_words = (state: State) => (state.view === "scoreboard" ? state.words : or_example(state.words));
+
+function Chosen({ state, base }: { state: State; base: Latest<Prediction> }) {
+  const { words } = state;
+  if (state.view === "scoreboard") return <ScoreboardView words={words} />;
+  const { answer } = base;
+  if (!answer) return base.asking ? <p class="waiting">asking…</p> : null;
+  switch (state.view) {
+    case "timeline": return <TimelineView words={words} answer={answer} />;
+    case "search": return <SearchView words={words} answer={answer} />;
+    case "sweep": return <SweepView words={words} answer={answer} />;
+    case "compare": return <CompareView words={words} answer={answer} />;
+    default: return <RunView words={words} answer={answer} />;
+  }
+}

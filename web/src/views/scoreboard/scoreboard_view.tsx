@@ -1,0 +1,59 @@
+// How far to trust it: predictions against runs that somebody has measured, in a table that is dropped here.
+import { useRef } from "preact/hooks";
+import type { Scores } from "../../api/answers";
+import { use_answer } from "../../api/latest";
+import { refused_field } from "../../api/refused_field";
+import { take_file } from "../../drop/take_file";
+import type { Words } from "../../state/fragment";
+import { change } from "../../state/store";
+import { Groups } from "./groups";
+import { Rows } from "./rows";
+import { Scatter } from "./scatter";
+
+const KEYS = ["source", "gpu", "stack", "cluster", "feature", "group"];
+
+export function ScoreboardView({ words }: { words: Words }) {
+  const chooser = useRef<HTMLInputElement>(null);
+  const by = words.by ?? "source";
+  const asked = words.table ? { tables: [{ name: words.table_name || "runs.csv", text: words.table }], by, rows: true } : null;
+  const { answer, refusal } = use_answer<Scores>("validate", asked);
+  return (
+    <div class="blocks">
+      <section class="wide options" aria-label="The table">
+        <input ref={chooser} type="file" accept=".csv,text/csv" class="visually-hidden" tabIndex={-1} aria-hidden="true"
+          onChange={(event) => {
+            const file = event.currentTarget.files?.[0];
+            event.currentTarget.value = "";
+            if (file) void take_file(file);
+          }} />
+        <button type="button" class="chooser" onClick={() => chooser.current?.click()}>
+          {words.table ? `${words.table_name || "runs.csv"}: drop or choose another table of measured runs` : "Drop or choose a table of measured runs (CSV, docs/formats/measured-runs.md)"}
+        </button>
+        {words.table && (
+          <div class="metric" role="group" aria-label="by">
+            {KEYS.map((key) => <button key={key} type="button" class="quiet" aria-pressed={key === by} onClick={() => change({ by: key })}>by {key}</button>)}
+            <button type="button" class="quiet" onClick={() => change({ table: "", table_name: "" })}>forget the table</button>
+          </div>
+        )}
+      </section>
+      {!words.table && <Explained />}
+      {refusal && <p class="refusal wide" role="alert">{refused_field(refusal) === "tables" ? "" : ""}{refusal.message}</p>}
+      {answer && words.table && (
+        <>
+          <Groups words={words} scores={answer} by={by} />
+          <Scatter words={words} scores={answer} />
+          <Rows words={words} scores={answer} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function Explained() {
+  return (
+    <section class="wide explained" aria-label="How far to trust it">
+      <p>Every prediction carries an interval in which four of five measured steps should lie, and says where its seconds come from. Whether that holds for runs like yours is told by runs that you have measured: a row each, with the model, the GPUs, the plan and the step. The table stays in this browser and the program on this machine.</p>
+      <p>A row from a training's log: <code class="mono">scripts/row-from-log</code> (docs/contribute-a-run.md). What hundreds of published runs say is in docs/accuracy.md; <code class="mono">foretrain validate</code> repeats it.</p>
+    </section>
+  );
+}

@@ -1,0 +1,26 @@
+// What a search is asked: the run without its plan, and the limits of what is looked for.
+import { or_example, question, type Question } from "../../api/question";
+import type { Words } from "../../state/fragment";
+import { command, type Extra } from "../../text/command";
+
+// Options of one word, and those that may be given again, each value a line of the field.
+export const ONE = ["objective", "headroom", "tokens", "deadline", "budget", "time"] as const;
+export const SEVERAL = ["set", "range", "forbid", "why"] as const;
+
+const values_of = (text: string): string[] => text.split(/[;\n]+/).map((value) => value.trim()).filter(Boolean);
+
+const without_plan = (words: Words): Words => ({ ...or_example(words), plan: "" });
+
+export function search_question(words: Words): Question {
+  const asked = question(without_plan(words));
+  for (const key of ONE) if (words[key]) asked[key] = words[key];
+  for (const key of SEVERAL) if (words[key]) asked[key] = values_of(words[key]);
+  return asked;
+}
+
+export function search_command(words: Words, more: readonly Extra[] = []): string {
+  const extras: Extra[] = [...more];
+  for (const key of SEVERAL) for (const value of values_of(words[key] ?? "")) extras.push({ option: `--${key}`, value });
+  for (const key of ONE) extras.push({ option: `--${key}`, value: words[key] ?? "" });
+  return command("search", without_plan(words), extras);
+}

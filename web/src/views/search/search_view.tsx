@@ -1,0 +1,87 @@
+// The best plan out of all of them: what to look for, how far the search is, what it found.
+import { useEffect } from "preact/hooks";
+import { or_example } from "../../api/question";
+import { error_at, refused_field } from "../../api/refused_field";
+import type { Words } from "../../state/fragment";
+import { change } from "../../state/store";
+import * as format from "../../text/format";
+import type { Progress } from "../../api/answers";
+import type { BlocksProps } from "../run/run_view";
+import { Families } from "./families";
+import { Front } from "./front";
+import { use_job, type JobState } from "./job";
+import { Launch } from "./launch";
+import { search_question } from "./search_question";
+import { SearchOptions } from "./options";
+import { Summary } from "./summary";
+import { WhyNot } from "./why_not";
+
+export function SearchView({ words }: BlocksProps) {
+  const job = use_job();
+  const asked = search_question(words);
+  const text = JSON.stringify(asked);
+  const start = (): void => {
+    change({ ...or_example(words), searched: "1" });
+    job.start(asked);
+  };
+  // A link to what a search found asks it again.
+  useEffect(() => {
+    if (words.searched === "1") job.start(asked);
+  }, []);
+  const { state } = job;
+  const refusal = state.is === "refused" ? state.refusal : null;
+  return (
+    <div class="blocks">
+      <section class="wide search-start" aria-label="What to look for">
+        <SearchOptions words={words} error={(field) => error_at(refusal, field)} start={start} />
+        <div class="start">
+          {state.is === "running"
+            ? <button type="button" class="main-button" onClick={job.stop}>Cancel</button>
+            : <button type="button" class="main-button" onClick={start}>Search</button>}
+          <State state={state} changed={state.is === "done" && state.asked !== text} />
+        </div>
+        {refusal && !FIELDS.includes(refused_field(refusal)) && <p class="refusal" role="alert">{refusal.message}</p>}
+      </section>
+      {state.is === "done" && <Results words={words} state={state} />}
+    </div>
+  );
+}
+
+const FIELDS = ["objective", "headroom", "deadline", "budget", "time", "set", "range", "forbid", "why"];
+
+function Results({ words, state }: { words: Words; state: JobState & { is: "done" } }) {
+  const { found } = state;
+  return (
+    <>
+      <Summary words={words} found={found} />
+      {(found.families?.length ?? 0) > 0 && <Families words={words} found={found} />}
+      {(found.pareto?.length ?? 0) > 1 && <Front words={words} found={found} />}
+      {(found.why?.length ?? 0) > 0 && <WhyNot words={words} found={found} />}
+      {found.best.length > 0 && <Launch words={words} best={found.best[0]} />}
+    </>
+  );
+}
+
+function State({ state, changed }: { state: JobState; changed: boolean }) {
+  if (state.is === "running") return <Running progress={state.progress} />;
+  if (state.is === "stopped") return <p role="status">cancelled</p>;
+  if (state.is === "done") {
+    const looked = `${format.whole(state.found.candidates)} plans in ${format.seconds(state.found.seconds)}`;
+    return <p role="status">{changed ? "The question has changed since." : looked}</p>;
+  }
+  return <p class="quiet-text" role="status">{state.is === "idle" ? "Every legal plan of the run at the side, without its own." : ""}</p>;
+}
+
+function Running({ progress }: { progress: Progress | null }) {
+  const best = progress?.best_s ?? progress?.best?.step_s ?? null;
+  return (
+    <div class="running">
+      <progress max={progress?.all || 1} value={progress?.decided ?? 0} aria-label="plans decided" />
+      <p>
+        {progress ? `${format.whole(progress.decided)} of ${format.whole(progress.all)} plans decided` : "starting"}
+        {best !== null && `; best so far ${format.seconds(best)}`}
+        {progress?.gap != null && `, at most ${format.percent(progress.gap)} from the best there is`}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,142 @@
+// What is written over the bars: the axis, names of stages, numbers of micro-batches, and the bar that is chosen.
+import * as format from "../../text/format";
+import { ticks } from "../../parts/interval";
+import type { Colours } from "./colours";
+import { LEFT, TOP, x_of, type Layout } from "./layout";
+import { first_after, type Row, type Scene } from "./scene";
+import type { Window } from "./window";
+
+const FONT = '"Plex", system-ui, sans-serif';
+
+export interface Chosen {
+  readonly row: number;
+  readonly bar: number;
+}
+
+// Shares a unit among the ticks, and tells them apart however close one looks.
+function tick_text(ns: number, span: number): string {
+  const [size, unit] = span < 2e4 ? [1e3, "µs"] : span < 2e9 ? [1e6, "ms"] : [1e9, "s"];
+  const places = Math.max(0, Math.ceil(-Math.log10(span / 5 / size)));
+  return `${(ns / size).toFixed(places)} ${unit}`;
+}
+
+export function draw_axis(context: CanvasRenderingContext2D, layout: Layout, seen: Window, { css }: Colours): void {
+  context.font = `11px ${FONT}`;
+  context.textAlign = "center";
+  for (const tick of ticks(seen.from, seen.to, Math.max(3, layout.width / 110))) {
+    const x = x_of(tick, layout, seen.from, seen.to);
+    context.fillStyle = css.rule;
+    context.fillRect(Math.round(x), TOP - 5, 1, layout.memory_bottom - TOP + 5);
+    context.fillStyle = css.quiet;
+    const text = tick_text(tick, seen.to - seen.from);
+    const half = context.measureText(text).width / 2;
+    context.fillText(text, Math.min(Math.max(x, LEFT + half), layout.width - half), 12);
+  }
+}
+
+export function draw_names(context: CanvasRenderingContext2D, scene: Scene, layout: Layout, { css }: Colours): void {
+  context.font = `11px ${FONT}`;
+  context.textAlign = "left";
+  context.fillStyle = css.quiet;
+  const every = Math.ceil(14 / layout.stage_height);
+  const [offset, height] = layout.rows.passes;
+  scene.timeline.shown.forEach((stage, place) => {
+    if (place % every !== 0) return;
+    const y = TOP + place * layout.stage_height + offset + height / 2 + 4;
+    context.fillText(layout.stage_height >= 14 ? `stage ${stage + 1}` : String(stage + 1), 0, y);
+  });
+}
+
+const LEAST_LABEL = 15;  // pixels that a number needs
+
+function label_of(scene: Scene, item: number): string {
+  if (item < 0) return "";
+  return String(scene.timeline.events.micro_batch[item]);
+}
+
+export function draw_labels(context: CanvasRenderingContext2D, scene: Scene, layout: Layout, seen: Window, { css }: Colours): void {
+  const [offset, height] = layout.rows.passes;
+  if (height < 11) return;
+  context.font = `10.5px ${FONT}`;
+  context.textAlign = "center";
+  for (const row of scene.rows) {
+    if (row.kind !== "passes") continue;
+    const y = TOP + row.place * layout.stage_height + offset + height / 2 + 4;
+    const room = ((seen.to - seen.from) / (layout.width - LEFT)) * LEAST_LABEL;
+    for (let i = first_after(row, seen.from); i < row.from.length && row.from[i] < seen.to; i++) {
+      if (row.item[i] < 0 || row.to[i] - row.from[i] < room) continue;
+      const from = Math.max(x_of(row.from[i], layout, seen.from, seen.to), LEFT);
+      const to = Math.min(x_of(row.to[i], layout, seen.from, seen.to), layout.width);
+      context.fillStyle = row.tone[i] === 0 ? "#0d1a2b" : css["on-accent"];
+      if (to - from >= LEAST_LABEL) context.fillText(label_of(scene, row.item[i]), (from + to) / 2, y);
+    }
+  }
+}
+
+export function draw_chosen(context: CanvasRenderingContext2D, row: Row, bar: number, layout: Layout, seen: Window, { css }: Colours): void {
+  const [offset, height] = layout.rows[row.kind];
+  if (height === 0) return;
+  const from = Math.max(x_of(row.from[bar], layout, seen.from, seen.to), LEFT);
+  const to = Math.min(x_of(row.to[bar], layout, seen.from, seen.to), layout.width);
+  if (to < from) return;
+  context.strokeStyle = css.ink;
+  context.lineWidth = 2;
+  context.strokeRect(from, TOP + row.place * layout.stage_height + offset, Math.max(to - from, 2), height);
+}
+
+// The stage's memory over the step, as steps; all others faintly behind it.
+export function draw_memory(context: CanvasRenderingContext2D, scene: Scene, layout: Layout, seen: Window, stage: number, limit: number, { css }: Colours): void {
+  const { memory } = scene.timeline;
+  if (memory.length === 0) return;
+  const most = Math.max(limit, ...memory.map((track) => track.allocated.reduce((a, b) => Math.max(a, b), 0))) * 1.06;
+  const y_of = (bytes: number): number => layout.memory_bottom - (bytes / most) * (layout.memory_bottom - layout.memory_top);
+  context.save();
+  context.beginPath();
+  context.rect(LEFT, layout.memory_top - 6, layout.width - LEFT, layout.memory_bottom - layout.memory_top + 8);
+  context.clip();
+  for (const track of memory) if (track.stage !== stage) draw_track(context, track, layout, seen, y_of, css["work-2"], 0.35);
+  const chosen = memory.find((track) => track.stage === stage);
+  if (chosen) draw_track(context, chosen, layout, seen, y_of, css.accent, 1);
+  context.fillStyle = css.ink;
+  context.fillRect(LEFT, y_of(limit) - 0.5, layout.width - LEFT, 1);
+  context.restore();
+  context.font = `11px ${FONT}`;
+  context.textAlign = "left";
+  context.fillStyle = css.quiet;
+  context.fillText(format.gib(limit), 0, Math.max(y_of(limit) + 4, layout.memory_top + 4));
+  context.fillText("0", 0, layout.memory_bottom);
+  context.fillText(`allocated, stage ${stage + 1}`, LEFT + 4, layout.memory_top - 9);
+}
+
+function draw_track(context: CanvasRenderingContext2D, track: Scene["timeline"]["memory"][number], layout: Layout, seen: Window,
+                    y_of: (bytes: number) => number, colour: string, opacity: number): void {
+  context.globalAlpha = opacity;
+  context.strokeStyle = colour;
+  context.lineWidth = opacity === 1 ? 1.5 : 1;
+  context.beginPath();
+  let at = -1;  // the column that was drawn last: of many points in one, the highest and the lowest are
+  let high = 0;
+  let low = 0;
+  track.at_ns.forEach((moment, i) => {
+    const end = i + 1 < track.at_ns.length ? track.at_ns[i + 1] : seen.to;
+    if (end < seen.from || moment > seen.to) return;
+    const x = Math.round(x_of(Math.max(moment, seen.from), layout, seen.from, seen.to));
+    const y = y_of(track.allocated[i]);
+    if (x === at) {
+      high = Math.min(high, y);
+      low = Math.max(low, y);
+      context.lineTo(x, high);
+      context.lineTo(x, low);
+      context.lineTo(x, y);
+    } else {
+      if (at >= 0) context.lineTo(x, y_of(track.allocated[i - 1]));
+      else context.moveTo(x, y);
+      context.lineTo(x, y);
+      high = low = y;
+    }
+    at = x;
+    context.lineTo(Math.round(x_of(Math.min(end, seen.to), layout, seen.from, seen.to)), y);
+  });
+  context.stroke();
+  context.globalAlpha = 1;
+}
