@@ -17,6 +17,7 @@
 #include "base/field_mark.h"
 #include "base/text.h"
 #include "base/threads.h"
+#include "job/expert_check.h"
 #include "job/fine_tuning.h"
 #include "job/launch_check.h"
 #include "job/parse_run.h"

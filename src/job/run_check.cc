@@ -10,7 +10,9 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "job/alignment_check.h"
+#include "job/choice_check.h"
 #include "job/context_check.h"
+#include "job/expert_check.h"
 #include "job/fine_tuning.h"
 #include "job/graph_check.h"
 #include "job/job.h"
@@ -43,178 +45,6 @@ Result<void> check_degrees(Run& run) {
   if (run.global_batch % share != 0)
     return fail(fmt::format("global_batch {} is not a multiple of dp*micro_batch = {}*{} = {}",
                             run.global_batch, plan.dp, plan.micro_batch, share));
-  return {};
-}
-
-// What a module is made of, where no block of the model has it; empty: one has.
-std::string_view lacks(const Model& model, RecomputeModule module) {
-  const auto any = [&model](auto has) {
-    return std::any_of(model.blocks.begin(), model.blocks.end(),
-                       [&](const BlockRun& run) { return has(run.block); });
-  };
-  switch (module) {
-    case RecomputeModule::kMoeActivation:
-    case RecomputeModule::kMoe:
-      return has_experts(model) ? "" : "experts";
-    case RecomputeModule::kSharedExperts:
-      return any([](const Block& b) { return b.feed_forward.shared_ffn > 0; }) ? "" : "shared experts";
-    case RecomputeModule::kLatentUp:
-      return any([](const Block& b) { return b.attention.is_latent(); }) ? "" : "latent attention";
-    case RecomputeModule::kMlp:
-      return any([](const Block& b) { return !b.feed_forward.has_experts(); }) ? "" : "a dense MLP";
-    case RecomputeModule::kCoreAttention:
-    case RecomputeModule::kLayernorm:
-      break;
-  }
-  return "";
-}
-
-// Kernels of attention that were written for one architecture: FlashAttention 3 for wgmma and TMA of compute capability
-// 9.0 (Shah et al. 2024, arXiv 2407.08608), cuDNN's for NVIDIA's parts, its fp8 for Hopper and later.
-Result<void> check_attention_kernel(const Run& run) {
-  const Gpu& gpu = run.cluster.gpu;
-  const auto kernel = run.plan.attention_kernel;
-  const auto is = [&gpu] { return fmt::format("{} ({})", quoted(gpu.name), name(gpu.architecture)); };
-  if (kernel == AttentionKernel::kFlash3 && gpu.architecture != Architecture::kHopper)
-    return fail(fmt::format("attention_kernel flash3 needs a Hopper GPU, which {} is not, expected flash2{}",
-                            is(), is_nvidia(gpu.architecture) ? " or cudnn" : ""));
-  if (kernel == AttentionKernel::kCudnn && !is_nvidia(gpu.architecture))
-    return fail(fmt::format(
-        "attention_kernel cudnn needs a GPU of NVIDIA's, which {} is not, expected flash2", is()));
-  if (!low_precision_of(run.stack, run.plan).formats.attention) return {};
-  if (kernel == AttentionKernel::kFlash2)
-    return fail("fp8_attention: FlashAttention 2 has no fp8, expected attention_kernel cudnn or flash3");
-  if (gpu.architecture < Architecture::kHopper)
-    return fail(
-        fmt::format("fp8_attention needs a Hopper GPU or a later one, which {} is not, expected "
-                    "fp8_attention=0",
-                    is()));
-  return {};
-}
-
-// A stack that launches the same either way says so by having no operators for it.
-Result<void> check_fusion(const Stack& stack, std::string_view key, std::optional<bool> fused,
-                          const std::array<Condition, 2>& when) {
-  if (!fused || has_condition(stack, when[*fused ? 1 : 0])) return {};
-  return fail(fmt::format("{}={}: stack {} does not say what it launches then", key, *fused ? 1 : 0,
-                          quoted(stack.name)));
-}
-
-// Megatron Core stores the input of SwiGLU alone so (transformer_config.py).
-Result<void> check_activation_store(const Run& run) {
-  if (!run.stack.low_precision.offers_activation_store)
-    return fail(fmt::format("fp8_activation_store: stack {} keeps what activations read as it is",
-                            quoted(run.stack.name)));
-  for (const BlockRun& blocks : run.model.blocks)
-    if (blocks.block.feed_forward.mlp != MlpKind::kSwiglu)
-      return fail(fmt::format("fp8_activation_store needs an mlp of swiglu, and model {} has {}",
-                              quoted(run.model.name),
-                              kMlpNames[static_cast<std::size_t>(blocks.block.feed_forward.mlp)]));
-  return {};
-}
-
-// What the model does not time is said.
-Result<void> check_choices(Run& run) {
-  const Plan& plan = run.plan;
-  if (plan.recompute_layers > 0 && plan.recompute != Recompute::kFull)
-    return fail("recompute_layers needs recompute=full");
-  if (!plan.recompute_modules.empty() && plan.recompute != Recompute::kSelective)
-    return fail("recompute_modules needs recompute=selective");
-  for (std::size_t i = 0; i < kRecomputeModuleNames.size(); ++i)
-    if (const auto module = static_cast<RecomputeModule>(i); plan.recompute_modules.has(module))
-      if (const auto lacking = lacks(run.model, module); !lacking.empty())
-        return fail(fmt::format("recompute_modules {} needs {}, and model {} has none",
-                                kRecomputeModuleNames[i], lacking, quoted(run.model.name)));
-  if (plan.attention_kernel && attention_of(run.stack, plan) != AttentionKind::kFlash)
-    return fail("attention_kernel needs attention flash");
-  TRY(check_attention_kernel(run));
-  TRY(check_fusion(run.stack, "loss_fusion", plan.loss_fusion,
-                   {Condition::kLossEager, Condition::kLossFused}));
-  if (plan.fp8_activation_store) TRY(check_activation_store(run));
-  return {};
-}
-
-// Of one block with experts: why they cannot be divided so.
-std::optional<std::string> expert_refusal(const FeedForward& f, const Mesh& mesh) {
-  if (f.experts % mesh.ep != 0) return fmt::format("ep {} does not divide experts {}", mesh.ep, f.experts);
-  if (f.expert_ffn % mesh.etp != 0)
-    return fmt::format("etp {} does not divide expert_ffn {}", mesh.etp, f.expert_ffn);
-  return std::nullopt;
-}
-
-// What the plan says of experts, where the model has none.
-std::optional<std::string_view> said_of_experts(const Plan& plan) {
-  if (plan.ep > 1) return "ep";
-  if (plan.etp) return "etp";
-  if (plan.dispatcher) return "dispatcher";
-  if (plan.dispatch_dtype) return "dispatch_dtype";
-  if (plan.capacity_factor > 0) return "capacity_factor";
-  if (plan.capacity_pad) return "capacity_pad";
-  if (plan.expert_imbalance) return "expert_imbalance";
-  if (plan.expert_sync) return "expert_sync";
-  if (plan.permute_fusion) return "permute_fusion";
-  if (plan.router_fusion) return "router_fusion";
-  if (plan.expert_products) return "expert_products";
-  if (plan.overlap_dispatch) return "overlap_dispatch";
-  if (plan.overlap_shared) return "overlap_shared";
-  return std::nullopt;
-}
-
-// Work of another micro-batch runs beside tokens on their way where passes of two alternate, as in Megatron-LM
-// (overlap-moe-expert-parallel-comm) and DualPipe.
-Result<void> check_overlap(const Run& run) {
-  const Plan& plan = run.plan;
-  const Choices choices = choices_of(run.model, run.stack, plan);
-  if (plan.ep == 1 || run.micro_batches() < 2)
-    return fail("overlap_dispatch needs ep > 1 and two micro-batches");
-  const Pipeline pipeline = pipeline_of(plan);
-  if (plan.pp > 1 && pipeline.chunks_per_stage < 2)
-    return fail("overlap_dispatch with pp > 1 needs several chunks a stage");
-  if (plan.recompute == Recompute::kFull || choices.modules.has(RecomputeModule::kMoe))
-    return fail("overlap_dispatch does not go with recomputing whole layers of experts");
-  if (choices.experts.dispatcher == Dispatcher::kAllGather || choices.experts.beside)
-    return fail("overlap_dispatch goes neither with dispatcher allgather nor with overlap_shared");
-  return {};
-}
-
-Result<void> check_imbalance(const Plan& plan, double most) {
-  if (!plan.expert_imbalance || *plan.expert_imbalance <= most) return {};
-  return fail(fmt::format("expert_imbalance {} is more than {}: all tokens choose the fullest rank's experts",
-                          *plan.expert_imbalance, most));
-}
-
-Result<void> check_experts(Run& run) {
-  const Plan& plan = run.plan;
-  const Mesh mesh = mesh_of(plan);
-  TRY(check_expert_choices(run));
-  if (!has_experts(run.model)) return {};
-  if (mesh.stage_ranks() % mesh.expert_ranks() != 0)
-    return fail(fmt::format("ep*etp = {}*{} does not divide the {} ranks of a stage, tp*cp*dp", mesh.ep,
-                            mesh.etp, mesh.stage_ranks()));
-  for (const BlockRun& blocks : run.model.blocks)
-    if (const FeedForward& f = blocks.block.feed_forward; f.has_experts())
-      if (const auto reason = expert_refusal(f, mesh)) return fail(*reason);
-  if (plan.dispatch_dtype && *plan.dispatch_dtype != precision_of(run.stack, plan) &&
-      *plan.dispatch_dtype != Dtype::kFp8)
-    return fail(
-        fmt::format("dispatch_dtype {} is neither the precision nor fp8", name(*plan.dispatch_dtype)));
-  const Dispatcher dispatcher = choices_of(run.model, run.stack, plan).experts.dispatcher;
-  const bool copies_once = dispatcher == Dispatcher::kDeepEp || dispatcher == Dispatcher::kHybridEp;
-  if (plan.dispatch_dtype == Dtype::kFp8 && !copies_once)
-    return fail("dispatch_dtype fp8 needs dispatcher deepep or hybridep");
-  if (plan.expert_products == ExpertProducts::kLoop && mesh.expert_ranks() > 1)
-    return fail("expert_products loop needs ep 1 and etp 1");
-  // A rank that holds all experts has every row, however they are spread.
-  if (plan.ep > 1) TRY(check_imbalance(plan, most_imbalance(run.model, plan.ep)));
-  if (plan.overlap_dispatch) TRY(check_overlap(run));
-  TRY(check_fusion(run.stack, "permute_fusion", plan.permute_fusion,
-                   {Condition::kPermuteEager, Condition::kPermuteFused}));
-  TRY(check_fusion(run.stack, "router_fusion", plan.router_fusion,
-                   {Condition::kRouterEager, Condition::kRouterFused}));
-  const std::string routing =
-      fmt::format("expert_imbalance={}: how tokens are routed is not known", kUsualImbalance);
-  const bool said = std::find(run.assumed.begin(), run.assumed.end(), routing) != run.assumed.end();
-  if (plan.ep > 1 && !plan.expert_imbalance && !plan.capacity_pad && !said) run.assumed.push_back(routing);
   return {};
 }
 
@@ -392,23 +222,6 @@ std::optional<std::string> not_modelled(const Plan& plan) {
   if (plan.reduce_dtype && !summable(*plan.reduce_dtype))
     return fmt::format("reduce_dtype {}", name(*plan.reduce_dtype));
   return std::nullopt;
-}
-
-Result<void> check_expert_choices(const Run& run, bool any_ep) {
-  const Plan& plan = run.plan;
-  if (!has_experts(run.model)) {
-    if (const auto key = said_of_experts(plan))
-      return fail(fmt::format("{} needs experts, and model {} has none", *key, quoted(run.model.name)));
-    return {};
-  }
-  if (plan.capacity_pad && plan.capacity_factor == 0) return fail("capacity_pad needs capacity_factor");
-  if (!any_ep) return {};
-  // On as many ranks as there are experts to a token's, or more, a token's choice is spread no further.
-  double most = 1;
-  for (const BlockRun& blocks : run.model.blocks)
-    if (const FeedForward& f = blocks.block.feed_forward; f.has_experts())
-      most = std::max(most, static_cast<double>(f.experts) / static_cast<double>(f.top_k));
-  return check_imbalance(plan, most);
 }
 
 Result<void> check_run(Run& run) {

@@ -19,8 +19,4 @@ std::optional<std::string> tensor_refusal(const Block& block, std::int64_t tp);
 // Derives plan.dp where it is 0, and adds to `assumed` what the run rests on without saying so.
 Result<void> check_run(Run& run);
 
-// Of it what no degree of parallelism could mend: what the plan says of experts; with `any_ep` on whatever number of
-// expert-parallel ranks, for who knows a part of a plan only.
-Result<void> check_expert_choices(const Run& run, bool any_ep = false);
-
 }  // namespace foretrain
