@@ -57,7 +57,8 @@ Traits traits_of(const Model& model, const Stack& stack, const Plan& plan) {
   set(Trait::kEtp, mesh_of(plan).etp);
   set(Trait::kDp, plan.dp);
   set(Trait::kZero, plan.zero);
-  set(Trait::kShard, plan.shard);
+  // Who states the group of all ranks asks for nothing else than who states none.
+  set(Trait::kShard, plan.shard == mesh_of(plan).data_ranks() ? 0 : plan.shard);
   set(Trait::kRecompute, plan.recompute);
   set(Trait::kRecomputeLayers, plan.recompute_layers);
   set(Trait::kSchedule, pipeline_of(plan).schedule);
@@ -65,6 +66,7 @@ Traits traits_of(const Model& model, const Stack& stack, const Plan& plan) {
   set(Trait::kOptimizer, plan.optimizer);
   set(Trait::kMasterWeights, choices.master_weights);
   set(Trait::kFp8Params, choices.low.formats.params);
+  set(Trait::kSpGatherAgain, choices.sp_gather_again);
   set(Trait::kTpOverlap, plan.tp_overlap.value_or(choices.tp_overlap));
   set(Trait::kOverlapGradReduce, choices.overlap_grad_reduce);
   // A stack's own choice stands aside where nothing is gathered by step; a plan's is taken at its word.

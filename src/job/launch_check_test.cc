@@ -28,6 +28,7 @@ TEST_CASE("rules speak of products in fewer bits") {
   CHECK(refused("torchtune", "zero=3,precision=fp8-rowwise") == "");
   CHECK(refused("torchtune", "tp=2,sp=1,zero=3,precision=fp8-rowwise")
             .starts_with("stack 'torchtune' does not run tp=2 with narrow=1, expected tp=1: "));
+  CHECK(refused("torchtune", "tp=2,sp=1,zero=3,lora=8").find("fully_shard alone") != std::string::npos);
 }
 
 TEST_CASE(
@@ -37,6 +38,35 @@ TEST_CASE(
             .find("expected overlap_grad_reduce=0") != std::string::npos);
   CHECK(refused("internevo", "cp=4,cp_type=p2p") == "");
   CHECK(refused("internevo", "cp=2,zero=3").find("expected cp=1") != std::string::npos);
+}
+
+TEST_CASE("A shard group of all ranks is none") {
+  CHECK(refused("internevo", "zero=1,tp=8,shard=8") == "");  // 64 GPUs: dp is 8
+  CHECK(refused("nanotron", "zero=1,tp=8,shard=8") == "");
+  CHECK(refused("nanotron", "zero=1,tp=8,shard=4").find("expected shard=0") != std::string::npos);
+  CHECK(refused("deepspeed", "zero=1,shard=64") == "");
+  CHECK(refused("deepspeed", "zero=1,shard=8").find("zero_hpz_partition_size") != std::string::npos);
+}
+
+TEST_CASE("Gathered inputs are kept, gathered again, or as the plan says") {
+  CHECK(refused("megatron", "tp=2,sp=1") == "");
+  CHECK(refused("megatron", "tp=2,sp=1,sp_gather_again=0").find("gathered again in the backward") !=
+        std::string::npos);
+  CHECK(refused("megatron-bridge", "tp=2,sp=1,sp_gather_again=0") != "");
+  CHECK(refused("neox", "tp=2,sp=1") == "");
+  CHECK(refused("neox", "tp=2,sp=1,sp_gather_again=1").find("expected sp_gather_again=0") !=
+        std::string::npos);
+  CHECK(refused("colossalai", "tp=2,sp=1") == "");
+  CHECK(refused("colossalai", "tp=2,sp=1,sp_gather_again=1") != "");
+  for (const char* stack : {"nanotron", "internevo"})  // tp_recompute_allgather; modes fsp and msp
+    for (const char* again : {"tp=2,sp=1,sp_gather_again=0", "tp=2,sp=1,sp_gather_again=1"})
+      CHECK(refused(stack, again) == "");
+}
+
+TEST_CASE("Megatron-LM's Muon divides states by layers, and knows no FSDP") {
+  CHECK(refused("megatron", "optimizer=muon") == "");
+  CHECK(refused("megatron", "optimizer=muon,zero=1") == "");
+  CHECK(refused("megatron-fsdp", "optimizer=muon,zero=3,overlap_grad_reduce=1") != "");
 }
 
 TEST_CASE("Megatron-LM offloads activations of one stage that are not run again") {

@@ -22,7 +22,8 @@ namespace foretrain {
 // one of three models left out it is 0.13, 0 or 0.07 (docs/memory.md).
 inline constexpr double kFragmentation = 0.08;
 
-// Beside torch, assumed: the context with the libraries' kernels, and NCCL's channels a communicator.
+// Beside torch: the context with the libraries' kernels, assumed, and NCCL's buffers a communicator, those of a ring of 22
+// channels (docs/memory.md).
 inline constexpr double kContextGib = 0.6;
 inline constexpr double kCommunicatorGib = 0.2;
 

@@ -20,6 +20,12 @@ TEST_CASE("Megatron keeps two workspaces of torch, one of Transformer Engine, an
   CHECK(of("megatron", "dgx-a100", true) == mib(2 * (8 + 0.125) + 5 * 4));
 }
 
+TEST_CASE("An AMD GPU that multiplies fp8 is no Hopper, nor is an Ada") {
+  CHECK(of("megatron", "mlperf-amd-mi300x-192gb", false) == mib(2 * 128 + 32));
+  CHECK(of("megatron", "mlperf-amd-mi355x-288gb", false) == mib(2 * 128 + 64));
+  CHECK(of("megatron", "mlperf-nvidia-l40s", false) == mib(2 * (8 + 0.125) + 4));
+}
+
 TEST_CASE("A stack that says nothing of workspaces has none") {
   CHECK(of("generic", "dgx-h100", true) == Bytes(0));
 }

@@ -51,6 +51,7 @@ const std::array<TraitWords, kTraitCount> kTraits = {
     of<&Plan::optimizer>(),
     of<&Plan::master_weights>(),
     of<&Plan::fp8_params>(),
+    of<&Plan::sp_gather_again>(),
     of<&Plan::tp_overlap>(),
     of<&Plan::overlap_grad_reduce>(),
     of<&Plan::overlap_param_gather>(),

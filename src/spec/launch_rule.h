@@ -39,6 +39,7 @@ enum class Trait : unsigned char {
   kOptimizer,
   kMasterWeights,
   kFp8Params,
+  kSpGatherAgain,
   kTpOverlap,
   kOverlapGradReduce,
   kOverlapParamGather,
@@ -58,7 +59,7 @@ enum class Trait : unsigned char {
   kExperts,         // 1: the model has them
   kNarrow,          // 1: products run in fewer bits than the passes
 };
-inline constexpr int kTraitCount = 36;
+inline constexpr int kTraitCount = 37;
 
 std::string_view key_of(Trait trait);
 

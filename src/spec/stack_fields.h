@@ -63,9 +63,9 @@ inline constexpr auto kStateFields = std::tuple{
     field(
         "torch_workspaces", &Stack::States::torch_workspaces, WholeNumber{0, 64},
         "workspaces of cuBLAS that torch keeps among its tensors, one a thread that multiplies: 32 MiB each "
-        "on GPUs that multiply fp8, 8.1 on others"),
+        "on Hopper and Blackwell, 128 on MI300 and MI350, 8.1 on others"),
     field("engine_workspaces", &Stack::States::engine_workspaces, WholeNumber{0, 64},
-          "those of Transformer Engine: 32 MiB, or 4"),
+          "those of Transformer Engine: 32 MiB on Hopper, Blackwell and MI300, 64 on MI350, 4 on others"),
     field("grouped_workspaces", &Stack::States::grouped_workspaces, WholeNumber{0, 64},
           "of its grouped products, where a rank has experts: one a stream"),
 };
