@@ -233,6 +233,7 @@ Result<Plan> plan_of(const MeasuredRow& row, const Stack& stack, std::vector<std
   if (row.notes.has("cross-entropy fusion on")) put_fusion(map, "loss_fusion", Condition::kLossFused, stack);
   map.put_note("fp8_activation_store", row, "activation_func_fp8_input_store");
   map.put_note("partition_activations", row, "partition_activations");
+  map.put_note("sp_gather_again", row, "sp_gather_again");
   TRY(put_stages(map, row, assumed));
   assume_plain(row, assumed);
   return parse_plan(map.node());

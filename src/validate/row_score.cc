@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "job/launch_check.h"
 #include "job/pipeline.h"
+#include "predict/uncertainty.h"
 #include "spec/catalog.h"
 #include "validate/logged_memory.h"
 #include "validate/ranking.h"
@@ -119,6 +120,25 @@ void choose(RowRun& row_run, Evaluator& evaluator) {
   if (row_run.zero_open) run.assumed.push_back(fmt::format("zero={}", run.plan.zero));
 }
 
+// Frameworks that have both ways of keeping what a product reads under sp had them at different times, and rows do not
+// say: where the stack launches either, each is as likely.
+double chance_to_fit(Run& run, Evaluator& evaluator, const Prediction& prediction) {
+  if (!run.plan.sp || run.plan.sp_gather_again) return prediction.fit_probability;
+  double sum = 0;
+  int ways = 0;
+  Run with = run;
+  for (const bool again : {true, false}) {
+    with.plan.sp_gather_again = again;
+    if (launch_refusal(with)) continue;
+    const Bytes needed = evaluator.score(with.plan, run.global_batch).needed;
+    sum += fit_probability(needed, prediction.usable, run.stack.described);
+    ++ways;
+  }
+  if (ways < 2) return prediction.fit_probability;
+  run.assumed.emplace_back("sp_gather_again: either, as likely, in the chance to fit");
+  return sum / ways;
+}
+
 }  // namespace
 
 std::optional<double> RowScore::error() const {
@@ -196,7 +216,7 @@ Result<RowScore> RowScorer::score(const MeasuredRow& row) {
   out.parts = score_parts(row, row_run.run, prediction);
   out.measured_memory = row.peak_memory;
   out.predicted_memory = logged_memory(prediction, row_run.run.stack, row.memory_counter);
-  out.fit_probability = prediction.fit_probability;
+  out.fit_probability = chance_to_fit(row_run.run, *evaluator, prediction);
   out.needed_share = prediction.needed / prediction.usable;
   out.params = prediction.params;
   out.assumed = std::move(row_run.run.assumed);

@@ -99,6 +99,28 @@ TEST_CASE("an open choice is the cheapest that fits, and widens the interval by 
   CHECK(same.predicted.spread == 1.25 * stated.predicted.spread);
 }
 
+TEST_CASE(
+    "what sp gathers is kept or gathered again: unsaid, where a stack launches both, either is as likely") {
+  const auto chance = [](const char* stack, const char* notes, int micro_batch) {
+    return score_of({{"stack", stack},
+                     {"sp", "1"},
+                     {"notes", notes},
+                     {"micro_batch", std::to_string(micro_batch)},
+                     {"global_batch", std::to_string(16 * micro_batch)}})
+        .fit_probability;
+  };
+  double apart = 0;
+  for (int micro_batch = 1; micro_batch <= 1024; micro_batch += 1 + micro_batch / 8) {
+    const double again = chance("nanotron", "sp_gather_again=1", micro_batch);
+    const double kept = chance("nanotron", "sp_gather_again=0", micro_batch);
+    CHECK(kept <= again);
+    CHECK(chance("nanotron", "", micro_batch) == doctest::Approx((again + kept) / 2));
+    CHECK(chance("megatron", "", micro_batch) == chance("megatron", "sp_gather_again=1", micro_batch));
+    apart = std::max(apart, again - kept);
+  }
+  CHECK(apart > 0.1);
+}
+
 TEST_CASE("an open choice is one that the stack launches") {
   const auto levels = [](const Cells& replaced) {
     Cells open = replaced;
