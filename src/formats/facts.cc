@@ -3,17 +3,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/text.h"
 
 namespace foretrain {
+namespace {
+
+constexpr std::int64_t kMostWhole = 1'000'000'000'000'000;
+constexpr auto kMost = static_cast<double>(kMostWhole);
+
+}  // namespace
+
+std::int64_t product(std::initializer_list<std::int64_t> factors) {
+  std::int64_t out = 1;
+  for (const std::int64_t factor : factors)
+    if (__builtin_mul_overflow(out, factor, &out)) return std::numeric_limits<std::int64_t>::max();
+  return out;
+}
 
 std::optional<std::int64_t> whole_word(std::string_view word) {
   std::string digits(trim(word));
   std::erase(digits, '_');
-  if (const auto whole = parse_integer(digits)) return whole;
+  if (const auto whole = parse_integer(digits))
+    return *whole < -kMostWhole || *whole > kMostWhole ? std::nullopt : whole;
   const auto number = parse_number(digits);  // 2e9, 500000000.0
-  if (!number || *number != static_cast<double>(static_cast<std::int64_t>(std::clamp(*number, -9e15, 9e15))))
+  if (!number ||
+      *number != static_cast<double>(static_cast<std::int64_t>(std::clamp(*number, -kMost, kMost))))
     return std::nullopt;
   return static_cast<std::int64_t>(*number);
 }

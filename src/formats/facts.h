@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -48,6 +49,10 @@ class Facts {
   std::map<std::string, Stated> stated_;
 };
 
+// Of at most 1e15, so that sums and small multiples of several are numbers too.
 std::optional<std::int64_t> whole_word(std::string_view word);
+
+// The largest number where it is larger: what a file states may be anything.
+std::int64_t product(std::initializer_list<std::int64_t> factors);
 
 }  // namespace foretrain

@@ -111,7 +111,7 @@ void finish_experts(Facts& f) {
   f.set_usual("top_k", f.flag("deepspeed") ? "1" : "2");
   f.set_usual("expert_ffn", f.word("ffn"));
   if (const auto shared = f.whole("shared_experts"); shared && *shared > 0 && f.whole("expert_ffn"))
-    f.set_usual("shared_ffn", digits(*shared * *f.whole("expert_ffn")));
+    f.set_usual("shared_ffn", digits(product({*shared, *f.whole("expert_ffn")})));
   finish_expert_layers(f);
   finish_dispatcher(f);
 }
@@ -170,8 +170,8 @@ void finish_pipeline(Facts& f) {
   const auto layers = f.whole("layers");
   const std::int64_t pp = std::max<std::int64_t>(1, f.whole("plan.pp").value_or(1));
   if (const auto each = f.whole("layers_per_chunk"); each && *each > 0 && layers && pp > 1) {
-    const std::int64_t chunks = *layers / (pp * *each);
-    if (chunks * pp * *each == *layers)
+    const std::int64_t chunks = *layers / product({pp, *each});
+    if (product({chunks, pp, *each}) == *layers)
       f.set("plan.vpp", digits(chunks), "num-layers-per-virtual-pipeline-stage");
     else
       f.contradict(fmt::format("{} layers are not a multiple of pp {} x {} layers a virtual stage", *layers,
@@ -187,7 +187,7 @@ void finish_pipeline(Facts& f) {
   if (pp > 1 && layers && (first || last) && !f.has("plan.vpp")) {
     const std::int64_t middles = pp - (first ? 1 : 0) - (last ? 1 : 0);
     const std::int64_t rest = *layers - first.value_or(0) - last.value_or(0);
-    if (middles == 0 ? rest == 0 : middles > 0 && rest % middles == 0) {
+    if (middles == 0 ? rest == 0 : middles > 0 && middles <= rest && rest % middles == 0) {
       std::string stages = first ? digits(*first) : "";
       for (std::int64_t i = 0; i < middles; ++i)
         stages += (stages.empty() ? "" : "-") + digits(rest / middles);

@@ -58,19 +58,24 @@ std::int64_t degree(const Facts& facts, std::string_view key) {
   return std::max<std::int64_t>(1, facts.whole(key).value_or(1));
 }
 
+// Ranks that share one sequence.
+std::int64_t split_of(const Facts& facts) {
+  return product({degree(facts, "plan.tp"), degree(facts, "plan.pp"), degree(facts, "plan.cp")});
+}
+
 // In how many GPUs the run is said to be, by nodes or by ranks.
 void find_gpus(Facts& facts) {
   const auto nodes = facts.whole("nodes"), each = facts.whole("gpus_per_node"), stated = facts.whole("gpus");
   if (nodes && each && *nodes > 0 && *each > 0) {
-    if (stated && *stated != *nodes * *each)
+    if (stated && *stated != product({*nodes, *each}))
       facts.contradict(fmt::format("{} GPUs are stated, but {} nodes of {} make {}", *stated, *nodes, *each,
-                                   *nodes * *each));
-    if (!stated) facts.set("gpus", std::to_string(*nodes * *each), "nodes x GPUs");
+                                   product({*nodes, *each})));
+    if (!stated) facts.set("gpus", std::to_string(product({*nodes, *each})), "nodes x GPUs");
   }
-  const std::int64_t split = degree(facts, "plan.tp") * degree(facts, "plan.pp") * degree(facts, "plan.cp");
+  const std::int64_t split = split_of(facts);
   const auto dp = facts.whole("dp");
   const auto gpus = facts.whole("gpus");
-  if (!gpus && dp && *dp > 0) facts.set("gpus", std::to_string(split * *dp), "tp pp cp dp");
+  if (!gpus && dp && *dp > 0) facts.set("gpus", std::to_string(product({split, *dp})), "tp pp cp dp");
   if (!gpus) return;
   if (*gpus % split != 0)
     facts.contradict(fmt::format("{} GPUs ({}) are not a multiple of tp {} x pp {} x cp {} = {}", *gpus,
@@ -85,7 +90,7 @@ void find_gpus(Facts& facts) {
 void find_shards(Facts& facts) {
   const auto gpus = facts.whole("gpus"), copies = facts.whole("instances");
   if (!copies || *copies < 2) return;
-  const std::int64_t ranks = gpus.value_or(0) / (degree(facts, "plan.tp") * degree(facts, "plan.pp"));
+  const std::int64_t ranks = gpus.value_or(0) / product({degree(facts, "plan.tp"), degree(facts, "plan.pp")});
   if (ranks > 0 && ranks % *copies == 0)
     facts.set_usual("plan.shard", std::to_string(ranks / *copies));
   else
@@ -95,17 +100,18 @@ void find_shards(Facts& facts) {
 void find_batch(Facts& facts) {
   const auto gpus = facts.whole("gpus"), accumulation = facts.whole("accumulation");
   const std::int64_t micro = degree(facts, "plan.micro_batch");
-  const std::int64_t split = degree(facts, "plan.tp") * degree(facts, "plan.pp") * degree(facts, "plan.cp");
+  const std::int64_t split = split_of(facts);
   if (!gpus || *gpus % split != 0) return;
   const std::int64_t dp = *gpus / split;
   const auto batch = facts.whole("global_batch");
   if (!batch && accumulation && *accumulation > 0)
-    facts.set("global_batch", std::to_string(micro * *accumulation * dp), "micro batch x accumulation x dp");
-  if (batch && accumulation && *accumulation > 0 && *batch != micro * *accumulation * dp)
+    facts.set("global_batch", std::to_string(product({micro, *accumulation, dp})),
+              "micro batch x accumulation x dp");
+  if (batch && accumulation && *accumulation > 0 && *batch != product({micro, *accumulation, dp}))
     facts.contradict(
         fmt::format("global batch {} is stated, but micro batch {} x accumulation {} x dp {} make {}", *batch,
-                    micro, *accumulation, dp, micro * *accumulation * dp));
-  if (batch && *batch > 0 && *batch % (micro * dp) != 0)
+                    micro, *accumulation, dp, product({micro, *accumulation, dp})));
+  if (batch && *batch > 0 && *batch % product({micro, dp}) != 0)
     facts.contradict(
         fmt::format("global batch {} is not a multiple of micro batch {} x dp {}", *batch, micro, dp));
 }
@@ -164,9 +170,9 @@ std::optional<std::int64_t> batch_on(const ForeignRun& run, std::int64_t gpus) {
     const Node* node = plan == nullptr ? nullptr : plan->find(key);
     return node == nullptr ? 1 : std::max<std::int64_t>(1, whole_word(node->scalar).value_or(1));
   };
-  const std::int64_t replicas = gpus / (of("tp") * of("pp") * of("cp"));
+  const std::int64_t replicas = gpus / product({of("tp"), of("pp"), of("cp")});
   if (replicas < 1) return std::nullopt;
-  return of("micro_batch") * *run.accumulation * replicas;
+  return product({of("micro_batch"), *run.accumulation, replicas});
 }
 
 }  // namespace foretrain

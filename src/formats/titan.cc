@@ -130,9 +130,9 @@ void finish_sharding(Facts& f) {
     f.set_usual("plan.zero", "0");
   } else {
     f.set_usual("plan.zero", f.word("reshard") == "never" ? "2" : "3");
-    if (replicate > 1 && shard > 0) f.set_usual("plan.shard", std::to_string(shard * cp));
+    if (replicate > 1 && shard > 0) f.set_usual("plan.shard", std::to_string(product({shard, cp})));
   }
-  if (shard > 0) f.set_usual("dp", std::to_string(shard * replicate));
+  if (shard > 0) f.set_usual("dp", std::to_string(product({shard, replicate})));
   // Sequence parallelism is part of torchtitan's tensor parallelism.
   if (f.whole("plan.tp").value_or(1) > 1) f.set_usual("plan.sp", "true");
 }
@@ -140,11 +140,11 @@ void finish_sharding(Facts& f) {
 // Chunks a stage and their layers, where the keys state them and the model is known.
 void finish_stages(std::int64_t usual, bool interleaved, Facts& f) {
   const auto layers = f.whole("model_layers");
-  const std::int64_t pp = f.whole("plan.pp").value_or(1);
+  const std::int64_t pp = std::max<std::int64_t>(1, f.whole("plan.pp").value_or(1));
   if (!layers || (!f.has("stage_layers") && !f.has("first_less") && !f.has("last_less"))) return;
   const std::int64_t first = f.whole("first_less").value_or(1), last = f.whole("last_less").value_or(1);
   const std::int64_t each = f.whole("stage_layers").value_or(0);
-  const std::int64_t chunks = each > 0 ? (*layers + first + last + each - 1) / each : pp * usual;
+  const std::int64_t chunks = each > 0 ? (*layers + first + last + each - 1) / each : product({pp, usual});
   const auto split = titan_split(*layers, chunks, first, last);
   if (chunks % pp != 0 || split.empty()) {
     f.contradict(fmt::format("{} layers in {} chunks do not go over {} stages", *layers, chunks, pp));
