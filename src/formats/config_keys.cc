@@ -19,7 +19,8 @@ constexpr Names kNames[] = {
     {"heads", "num_attention_heads n_head n_heads num_heads"},
     {"kv_heads", "num_key_value_heads num_kv_heads n_head_kv multi_query_group_num attn_config.kv_n_heads"},
     {"head_dim", "head_dim kv_channels attention_head_dim"},
-    {"ffn", "intermediate_size n_inner ffn_dim ffn_hidden_size ffn_config.ffn_hidden_size"},
+    {"ffn",
+     "intermediate_size n_inner ffn_dim ffn_hidden_size ff_intermediate_size ffn_config.ffn_hidden_size"},
     {"vocab", "padded_vocab_size vocab_size"},
     {"act", "hidden_act hidden_activation activation_function activation"},
     {"tied", "tie_word_embeddings"},
@@ -43,7 +44,7 @@ constexpr Names kNames[] = {
     {"nope_dim", "qk_nope_head_dim"},
     {"rope_dim", "qk_rope_head_dim"},
     {"v_dim", "v_head_dim"},
-    {"dropout", "resid_pdrop hidden_dropout resid_dropout"},
+    {"dropout", "resid_pdrop hidden_dropout resid_dropout residual_dropout"},
 };
 
 // Class defaults that every model of a family has in common are not news.

@@ -18,7 +18,8 @@ struct Entry {
 
 // Words that recur: class defaults that are Llama's hold for its kin where these state no others.
 constexpr Entry kFamilies[] = {
-    {"llama yi aquila skywork xverse solar Yi", "Llama LLaMA Yi Aquila Skywork Xverse LlamaForCausal", "",
+    {"llama yi aquila skywork xverse solar Yi",
+     "Llama LLaMA LlavaLlama Yi Aquila Skywork Xverse LlamaForCausal", "",
      "hidden=4096 layers=32 heads=32 ffn=11008 vocab=32000 act=silu tied=false gated=true norm=rmsnorm "
      "positions=rope "
      "qkv_bias=@attention_bias:false projection_bias=@attention_bias:false biases=@mlp_bias:false dropout=0"},
@@ -28,8 +29,9 @@ constexpr Entry kFamilies[] = {
      "vocab=128256 hidden=6144 ffn=21504 layers=64 heads=48 kv_heads=8 head_dim=128 window=8192 "
      "full_first=true "
      "full_every=4 biases=false"},
-    {"mistral ministral ministral3", "Mistral Ministral Ministral3", "llama",
+    {"mistral ministral", "Mistral Ministral LlavaMistral", "llama",
      "ffn=14336 kv_heads=8 window=4096 qkv_bias=false projection_bias=false biases=false"},
+    {"ministral3", "Ministral3", "mistral", "vocab=131072 layers=34 head_dim=128 window="},
     {"mixtral", "Mixtral", "llama",
      "ffn=14336 kv_heads=8 experts=8 top_k=2 router=fp32_weights qkv_bias=false projection_bias=false "
      "biases=false"},
@@ -37,14 +39,14 @@ constexpr Entry kFamilies[] = {
     {"qwen2 qwen2_vl qwen2_5_vl qwen2_vl_text qwen2_5_vl_text qwen2_5_omni_text qwen2_audio dream",
      "Qwen2 Qwen2VL Qwen2_5_VL Dream", "llama",
      "vocab=151936 ffn=22016 kv_heads=32 qkv_bias=true projection_bias=false biases=false window=4096 "
-     "windowed=@use_sliding_window:false"},
+     "windowed=@use_sliding_window:false window_from=28"},
     {"mimo", "MiMo", "qwen2", "vocab=151680 ffn=11008 kv_heads=8 head_dim=128"},
     {"qwen3 qwen3_vl_text", "Qwen3", "llama",
      "vocab=151936 ffn=22016 kv_heads=32 head_dim=128 qk_norm=true window=4096 "
-     "windowed=@use_sliding_window:false"},
+     "windowed=@use_sliding_window:false window_from=28"},
     {"qwen2_moe", "Qwen2Moe", "qwen2",
      "hidden=2048 layers=24 heads=16 kv_heads=16 ffn=5632 experts=60 top_k=4 expert_ffn=1408 shared_ffn=5632 "
-     "shared_gate=true router=half"},
+     "shared_gate=true router=half qkv_bias=@qkv_bias:true"},
     {"qwen3_moe qwen3_vl_moe_text qwen3_omni_moe_text", "Qwen3Moe Qwen3VLMoeText", "qwen3",
      "hidden=2048 layers=24 heads=32 kv_heads=4 ffn=6144 head_dim= experts=128 top_k=8 expert_ffn=768 "
      "router=half"},
@@ -64,9 +66,13 @@ constexpr Entry kFamilies[] = {
      "norm_bias=true positions=rope rotary_fraction=0.5 residual=parallel one_norm=true biases=true "
      "head_bias=true "
      "fused_qkv=false qk_norm=@qk_layernorm:false dropout=0"},
-    {"phi-msft mixformer-sequential", "MixFormerSequential", "phi", "fused_qkv=true"},
+    {"phi-msft mixformer-sequential", "MixFormerSequential", "phi", "ffn= ffn_times=4 fused_qkv=true"},
     {"phi3 phi3_v phi4mm phi4_multimodal", "Phi3 Phi4MM", "llama",
      "hidden=3072 ffn=8192 vocab=32064 fused_qkv=true"},
+    // Its attention is sparse by blocks in all but each second layer.
+    {"phi3small", "Phi3Small", "phi3",
+     "hidden=4096 ffn=14336 kv_heads=8 vocab=100352 act=gegelu tied=true norm=layernorm norm_bias=true "
+     "qkv_bias=true projection_bias=true biases=true"},
     {"phimoe", "PhiMoE Phimoe", "llama",
      "ffn=6400 kv_heads=8 vocab=32064 experts=16 top_k=2 norm=layernorm norm_bias=true fused_qkv=false "
      "head_bias=@lm_head_bias:false router=half"},
@@ -77,6 +83,7 @@ constexpr Entry kFamilies[] = {
     {"gpt_neo", "GPTNeo", "gpt2",
      "hidden=2048 layers=24 heads=16 seq=2048 window=256 full_first=true full_every=2 qkv_bias=false "
      "projection_bias=true fused_qkv=false dropout=0"},
+    {"jais", "JAIS", "gpt2", "vocab=84992 positions=alibi act=swiglu gated=true"},
     {"gpt_bigcode", "GPTBigCode", "gpt2", "act=gelu_pytorch_tanh one_kv=@multi_query:true"},
     {"gpt_neox", "GPTNeoX", "",
      "hidden=6144 layers=44 heads=64 ffn=24576 vocab=50432 act=gelu tied=false gated=false norm=layernorm "
@@ -120,6 +127,8 @@ constexpr Entry kFamilies[] = {
      "biases=false"},
     {"granite", "Granite", "llama", ""},
     {"granitemoe granitemoeshared", "GraniteMoe GraniteMoeShared", "llama", "experts=8 top_k=2 router=half"},
+    // Where no layer is of state spaces: its feed-forward is the part that all experts share.
+    {"granitemoehybrid", "GraniteMoeHybrid", "granite", "ffn=@shared_intermediate_size:1024 experts="},
     {"cohere", "Cohere", "llama",
      "vocab=256000 hidden=8192 ffn=22528 layers=40 heads=64 tied=true norm=layernorm norm_bias=false "
      "fused_qkv=false "
@@ -204,13 +213,12 @@ constexpr Entry kFamilies[] = {
     {"deepseek", "Deepseek", "llama", "vocab=102400 router=half"},
     {"dots1", "Dots1", "llama",
      "vocab=152064 hidden=4608 ffn=10944 layers=62 heads=32 kv_heads=32 expert_ffn=1408 qk_norm=true "
-     "router=fp32 "
-     "balancing_bias=true"},
+     "router=fp32 balancing_bias=true window=4096 windowed=@use_sliding_window:false window_from=62"},
     {"glm", "Glm", "llama",
      "vocab=151552 ffn=13696 layers=40 kv_heads=2 head_dim=128 rotary_fraction=0.5 "
      "qkv_bias=@attention_bias:true "
      "projection_bias=false biases=false"},
-    {"glm4 glm4v_text", "Glm4", "glm", "post_norms=true qkv_bias=@attention_bias:false"},
+    {"glm4 glm4v_text", "Glm4", "glm", "post_norms=true"},
     {"glm4_moe glm4v_moe_text", "Glm4Moe", "glm",
      "ffn=10944 layers=46 heads=96 kv_heads=8 head_dim=128 experts=128 top_k=8 expert_ffn=1408 "
      "shared_experts=1 "
@@ -222,11 +230,11 @@ constexpr Entry kFamilies[] = {
      "vocab=65024 layers=28 head_dim= fused_qkv=true qkv_bias=@add_qkv_bias:false "
      "projection_bias=@add_bias_linear:false "
      "biases=@add_bias_linear:false kv_heads=32"},
+    // Its second version has the first one's type, and states what is new in it.
     {"bailing_moe", "BailingMoe", "llama",
      "qkv_bias=@use_qkv_bias:false projection_bias=@use_bias:false biases=@use_bias:false router=fp32 "
-     "fused_qkv=true"},
-    {"bailing_moe_v2", "BailingMoeV2", "bailing_moe",
-     "qk_norm=@use_qk_norm:true balancing_bias=@moe_router_enable_expert_bias:false"},
+     "fused_qkv=true qk_norm=@use_qk_norm:false balancing_bias=@moe_router_enable_expert_bias:false"},
+    {"bailing_moe_v2", "BailingMoeV2", "bailing_moe", "qk_norm=@use_qk_norm:true"},
     {"minimax_m2", "MiniMaxM2", "llama",
      "vocab=200064 hidden=3072 ffn=1536 layers=62 heads=48 kv_heads=8 head_dim=128 experts=256 top_k=8 "
      "qk_norm=@use_qk_norm:true qk_over=whole router=fp32 balancing_bias=@use_routing_bias:true"},

