@@ -1,6 +1,8 @@
 // foretrain diagnose: a run's log or trace, held against its prediction.
 #include "ask/diagnose.h"
 
+#include <algorithm>
+
 #include "command.h"
 #include "job_options.h"
 #include "output.h"
@@ -20,9 +22,10 @@ class Diagnose final : public Command {
            "  foretrain diagnose trace.json.gz --run launch.sh --cluster dgx-h100";
   }
   void declare(Options& options) override {
-    options.argument(
-        "LOG|TRACE", file_,
-        "What the training printed, or a trace of PyTorch's profiler, packed or not; - is stdin");
+    options.argument("LOG|TRACE", files_,
+                     "What the training printed, or a trace of PyTorch's profiler, packed or not; - is "
+                     "stdin. Logs of several ranks of "
+                     "one run are read as one");
     options.option(
         "--run", "FILE", run_file_,
         "What was run, as predict takes it; without it, what the log states of itself (the arguments that "
@@ -37,10 +40,14 @@ class Diagnose final : public Command {
   }
 
   Result<int> run(Session& session, Team*) override {
-    if (file_.empty()) return fail_field("file", "no log and no trace given; - is stdin");
-    if (file_ == "-" && run_file_ == "-")
+    if (files_.empty()) return fail_field("file", "no log and no trace given; - is stdin");
+    if (std::count(files_.begin(), files_.end(), "-") + (run_file_ == "-" ? 1 : 0) > 1)
       return fail_field("run", "found - twice, expected one of log and run on stdin");
-    TRY_ASSIGN(request_.measured, read_source(session, file_, kMaxTraceBytes));
+    TRY_ASSIGN(request_.measured, read_source(session, files_.front(), kMaxTraceBytes));
+    for (std::size_t i = 1; i < files_.size(); ++i) {
+      TRY_ASSIGN(Source rank, read_source(session, files_[i], kMaxTrainingLogBytes));
+      request_.ranks.push_back(std::move(rank));
+    }
     if (!run_file_.empty()) {
       TRY_ASSIGN(Source source, read_run_source(session, run_file_));
       request_.run.runs.push_back(std::move(source));
@@ -51,7 +58,8 @@ class Diagnose final : public Command {
 
  private:
   DiagnoseRequest request_;
-  std::string file_, run_file_;
+  std::vector<std::string> files_;
+  std::string run_file_;
   bool json_ = false;
 };
 

@@ -13,6 +13,7 @@
 #include "base/gzip.h"
 #include "base/text.h"
 #include "formats/map_writer.h"
+#include "samples/rank_logs.h"
 
 namespace foretrain {
 namespace {
@@ -36,6 +37,36 @@ Result<Measurement> read_measurement(const Source& source) {
   }
   TRY_ASSIGN(TrainingLog log, parse_training_log(source.text, source.name));
   return Measurement(std::move(log));
+}
+
+Result<Source> unpacked(const Source& source) {
+  Source out = source;
+  if (is_gzip(out.text)) {
+    TRY_ASSIGN(out.text, gunzip(out.text, kMaxUnpackedBytes, out.name));
+  }
+  return out;
+}
+
+// With the logs of further ranks, where there are some.
+Result<Measurement> read_all(const Source& first, const std::vector<Source>& ranks) {
+  TRY_ASSIGN(Measurement measurement, read_measurement(first));
+  if (ranks.empty()) return measurement;
+  const auto* log = std::get_if<TrainingLog>(&measurement);
+  if (log == nullptr)
+    return fail(
+        fmt::format("found a trace beside {} more files, expected one trace, or logs alone", ranks.size()),
+        Position{first.name, 0, 0});
+  std::vector<TrainingLog> logs = {*log};
+  for (const Source& rank : ranks) {
+    TRY_ASSIGN(const Source source, unpacked(rank));
+    TRY_ASSIGN(TrainingLog other, parse_training_log(source.text, source.name));
+    if (!is_same_run(logs.front(), other))
+      return fail(fmt::format("found the log of another run, expected one of a further rank of {}'s",
+                              printable(first.name)),
+                  Position{source.name, 0, 0});
+    logs.push_back(std::move(other));
+  }
+  return Measurement(joined_ranks(std::move(logs)));
 }
 
 // A figure that the measurement tells, where the run's file has none.
@@ -134,11 +165,8 @@ Result<double> search_seconds(const std::string& word) {
 
 Result<DiagnosedRun> diagnosed(Session& session, const DiagnoseRequest& request) {
   TRY_ASSIGN(const double seconds, search_seconds(request.time));
-  Source measured = request.measured;
-  if (is_gzip(measured.text)) {
-    TRY_ASSIGN(measured.text, gunzip(measured.text, kMaxUnpackedBytes, measured.name));
-  }
-  TRY_ASSIGN(const Measurement measurement, read_measurement(measured));
+  TRY_ASSIGN(const Source measured, unpacked(request.measured));
+  TRY_ASSIGN(const Measurement measurement, read_all(measured, request.ranks));
   TRY_ASSIGN(RunFile file, read_run(request, measured, measurement, session.catalog()));
   TRY(check_complete(request, file, measurement, measured.text, session.catalog()));
   const NotModelled not_modelled = file.foreign ? file.foreign->not_modelled : NotModelled{};

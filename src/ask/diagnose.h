@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "ask/predict.h"
 #include "report/diagnose_report.h"
@@ -10,6 +11,7 @@ namespace foretrain {
 
 struct DiagnoseRequest {
   Source measured;  // a training log, or a trace of PyTorch's profiler; either may be packed by gzip
+  std::vector<Source> ranks{};  // logs of further ranks of the same run
   PredictRequest
       run;  // what it was of: at most one file, and words; what the log itself states comes after these
   std::string time;  // that a search for better plans may take: "3s"; empty: so long; "0s": no search

@@ -18,6 +18,7 @@
 #include "samples/operator_tables.h"
 #include "samples/published.h"
 #include "samples/published_collectives.h"
+#include "samples/rank_logs.h"
 #include "samples/topo.h"
 #include "samples/training_log.h"
 #include "spec/choice.h"
@@ -85,6 +86,10 @@ Result<ImportAnswer> training_logs(const ImportRequest& request) {
     logs.push_back(std::move(log));
   }
   answer.json = log_json(logs);
+  const bool is_one =
+      logs.size() > 1 && std::all_of(logs.begin() + 1, logs.end(),
+                                     [&](const TrainingLog& log) { return is_same_run(logs.front(), log); });
+  if (is_one) answer.text += "as ranks of one run, " + log_text(joined_ranks(std::move(logs)));
   return answer;
 }
 

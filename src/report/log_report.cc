@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -34,6 +35,14 @@ std::string left_out(const SteadySteps& steady) {
   for (const auto& [pause, count] : steady.pauses) add(count, "with a pause: " + pause);
   add(steady.outliers, "outliers");
   return join(parts, ", ");
+}
+
+// Of a run that has no steady step, since it gets slower (or faster) all the time.
+std::string drift_words(const SteadySteps& steady) {
+  if (std::abs(steady.drift) <= kMuchDrift) return {};
+  return fmt::format("  drift    steps get {}: the last third takes {:.0f} % {} than the first\n",
+                     steady.drift > 0 ? "longer" : "shorter", 100 * std::abs(steady.drift),
+                     steady.drift > 0 ? "more" : "less");
 }
 
 std::string run_words(const StatedPairs& run) {
@@ -69,7 +78,7 @@ void write_log(JsonWriter& writer, const TrainingLog& log) {
   write_count(writer, "last_step", log.last_step);
   write_count(writer, "total_steps", log.total_steps);
   write_number(writer, "step_s", steady.seconds);
-  writer.key("spread").value(steady.spread);
+  writer.key("spread").value(steady.spread).key("drift").value(steady.drift);
   write_number(writer, "tokens_per_s_per_gpu", steady.tokens);
   write_number(writer, "samples_per_s", steady.samples);
   write_number(writer, "global_batch", log.global_batch);
@@ -111,6 +120,11 @@ std::string log_text(const TrainingLog& log) {
                         100 * steady.spread);
   text += '\n';
   if (const std::string out = left_out(steady); !out.empty()) text += "  left out " + out + "\n";
+  text += drift_words(steady);
+  if (log.ranks > 1)
+    text += fmt::format("  ranks    {} logs of one run, steady {} to {} (slowest: {})\n", log.ranks,
+                        human_seconds(Seconds(log.fastest)), human_seconds(Seconds(log.slowest)),
+                        printable(log.slowest_file));
   if (log.global_batch > 0) text += fmt::format("  batch    {:.0f} samples\n", log.global_batch);
   if (log.memory_gib > 0)
     text += fmt::format("  memory   {:.1f} GiB ({})\n", log.memory_gib, log.memory_counter);

@@ -111,7 +111,7 @@ SteadySteps steady_steps(std::span<const LoggedStep> steps) {
     if (told.samples > 0) samples.push_back(told.samples);
   }
   steady.spread = relative_deviation(speeds);
-  steady.drift = drift_of(speeds);
+  steady.drift = drift_of(training);
   if (const double usual = median(speeds); usual > 0) {
     steady.with_stalls = mean(training) / usual;
     steady.with_pauses = mean(all) / usual;

@@ -8,6 +8,8 @@
 //   outlier     another one that is off by over a fifth
 //   steady      the median of the others; spread their relative standard deviation
 //   stall       an outlier that is slow
+//   drift       how much longer the last third of the lines takes than the first, warm-up and pauses left out, by
+//               medians: outliers are among them, since in a run that slows down throughout most lines are some
 // Where the batch grows during the run, lines of its last size count alone.
 #pragma once
 
@@ -35,8 +37,10 @@ struct SteadySteps {
   double with_stalls = 1;   // the mean step after the warm-up, pauses left out, over the steady one
   double with_pauses = 1;   // likewise with them
   bool is_warming = false;  // half of the lines went by before the warm-up was over
-  double drift = 0;         // the last third of the steady lines over the first, less one; 0: too few lines
+  double drift = 0;         // the last third over the first, less one; 0: too few lines
 };
+
+inline constexpr double kMuchDrift = 0.05;  // from here on no step of such a run is the steady one
 
 // Of one run, in order, at least one line. Where lines tell no seconds but stamps, the time between them over
 // the steps between them counts.

@@ -28,7 +28,11 @@ struct TrainingLog {
   double global_batch = 0;     // 0: not told
   double memory_gib = 0;       // the highest of any rank; 0: not told
   std::string memory_counter;  // "max reserved": in the log's words
-  StatedPairs run;             // arguments as the log prints them: "num_layers", "64"
+  std::size_t ranks = 1;       // logs that were read as one (rank_logs.h)
+  double fastest = 0,
+         slowest = 0;  // their steady steps, in seconds (or their rates' reciprocals); of several
+  std::string slowest_file;
+  StatedPairs run;  // arguments as the log prints them: "num_layers", "64"
 };
 
 inline constexpr std::size_t kMaxTrainingLogBytes = std::size_t{256} << 20;

@@ -13,7 +13,6 @@ namespace {
 // What is worth telling. Steps of a healthy run on GPUs of its own vary by one or two percent (docs/diagnose.md).
 constexpr double kLeastShare = 0.02;  // of the measured time
 constexpr double kMuchSpread = 0.05;  // relative deviation of steady steps
-constexpr double kMuchDrift = 0.05;   // last third over the first
 constexpr double kFullMemory =
     0.95;  // of what a GPU has for a run: its allocator begins to free and to ask again
 constexpr double kOtherMemory = 0.1;    // measured against predicted

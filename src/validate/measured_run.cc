@@ -21,6 +21,7 @@ double median_of(const std::vector<StepWork>& steps, Figure figure) {
 
 Result<MeasuredRun> measured_run(const TrainingLog& log, const Run& run) {
   MeasuredRun out{log.file, log.format + " log"};
+  if (log.ranks > 1) out.format = fmt::format("{} logs of {} ranks", log.format, log.ranks);
   const SteadySteps& steady = log.steady;
   const auto batch = static_cast<double>(run.global_batch);
   if (steady.tokens > 0) {
