@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "formats/foreign_run.h"
 #include "formats/launch.h"
+#include "formats/printed_config.h"
 
 namespace foretrain {
 namespace {
@@ -85,7 +86,7 @@ void RunFile::complete(std::int64_t gpus) {
   node.key_at.push_back(node.at);
 }
 
-bool states_its_run(std::string_view log) { return has_argument_block(log); }
+bool states_its_run(std::string_view log) { return has_argument_block(log) || has_printed_config(log); }
 
 std::optional<std::string> preset_meant(const Catalog& catalog, std::string_view word) {
   if (auto name = catalog.meant("models", word)) return name;

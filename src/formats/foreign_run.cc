@@ -10,6 +10,7 @@
 #include "formats/hf_config.h"
 #include "formats/launch.h"
 #include "formats/map_writer.h"
+#include "formats/printed_config.h"
 #include "formats/relaxed_json.h"
 #include "formats/tree_formats.h"
 
@@ -161,6 +162,7 @@ bool is_json(std::string_view text) {
 
 Result<std::optional<ForeignRun>> read_foreign_run(const std::string& text, const std::string& file) {
   if (has_argument_block(text)) return given(read_argument_block(text, file));
+  if (has_printed_config(text)) return given(read_printed_config(text, file));
   if (!text.starts_with("#!") && is_toml(text)) {
     TRY_ASSIGN(const Node node, parse_toml(text, file));
     return read_tree(node);

@@ -35,16 +35,28 @@ bool is_override(std::string_view word) {
   return key.find('.') != std::string_view::npos && key.find_first_of("/ :") == std::string_view::npos;
 }
 
-// Flags of Hugging Face's Trainer as the keys of a file; none where they are of something else.
-Settings trainer_keys(Settings settings) {
-  for (KeySetting& setting : settings) {
-    setting.key = megatron_key(setting.key);
-    std::replace(setting.key.begin(), setting.key.end(), '-', '_');
+// "per_device_batch_size=4": MaxText's way, which has no dots.
+bool is_plain_setting(std::string_view word) {
+  const std::string_view key = word.substr(0, word.find('='));
+  return key.size() < word.size() && !key.empty() && key.front() >= 'a' && key.front() <= 'z' &&
+         key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string_view::npos;
+}
+bool is_maxtext(std::string_view word) {
+  return word.find("MaxText") != std::string_view::npos || word.find("maxtext") != std::string_view::npos ||
+         word.starts_with("per_device_batch_size=");
+}
+
+Settings maxtext_settings(const std::vector<Argument>& words) {
+  Settings out;
+  if (std::none_of(words.begin(), words.end(), [](const Argument& word) { return is_maxtext(word.text); }))
+    return out;
+  for (const Argument& word : words) {
+    if (!is_plain_setting(word.text)) continue;
+    const std::size_t equals = word.text.find('=');
+    out.push_back({word.text.substr(0, equals), {word.text.substr(equals + 1)}, word.at});
+    out.back().open = !word.unknown.empty();
   }
-  if (find(settings, "model_name_or_path") == nullptr ||
-      find(settings, "per_device_train_batch_size") == nullptr)
-    settings.clear();
-  return settings;
+  return out;
 }
 
 // None where there are none.
@@ -60,17 +72,40 @@ Settings overrides_of(const std::vector<Argument>& words) {
   return out;
 }
 
+// transformers' Trainer by its flags, or LLaMA-Factory, which has all of them and a few that tell it apart.
+Result<std::optional<ForeignRun>> read_tuning(const std::vector<Argument>& words, const Settings& flags,
+                                              const std::optional<Source>& deepspeed,
+                                              const std::optional<Source>& accelerate) {
+  Settings keys = trainer_keys(flags);
+  // Accelerate's configuration, by its name where it is not at hand.
+  if (const KeySetting* file = find(keys, "config_file"); file != nullptr && !accelerate) {
+    const bool deepspeed_too = file->value().find("zero") != std::string::npos;
+    if (deepspeed_too && find(keys, "deepspeed") == nullptr)
+      keys.push_back({"deepspeed", file->words, file->at});
+  }
+  const bool factory = find(keys, "finetuning_type") != nullptr || find(keys, "stage") != nullptr;
+  std::optional<ForeignRun> run;
+  if (factory) {
+    TRY_ASSIGN(run, read_tree(keys));
+  }
+  if (!run) {
+    TRY_ASSIGN(run, read_trainer(keys, deepspeed, accelerate));
+  }
+  for (std::size_t i = 0; i + 1 < words.size() && !accelerate; ++i)
+    if (megatron_key(words[i].text) == "config-file")
+      run->assumed.push_back(fmt::format("{} is not read: how weights are sharded is what the flags say",
+                                         printable(words[i + 1].text)));
+  return run;
+}
+
 // What is launched in other words than Megatron's flags; none: it is not.
 Result<std::optional<ForeignRun>> read_other_words(const std::vector<Argument>& words,
-                                                   const Settings& settings) {
-  Settings keys = trainer_keys(settings);
-  if (keys.empty()) return read_tree(overrides_of(words));
-  auto run = read_tree(std::move(keys));
-  for (std::size_t i = 0; i + 1 < words.size() && run && *run; ++i)
-    if (megatron_key(words[i].text) == "config-file")
-      (*run)->assumed.push_back(fmt::format("{} is not read: how weights are sharded is what the flags say",
-                                            printable(words[i + 1].text)));
-  return run;
+                                                   const Settings& settings,
+                                                   const std::optional<Source>& deepspeed = std::nullopt,
+                                                   const std::optional<Source>& accelerate = std::nullopt) {
+  if (is_trainer(settings)) return read_tuning(words, settings, deepspeed, accelerate);
+  if (Settings own = maxtext_settings(words); !own.empty()) return read_tree(std::move(own));
+  return read_tree(overrides_of(words));
 }
 
 // Words of an array's item that holds several: "--fp8-format hybrid".
@@ -94,15 +129,17 @@ int weight_of(const std::vector<ShellWord>& words) {
     if (!words.empty() && words.front().text == printer) return 0;
   int flags = 0;
   bool program = false, sizes = false;
+  const bool plain =
+      std::any_of(words.begin(), words.end(), [](const ShellWord& word) { return is_maxtext(word.text); });
   for (const ShellWord& word : words) {
-    if (is_flag(word.text) || is_override(word.text)) ++flags;
+    if (is_flag(word.text) || is_override(word.text) || (plain && is_plain_setting(word.text))) ++flags;
     for (const std::string_view part :
          {".py", "torchrun", "pretrain", "torchtitan", "torch.distributed", "sbatch"})
       program = program || word.text.find(part) != std::string::npos;
     for (const std::string_view part :
          {"num-layers", "tensor-model-parallel-size", "micro-batch-size", "hidden-size", "--training.",
           "--parallelism.", "tensor_model_parallel_size=", "micro_batch_size=", "global_batch_size=",
-          "per_device_train_batch_size"})
+          "per_device_train_batch_size", "per_device_batch_size="})
       sizes = sizes || word.text.find(part) != std::string::npos;
   }
   if (sizes && flags > 0) return 1 + flags;
@@ -213,8 +250,11 @@ Settings settings_of(const std::vector<Argument>& packed) {
   for (std::size_t i = 0; i < program; ++i) {
     const std::string key = megatron_key(out[i].key);
     const bool counts = key == "nproc-per-node" || key == "nnodes" || key == "num-gpus" ||
-                        key == "num-nodes" || key == "num-processes";
-    if (!counts) out[i].key.clear();
+                        key == "num-nodes" || key == "num-processes" || key == "num-machines";
+    // What accelerate's launcher says of the run.
+    const bool says = key == "config-file" || key == "zero-stage" || key == "fsdp-sharding-strategy" ||
+                      key == "mixed-precision";
+    if (!counts && !says) out[i].key.clear();
   }
   std::erase_if(out, [](const KeySetting& setting) { return setting.key.empty(); });
   return out;
@@ -298,10 +338,8 @@ Result<ForeignRun> read_script(std::string_view text, const std::string& file) {
   Settings settings = settings_of(words);
   const auto deepspeed = files.named_by({"--deepspeed", "--deepspeed_config"});
   const auto accelerate = files.named_by({"--config_file"});
-  if (is_trainer(settings) && (deepspeed || accelerate))
-    return read_trainer(std::move(settings), deepspeed, accelerate);
   if (is_bridge(words)) return read_bridge(words);
-  TRY_ASSIGN(auto other, read_other_words(words, settings));
+  TRY_ASSIGN(auto other, read_other_words(words, settings, deepspeed, accelerate));
   if (other) return *std::move(other);
   if (add_assignments(words, settings)) add_variables(script, settings);
   add_slurm(text, settings);

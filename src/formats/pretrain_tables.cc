@@ -1,4 +1,9 @@
 // Frameworks that train from nothing: nanotron, GPT-NeoX, MaxText, NeMo.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
 #include "formats/tree_tables.h"
 
 namespace foretrain {
@@ -41,6 +46,9 @@ constexpr KeyRow kNanotron[] = {
     {"model.model_config.moe_config.num_experts", "experts"},
     {"model.model_config.moe_config.top_k", "top_k"},
     {"model.model_config.moe_config.moe_intermediate_size", "expert_ffn"},
+    {"model.model_config.moe_config.shared_expert_intermediate_size", "shared_ffn"},
+    {"model.model_config.moe_config.enable_shared_expert", "has_shared=true|false"},
+    {"model.model_config.sliding_window_size", "window"},
     {"model.*", ""},
     {"checkpoints.*", ""},
     {"data_stages*", ""},
@@ -66,7 +74,9 @@ constexpr KeyRow kNeox[] = {
     {"intermediate_size", "ffn"},
     {"seq_length", "seq"},
     {"max_position_embeddings", "max_positions"},
-    {"norm", "norm{layernorm:layernorm,rmsnorm:rmsnorm,te_rmsnorm:rmsnorm,te_layernorm:layernorm}"},
+    {"norm",
+     "norm{layernorm:layernorm,non_parametric_layernorm:layernorm,rmsnorm:rmsnorm,te_rmsnorm:rmsnorm,"
+     "te_layernorm:layernorm,scalenorm:rmsnorm}"},
     {"pos_emb", "positions{rotary:rope,learned:learned,alibi:alibi,none:none,sinusoidal:none}"},
     {"rotary_pct", "rotary_fraction"},
     {"no_weight_tying", "tied=false|true"},
@@ -158,7 +168,7 @@ void finish_gated(Facts& f) {
 // MaxText/configs/base.yml
 constexpr KeyRow kMaxtext[] = {
     {"model_name", "model"},
-    {"per_device_batch_size", "plan.micro_batch"},
+    {"per_device_batch_size", "per_device"},
     {"max_target_length", "seq"},
     {"base_emb_dim", "hidden"},
     {"base_num_query_heads", "heads"},
@@ -204,7 +214,8 @@ constexpr KeyRow kMaxtext[] = {
     {"hardware", ""},
     {"steps", ""},
     {"dataset_type", ""},
-    {"decoder_block", ""},
+    {"decoder_block", "decoder_block"},
+    {"trainable_position_size", "position_rows"},
     {"enable_checkpointing", ""},
     {"profiler", ""},
     {"tokenizer*", ""},
@@ -217,6 +228,21 @@ constexpr KeyRow kMaxtext[] = {
     {"async_checkpointing", ""},
     {"hf_access_token", ""},
     {"mscale", ""},
+    {"fused_qkv", ""},
+    {"opt_type", ""},
+    {"gradient_clipping_threshold", ""},
+    {"adam_*", ""},
+    {"checkpoint_*", ""},
+    {"*dataset*", ""},
+    {"eval_*", ""},
+    {"target_eval_loss", ""},
+    {"normalize_embedding_logits", ""},
+    {"logits_dot_in_fp32", ""},
+    {"learning_rate*", ""},
+    {"log_*", ""},
+    {"weight_dtype", ""},
+    {"ici_*", ""},
+    {"dcn_*", ""},
     {"beta_fast", ""},
     {"max_position_embeddings", ""},
     {"original_max_position_embeddings", ""},
@@ -230,6 +256,18 @@ constexpr KeyRow kMaxtext[] = {
     {"final_logits_soft_cap", ""},
     {"attn_logits_soft_cap", "!time"},
     {"sliding_window_size", "!time"},
+};
+
+// Of the configuration as a log has it ("Config param emb_dim: 2048"): MaxText/pyconfig.py works base_ sizes out.
+constexpr KeyRow kMaxtextLog[] = {
+    {"emb_dim", "hidden"},
+    {"num_query_heads", "heads"},
+    {"num_kv_heads", "kv_heads"},
+    {"mlp_dim", "ffn"},
+    {"moe_mlp_dim", "expert_ffn"},
+    {"num_decoder_layers", "layers"},
+    {"global_batch_size_to_train_on", "global_batch"},
+    {"num_devices", "gpus"},
 };
 
 constexpr KeyRow kNemoNames[] = {
@@ -270,11 +308,18 @@ constexpr KeyRow kNemo[] = {
 std::span<const KeyRow> nanotron_table() { return kNanotron; }
 std::span<const KeyRow> neox_table() { return kNeox; }
 std::span<const KeyRow> maxtext_table() { return kMaxtext; }
+std::span<const KeyRow> maxtext_log_rows() { return kMaxtextLog; }
 std::span<const KeyRow> nemo_table() { return kNemo; }
 std::span<const KeyRow> nemo_names() { return kNemoNames; }
 
 void finish_nanotron(Facts& f) {
   finish_gated(f);
+  if (f.whole("experts").value_or(1) > 1) {
+    f.set_usual("top_k", "2");  // MoEConfig's
+    f.set_usual("expert_ffn", f.word("ffn"));
+    if (f.flag("has_shared")) f.set_usual("shared_ffn", f.word("expert_ffn"));
+  }
+  if (!f.flag("has_shared")) f.erase("shared_ffn");
   f.set_usual("stack", "nanotron");
   if (f.whole("plan.tp").value_or(1) < 2) f.erase("plan.sp");
   if (!f.flag("plan.sp")) f.erase("plan.sp_gather_again");
@@ -322,6 +367,12 @@ void finish_neox(Facts& f) {
 }
 
 void finish_maxtext(Facts& f) {
+  if (f.word("decoder_block") == "gpt3" && f.has("hidden")) {
+    for (const auto& [key, value] : {std::pair("norm", "layernorm"), std::pair("norm_bias", "true"),
+                                     std::pair("biases", "true"), std::pair("positions", "learned")})
+      f.set_usual(key, value);
+    if (const std::string rows = f.word("position_rows"); !rows.empty()) f.set_usual("max_positions", rows);
+  }
   if (f.has("hidden")) {
     finish_gated(f);
     const auto shared = f.whole("shared_experts"), width = f.whole("expert_ffn");
@@ -330,25 +381,34 @@ void finish_maxtext(Facts& f) {
            {"experts", "top_k", "expert_ffn", "dense_layers", "routing_groups", "group_limit"})
         f.erase(key);
     } else {
-      if (shared && width) f.set_usual("shared_ffn", std::to_string(*shared * *width));
+      if (shared && width) f.set_usual("shared_ffn", std::to_string(product({*shared, *width})));
       f.set_usual("expert_ffn", f.word("ffn"));
     }
     if (f.has("kv_rank"))
       for (const std::string_view key : {"kv_heads", "head_dim"}) f.erase(key);
+  }
+  // Its batch is that of a device, whether or not devices share a sequence; stages cut it into as many parts as they are.
+  const std::int64_t tp = f.whole("plan.tp").value_or(1), cp = f.whole("plan.cp").value_or(1);
+  if (const auto each = parse_number(f.word("per_device")); each && tp > 0 && cp > 0) {
+    const double rank = *each * static_cast<double>(product({tp, cp}));
+    if (rank >= 1 && rank < 1e9) f.set_usual("plan.micro_batch", fmt::format("{:.0f}", rank));
   }
   const std::string remat = f.word("remat");
   if (!remat.empty())
     f.set_usual("plan.recompute", remat == "full" ? "full" : remat == "none" ? "none" : "selective");
   if (!remat.empty() && remat != "full" && remat != "none")
     f.assume("remat_policy " + remat + " is taken as selective recomputation");
-  const std::int64_t fsdp = f.whole("ici_fsdp").value_or(1) * f.whole("dcn_fsdp").value_or(1);
+  const std::int64_t fsdp = product({f.whole("ici_fsdp").value_or(1), f.whole("dcn_fsdp").value_or(1)});
   f.set_usual("plan.zero", fsdp == 1 && f.has("ici_fsdp") ? "0" : "3");
   if (const auto ep = f.whole("ici_ep"); ep && *ep > 1) f.set_usual("plan.ep", std::to_string(*ep));
   for (const std::string_view key : {"plan.tp", "plan.pp", "plan.cp"})
     if (f.whole(key).value_or(1) < 1) f.erase(key);
   if (f.word("quantization").find("fp8") != std::string::npos) f.set_usual("plan.precision", "fp8");
   f.set_usual("plan.precision", "bf16");
-  f.set_usual("accumulation", "1");
+  const auto steps = f.whole("accumulation"), pp = f.whole("plan.pp");
+  f.erase("accumulation");
+  f.set_usual("accumulation", std::to_string(product({std::max<std::int64_t>(1, steps.value_or(1)),
+                                                      std::max<std::int64_t>(1, pp.value_or(1))})));
   f.set_usual("stack", "maxtext");
 }
 

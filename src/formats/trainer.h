@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "base/files.h"
 #include "formats/key_table.h"
@@ -12,11 +13,15 @@
 
 namespace foretrain {
 
+inline constexpr std::string_view kTrainerWords = "transformers' Trainer";
+
 std::span<const KeyRow> trainer_rows();
 
+// Its flags as the keys of a file: --per-device-train-batch-size is per_device_train_batch_size.
+Settings trainer_keys(Settings settings);
 bool is_trainer(const Settings& settings);
 // The files where their texts are known.
-Result<ForeignRun> read_trainer(Settings settings, const std::optional<Source>& deepspeed,
+Result<ForeignRun> read_trainer(const Settings& flags, const std::optional<Source>& deepspeed,
                                 const std::optional<Source>& accelerate);
 
 }  // namespace foretrain

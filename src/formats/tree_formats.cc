@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "base/text.h"
 #include "formats/key_table.h"
 #include "formats/megatron_table.h"
 #include "formats/titan.h"
+#include "formats/trainer.h"
 #include "formats/tree_tables.h"
 
 namespace foretrain {
@@ -134,11 +136,13 @@ Result<ForeignRun> read_bridge_overrides(Settings settings, const Settings& laun
 namespace {
 
 using Finish = void (*)(Facts&);
+using Rows = std::span<const KeyRow> (*)();
 struct TreeFormat {
   std::string_view words;
   std::string_view keys;  // one of these groups (apart by |) must be there whole (apart by blanks)
-  std::span<const KeyRow> (*table)();
+  Rows table;
   Finish finish;
+  std::array<Rows, 2> further = {};  // for what the table does not know
 };
 constexpr TreeFormat kFormats[] = {
     {"nanotron's configuration", "parallelism.dp tokens.*|parallelism.tp tokens.*", nanotron_table,
@@ -146,11 +150,17 @@ constexpr TreeFormat kFormats[] = {
     {"GPT-NeoX's configuration",
      "pipe_parallel_size|pipe-parallel-size|model_parallel_size|gpt_j_residual|no_weight_tying", neox_table,
      finish_neox},
-    {"axolotl's configuration", "base_model", axolotl_table, finish_axolotl},
-    {"LLaMA-Factory's configuration", "model_name_or_path finetuning_type|model_name_or_path stage",
-     llama_factory_table, finish_llama_factory},
-    {"arguments of Hugging Face's Trainer", "model_name_or_path per_device_train_batch_size",
-     llama_factory_table, finish_llama_factory},
+    {"axolotl's configuration", "base_model", axolotl_table, finish_axolotl, {tuning_rows, nullptr}},
+    {"LLaMA-Factory's configuration",
+     "model_name_or_path finetuning_type|model_name_or_path stage",
+     llama_factory_table,
+     finish_llama_factory,
+     {trainer_rows, tuning_rows}},
+    {kTrainerWords,
+     "model_name_or_path per_device_train_batch_size",
+     trainer_rows,
+     finish_trainer,
+     {tuning_rows, nullptr}},
     {"accelerate's configuration", "distributed_type", accelerate_table, finish_accelerate},
     {"LLM Foundry's configuration", "global_train_batch_size|device_train_microbatch_size", foundry_table,
      finish_foundry},
@@ -202,6 +212,8 @@ Result<std::optional<ForeignRun>> read_tree(Settings settings) {
             "the same sizes",
             setting.at);
     apply_table(format.table(), settings, facts);
+    for (const Rows rows : format.further)
+      if (rows != nullptr) apply_further(rows(), settings, facts);
     format.finish(facts);
     return std::optional(foreign_run(format.words, std::move(facts)));
   }

@@ -11,8 +11,10 @@ namespace foretrain {
 std::span<const KeyRow> nanotron_table();
 std::span<const KeyRow> neox_table();
 std::span<const KeyRow> deepspeed_table();
+// Of all programs of fine-tuning: without effect on a step.
+std::span<const KeyRow> tuning_rows();
 std::span<const KeyRow> axolotl_table();
-std::span<const KeyRow> llama_factory_table();
+std::span<const KeyRow> llama_factory_table();  // what it has besides the Trainer's
 std::span<const KeyRow> accelerate_table();
 std::span<const KeyRow> foundry_table();
 std::span<const KeyRow> maxtext_table();
@@ -30,5 +32,7 @@ void finish_foundry(Facts& facts);
 // transformers' Trainer, whichever of DeepSpeed and accelerate runs it.
 void finish_trainer(Facts& facts);
 void finish_maxtext(Facts& facts);
+// What MaxText makes of its configuration and prints: sizes by their final names, the batch, the mesh.
+std::span<const KeyRow> maxtext_log_rows();
 
 }  // namespace foretrain
