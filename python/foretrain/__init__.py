@@ -10,7 +10,9 @@ The functions are methods of a Session that is opened when it is first needed; d
 """
 from __future__ import annotations
 
-from typing import Any
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any
 
 from . import _library
 from ._answers import Answer, Prediction, SearchResult, Table, Text
@@ -23,61 +25,48 @@ from ._session import Session, default_session
 __version__: str = _library.function("version")().decode()
 
 
-def predict(model: Any = None, **words: Any) -> Prediction:
-    return default_session().predict(model, **words)
+def _asks_the_default(name: str) -> Any:
+    """The method of that name, of the session that the package opens: with its signature and its words."""
+    method = getattr(Session, name)
+
+    @functools.wraps(method)
+    def ask(*arguments: Any, **words: Any) -> Any:
+        return getattr(default_session(), name)(*arguments, **words)
+
+    signature = inspect.signature(method)
+    ask.__signature__ = signature.replace(parameters=[*signature.parameters.values()][1:])  # type: ignore
+    return ask
 
 
-def run(model: Any = None, **words: Any) -> Run:
-    return default_session().run(model, **words)
-
-
-def score(plans: Any, model: Any = None, **words: Any) -> Scores:
-    return default_session().score(plans, model, **words)
-
-
-def search(model: Any = None, **words: Any) -> SearchResult:
-    return default_session().search(model, **words)
-
-
-def over(over: str, model: Any = None, **words: Any) -> Answer:
-    return default_session().over(over, model, **words)
-
-
-def compare(runs: Any, **words: Any) -> Any:
-    return default_session().compare(runs, **words)
-
-
-def convert(run: Any, to: str = "run", **words: Any) -> Any:
-    return default_session().convert(run, to, **words)
-
-
-def list(kind: str) -> Table:
-    return default_session().list(kind)
-
-
-def show(kind: str, name: Any, **words: Any) -> Any:
-    return default_session().show(kind, name, **words)
-
-
-def cost(words: Any = None, **more: Any) -> Answer:
-    return default_session().cost(words, **more)
-
-
-def validate(tables: Any, **words: Any) -> Answer:
-    return default_session().validate(tables, **words)
-
-
-def diagnose(measured: Any, **words: Any) -> Answer:
-    return default_session().diagnose(measured, **words)
-
-
-def import_(format: str, logs: Any, **words: Any) -> Any:
-    return default_session().import_(format, logs, **words)
-
-
-# One text says what each does, and which arguments it takes.
-for _function in (predict, run, score, search, over, compare, convert, list, show, cost, validate, diagnose, import_):
-    _function.__doc__ = getattr(Session, _function.__name__).__doc__
+if TYPE_CHECKING:
+    _default = default_session()
+    predict = _default.predict
+    run = _default.run
+    score = _default.score
+    search = _default.search
+    over = _default.over
+    compare = _default.compare
+    convert = _default.convert
+    list = _default.list
+    show = _default.show
+    cost = _default.cost
+    validate = _default.validate
+    diagnose = _default.diagnose
+    import_ = _default.import_
+else:
+    predict = _asks_the_default("predict")
+    run = _asks_the_default("run")
+    score = _asks_the_default("score")
+    search = _asks_the_default("search")
+    over = _asks_the_default("over")
+    compare = _asks_the_default("compare")
+    convert = _asks_the_default("convert")
+    list = _asks_the_default("list")
+    show = _asks_the_default("show")
+    cost = _asks_the_default("cost")
+    validate = _asks_the_default("validate")
+    diagnose = _asks_the_default("diagnose")
+    import_ = _asks_the_default("import_")
 
 __all__ = [
     "Answer", "Error", "InputError", "InternalError", "MachineError", "Model", "Prediction", "Run", "Score", "Scores",

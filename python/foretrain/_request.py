@@ -3,14 +3,58 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Dict, Mapping, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, TypedDict, Union
+
+if TYPE_CHECKING:
+    from ._model import Model
 
 #: A word or number as the command line takes it: 64, "4096ktok", "30d".
 Word = Union[str, int, float]
 #: A name, a file, or what a file would hold.
-Spec = Union[str, "os.PathLike[str]", Mapping[str, Any], "Any"]
+Spec = Union[str, "os.PathLike[str]", Mapping[str, Any], "Model"]
 #: "tp=4,pp=2" or {"tp": 4, "pp": 2}.
 Plan = Union[str, Mapping[str, Any]]
+#: One word or several.
+Words = Union[str, List[str]]
+
+
+class Job(TypedDict, total=False):
+    """What is trained on what: arguments that several functions share, as predict explains them."""
+
+    cluster: Spec
+    gpus: Word
+    global_batch: Word
+    seq: Word
+    stack: Spec
+    documents: Word
+    task: str
+    profile: str
+    tokens: Word
+    run: Any
+
+
+class PlannedJob(Job, total=False):
+    """With a plan, or one that others start from."""
+
+    plan: Plan
+
+
+class SearchJob(Job, total=False):
+    """What a search may be told besides (docs/search.md)."""
+
+    set: Words
+    range: Words
+    forbid: Words
+    headroom: Word
+    objective: str
+    top: Word
+    deadline: Word
+    budget: Word
+    why: Words
+    what_if: Words
+    threads: Word
+    time: Word
+    launch: str
 
 
 def text_of(path: "os.PathLike[str] | str") -> Dict[str, str]:

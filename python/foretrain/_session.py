@@ -5,13 +5,17 @@ import json
 import sys
 import threading
 from collections import OrderedDict
-from typing import Any, Callable, Iterable, List, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Optional, Union, overload
 
 from . import _library as library
 from ._answers import Answer, Prediction, SearchResult, Table, Text, wrapped
 from ._errors import SearchInterrupted
-from ._request import Plan, Spec, Word, content, plan_text, request
+from ._request import Job, Plan, PlannedJob, SearchJob, Spec, Word, content, request
 from ._run import Run
+from ._scores import Scores
+
+if TYPE_CHECKING:  # what type checkers bring along
+    from typing_extensions import Literal, Unpack
 
 #: Told as a search goes on: decided, all, best_s, gap, point, points.
 Progress = Callable[[Answer], Any]
@@ -29,7 +33,9 @@ class Session:
     """
 
     def __init__(self, presets: Optional[str] = None, files: bool = True) -> None:
-        options = {"files": files, **({"presets": presets} if presets else {})}
+        options: "dict[str, Any]" = {"files": files}
+        if presets:
+            options["presets"] = presets
         self._handle = library.Handle(library.function("session_open")(json.dumps(options).encode()),
                                       "session_close")
         self._answer = library.function("answer")
@@ -61,7 +67,7 @@ class Session:
                                       global_batch=global_batch, seq=seq, stack=stack, documents=documents,
                                       task=task, profile=profile, tokens=tokens, run=run))
 
-    def run(self, model: Optional[Spec] = None, **words: Any) -> Run:
+    def run(self, model: Optional[Spec] = None, **words: Unpack[PlannedJob]) -> Run:
         """One model, cluster, stack, batch and number of GPUs, to be asked about plan after plan: arguments as of
         predict. The plan is where others start from."""
         text = request(model=model, **words)
@@ -77,7 +83,7 @@ class Session:
                 self._runs.popitem(last=False)
         return opened
 
-    def score(self, plans: Any, model: Optional[Spec] = None, **words: Any) -> Any:
+    def score(self, plans: Any, model: Optional[Spec] = None, **words: Unpack[PlannedJob]) -> Scores:
         """The figures of many plans of one run, at the library's speed.
 
         plans: a list of dicts or of words ("tp=4,pp=2"), a dict of columns, or a DataFrame, whose columns are keys of
@@ -89,7 +95,7 @@ class Session:
         return self.run(model, **words).score(plans)
 
     def search(self, model: Optional[Spec] = None, *, progress: Union[Progress, bool, None] = None,
-               **words: Any) -> SearchResult:
+               **words: Unpack[SearchJob]) -> SearchResult:
         """The best plans of all that are legal.
 
         Arguments as of predict, without a plan; besides set, range, forbid (lists such as ["tp=8", "zero=1,2"]),
@@ -100,7 +106,7 @@ class Session:
 
         Ctrl-C ends the search and raises SearchInterrupted, whose ``result`` has the best plans so far.
         """
-        given = dict(words, model=model)
+        given: "dict[str, Any]" = {**words, "model": model}
         handle = library.Handle(library.function("search_start")(self._handle.pointer, request(**given)),
                                 "search_close")
         tell = _line if progress is True else progress
@@ -125,13 +131,19 @@ class Session:
         result = SearchResult(library.taken(library.function("search_answer")(handle.pointer)), run=predict)
         return result
 
-    def over(self, over: str, model: Optional[Spec] = None, **words: Any) -> Answer:
+    def over(self, over: str, model: Optional[Spec] = None, **words: Unpack[PlannedJob]) -> Answer:
         """One run over the values of one or two keys: over="inter_gbps=100..3200,seq=1k..8k" (docs/over.md)."""
         return Answer(self.answer("over", over=over, model=model, **words))
 
-    def compare(self, runs: Iterable[Any], **words: Any) -> List[Prediction]:
+    def compare(self, runs: Iterable[Any], **words: Unpack[PlannedJob]) -> List[Prediction]:
         """Several runs, each as ``run`` of predict."""
         return [Prediction(data=one) for one in json.loads(self.answer("compare", runs=[*runs], **words))]
+
+    @overload
+    def convert(self, run: Any, to: str = "run", *, text: Literal[False] = False, **words: Any) -> Answer: ...
+
+    @overload
+    def convert(self, run: Any, to: str = "run", *, text: Literal[True], **words: Any) -> Text: ...
 
     def convert(self, run: Any, to: str = "run", *, text: bool = False, **words: Any) -> Union[Answer, Text]:
         """What a framework is launched with, as it is understood; or a run as another framework is launched with it
@@ -143,6 +155,12 @@ class Session:
         """The names of "models", "gpus", "clusters", "stacks", "recipes", "schedules" or "profiles", with what is
         behind them."""
         return Table(json.loads(self.answer("list", kind=kind))[kind])
+
+    @overload
+    def show(self, kind: str, name: Any, *, text: Literal[False] = False) -> Answer: ...
+
+    @overload
+    def show(self, kind: str, name: Any, *, text: Literal[True]) -> Text: ...
 
     def show(self, kind: str, name: Any, *, text: bool = False) -> Union[Answer, Text]:
         """What stands behind the name of a "model", "gpu", "cluster", "stack" or "recipe"; with text=True its file, with
@@ -163,7 +181,7 @@ class Session:
             words["baseline"] = content(words["baseline"])
         return Answer(self.answer("validate", tables=_contents(tables), **words))
 
-    def diagnose(self, measured: Any, **words: Any) -> Answer:
+    def diagnose(self, measured: Any, **words: Unpack[PlannedJob]) -> Answer:
         """Is a run as fast as it should be: its log, or a trace of PyTorch's profiler (a path or a text), and of what run
         it was, as arguments of predict (docs/diagnose.md)."""
         return Answer(self.answer("diagnose", measured=content(measured), **words))
