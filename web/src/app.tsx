@@ -2,6 +2,7 @@
 import { useLayoutEffect } from "preact/hooks";
 import type { Prediction } from "./api/answers";
 import { use_answer, type Latest } from "./api/latest";
+import type { Refusal } from "./api/client";
 import { or_example, predict_question } from "./api/question";
 import { refused_field } from "./api/refused_field";
 import { DropArea } from "./drop/area";
@@ -22,6 +23,10 @@ const TITLES: Readonly<Record<View, string>> = {
   run: "Run", timeline: "Timeline", search: "Search", sweep: "Sweep", compare: "Compare", scoreboard: "Scoreboard",
 };
 
+// A search divides the batch and the GPUs by itself: what a plan makes of them is not its matter.
+const concerns = (view: View, refusal: Refusal | null): boolean =>
+  refusal !== null && (view !== "search" || !["plan", "gpus", "global_batch", ""].includes(refused_field(refusal)));
+
 // From a change to its answer on the screen; the browser tests read it.
 function measure_answer(): void {
   requestAnimationFrame(() => {
@@ -35,6 +40,7 @@ export function App() {
   const state = use_state();
   const asks = state.view !== "scoreboard";
   const base = use_answer<Prediction>("predict", asks ? predict_question(or_example(state.words)) : null);
+  const refusal = asks && concerns(state.view, base.refusal) ? base.refusal : null;
   useLayoutEffect(() => {
     if (base.answer && !base.asking) measure_answer();
   }, [base]);
@@ -50,10 +56,10 @@ export function App() {
       <Head state={state} />
       <Notice />
       <div class={asks ? "shell" : "shell alone"}>
-        {asks && <Panel words={state.words} answer={base.answer} refusal={base.refusal} with_plan={state.view !== "search"} />}
-        <main id="answer" tabIndex={-1} aria-busy={base.asking} class={base.refusal && asks ? "stale" : ""}>
+        {asks && <Panel words={state.words} answer={base.answer} refusal={refusal} with_plan={state.view !== "search"} />}
+        <main id="answer" tabIndex={-1} aria-busy={base.asking} class={refusal ? "stale" : ""}>
           <h1 class="visually-hidden">{TITLES[state.view]}</h1>
-          {asks && base.refusal && refused_field(base.refusal) === "" && <p class="refusal" role="alert">{base.refusal.message}</p>}
+          {refusal && refused_field(refusal) === "" && <p class="refusal" role="alert">{refusal.message}</p>}
           <Chosen state={state} base={base} />
         </main>
       </div>
@@ -90,14 +96,13 @@ const link_words = (state: State) => (state.view === "scoreboard" ? state.words 
 
 function Chosen({ state, base }: { state: State; base: Latest<Prediction> }) {
   const { words } = state;
-  if (state.view === "scoreboard") return <ScoreboardView words={words} />;
+  switch (state.view) {
+    case "scoreboard": return <ScoreboardView words={words} />;
+    case "search": return <SearchView words={words} />;
+    case "sweep": return <SweepView words={words} />;
+    case "compare": return <CompareView words={words} />;
+  }
   const { answer } = base;
   if (!answer) return base.asking ? <p class="waiting">asking…</p> : null;
-  switch (state.view) {
-    case "timeline": return <TimelineView words={words} answer={answer} />;
-    case "search": return <SearchView words={words} answer={answer} />;
-    case "sweep": return <SweepView words={words} answer={answer} />;
-    case "compare": return <CompareView words={words} answer={answer} />;
-    default: return <RunView words={words} answer={answer} />;
-  }
+  return state.view === "timeline" ? <TimelineView words={words} answer={answer} /> : <RunView words={words} answer={answer} />;
 }

@@ -17,6 +17,8 @@ test("counts, bytes, shares", () => {
   assert.equal(format.percent(0.4549), "45.5 %");
   assert.equal(format.signed_percent(-0.106), "−10.6 %");
   assert.equal(format.duration(1787551), "20.7 days");
+  assert.equal(format.duration_range(1613972, 1979798), "18.7 to 22.9 days");
+  assert.equal(format.duration_range(100000, 200000), "27.8 h to 2.31 days");
 });
 test("no chance is said to be certain", () => {
   assert.equal(format.chance(1), "over 99 %");

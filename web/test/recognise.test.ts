@@ -21,6 +21,8 @@ test("a refusal stands at its field", () => {
   assert.equal(refused_field(plan), "plan");
   assert.equal(error_at(plan, "plan"), "unknown key 'tpp'; did you mean 'tp'?");
   assert.equal(error_at(plan, "gpus"), "");
+  const both = new Refusal("plan: global_batch 7 is not a multiple of 64", "plan", 422);
+  for (const field of ["plan", "global_batch"]) assert.equal(error_at(both, field), "global_batch 7 is not a multiple of 64");
   assert.equal(refused_field(new Refusal("global_batch 7 is not a multiple of 64", "", 422)), "global_batch");
   assert.equal(refused_field(new Refusal("no global_batch: give global_batch", "", 422)), "global_batch");
   assert.equal(refused_field(new Refusal("the server answers 500", "", 500)), "");

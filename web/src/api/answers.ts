@@ -161,14 +161,18 @@ export interface Found {
   assumed: string[];
 }
 export interface Progress {
-  id?: string;
   decided: number;
   all: number;
+  best_s: number | null;
   gap: number | null;
-  best_s?: number | null;
-  best?: Planned | null;
-  done: boolean;
-  answer?: Found | null;
+}
+export interface SearchJob {
+  id: string;
+  state: "waiting" | "running" | "stopping" | "done" | "failed";
+  before: number;  // searches that go first
+  progress: Progress | null;
+  answer: Found | null;
+  error: { message: string; field: string | null } | null;
 }
 
 export interface Score {

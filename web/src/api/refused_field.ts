@@ -13,8 +13,11 @@ export function refused_field(refusal: Refusal | null): string {
   return FIELDS.includes(first) ? first : "";
 }
 
-// What stands at this field; the key before the message is what the label says already.
+// What stands at this field. The field before the message is what the label says already; a message of one field that
+// begins with another ("plan: global_batch 7 is not a multiple of ...") stands at both, for either may be meant.
 export function error_at(refusal: Refusal | null, field: string): string {
-  if (!refusal || refused_field(refusal) !== field) return "";
-  return refusal.message.replace(new RegExp(`^(?:--)?${field.replace(/_/g, "[_-]")}: `), "");
+  if (!refusal) return "";
+  const told = refusal.message.replace(/^(?:--)?[a-z_-]+: /, "");
+  const second = /^[a-z_]+/.exec(told)?.[0] ?? "";
+  return refused_field(refusal) === field || (refused_field(refusal) !== "" && second === field) ? told : "";
 }

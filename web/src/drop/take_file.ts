@@ -7,14 +7,15 @@ import { or_example } from "../api/question";
 import { head_of, kind_of, MOST_HELD } from "./recognise";
 import { say } from "./notice";
 
+const USUAL_SEQ = "4096";
 const MOST_READ = 32 * 2 ** 20;
 
 async function take_model(name: string, text: string): Promise<void> {
   await ask("show", { kind: "model", name: { name, text } });
   if (text.length > MOST_HELD) throw new Refusal(`${name} is longer than a link can hold`, "", 0);
   const words = or_example(current().words);
-  // The model's own length of sequences is part of what it is.
-  replace({ ...words, run: "", run_name: "", run_is: "", measured: "", seq: "", model: "", model_text: text, model_name: name }, "run");
+  // A config.json says how long a sequence may be, not how long those of a training are.
+  replace({ ...words, run: "", run_name: "", run_is: "", measured: "", seq: words.seq || USUAL_SEQ, model: "", model_text: text, model_name: name }, "run");
   say(`${name}: a model`);
 }
 

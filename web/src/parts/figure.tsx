@@ -27,6 +27,8 @@ export function Figure({ label, draw, on, ready }: FigureProps) {
       if (stopped || width === 0) return;
       const drawing = draw(plot, width);
       drawing.querySelectorAll("style").forEach((style) => style.remove());
+      // The figure as a whole is named; its parts have no role that a name could be of.
+      drawing.querySelectorAll("[aria-label]").forEach((part) => part.removeAttribute("aria-label"));
       here.replaceChildren(drawing);
       ready?.(drawing);
     };

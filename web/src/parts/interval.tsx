@@ -33,7 +33,7 @@ export function Interval({ value, low, high, measured }: IntervalProps) {
         {measured !== undefined && <div class="interval-measured" style={{ left: at(measured) }} title={`measured ${seconds(measured)}`} />}
       </div>
       <div class="interval-axis">
-        {ticks(from, to).map((tick) => (
+        {ticks(from, to).filter((tick) => tick > from + (to - from) * 0.05 && tick < to - (to - from) * 0.05).map((tick) => (
           <span key={tick} style={{ left: at(tick) }}>{seconds(tick)}</span>
         ))}
       </div>

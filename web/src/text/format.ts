@@ -29,6 +29,13 @@ export function duration(value: number): string {
   return value < 86400 * 2 ? `${short(value / 3600)} h` : `${short(value / 86400)} days`;
 }
 
+// "21.2 to 25.9 days": one unit where both have the same.
+export function duration_range(low: number, high: number): string {
+  const [from, to] = [duration(low), duration(high)];
+  const [number, unit] = from.split(" ");
+  return to.endsWith(` ${unit}`) ? `${number} to ${to}` : `${from} to ${to}`;
+}
+
 const PREFIXES: readonly [number, string][] = [
   [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"],
 ];

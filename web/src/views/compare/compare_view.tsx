@@ -10,7 +10,7 @@ import { csv } from "../../text/csv";
 import * as format from "../../text/format";
 import { by_family } from "../../text/pieces";
 import { plain, VERDICTS } from "../../text/words";
-import type { BlocksProps } from "../run/run_view";
+import type { Words } from "../../state/fragment";
 import { predict_command } from "../run/command";
 import { applied, MOST, variants_of, variants_text } from "./variants";
 
@@ -21,7 +21,7 @@ interface Side {
   readonly answer: Prediction;
 }
 
-export function CompareView({ words: stated }: BlocksProps) {
+export function CompareView({ words: stated }: { words: Words }) {
   const words = or_example(stated);
   const text = words.with ?? FIRST;
   const variants = variants_of(text);
@@ -64,7 +64,7 @@ const FIGURES: readonly (readonly [string, (p: Prediction) => string])[] = [
   ["tokens/s in all", (p) => format.count(p.tokens_per_s_per_gpu * p.run.gpus)],
   ["MFU", (p) => format.percent(p.mfu)],
   ["memory", (p) => format.gib(p.needed_bytes)],
-  ["", (p) => (p.verdict === "fits" ? `fits, ${format.chance(p.fit_probability)}` : VERDICTS[p.verdict])],
+  ["fits", (p) => (p.verdict === "fits" ? format.chance(p.fit_probability) : VERDICTS[p.verdict])],
   ["training", (p) => (p.training ? format.duration(p.training.seconds) : "")],
 ];
 
@@ -90,7 +90,7 @@ function Sides({ sides, command }: { sides: readonly Side[]; command: () => stri
                   <th scope="row" class={name === "as asked" ? "" : "mono"}>{name}</th>
                   <td aria-hidden="true"><Stack pieces={by_family(answer.breakdown_s)} most={most} text={(piece) => `${piece.label} ${format.seconds(piece.value)}`} /></td>
                   <td class="number strong">{format.seconds(answer.step_s)}</td>
-                  {figures.map(([figure, text]) => <td key={figure} class={`number${figure === "" && answer.verdict !== "fits" ? " bad" : ""}`}>{text(answer)}</td>)}
+                  {figures.map(([figure, text]) => <td key={figure} class={`number${figure === "fits" && answer.verdict !== "fits" ? " bad" : ""}`}>{text(answer)}</td>)}
                 </tr>
               ))}
             </tbody>

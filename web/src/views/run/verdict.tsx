@@ -68,7 +68,7 @@ function Cost({ training }: { training: NonNullable<Prediction["training"]> }) {
   return (
     <>
       <div><dt>training, {format.count(training.tokens)} tokens</dt><dd>{format.duration(training.seconds)}</dd></div>
-      <div><dt>80 % interval</dt><dd>{format.duration(training.seconds_low)} to {format.duration(training.seconds_high)}</dd></div>
+      <div><dt>80 % interval</dt><dd>{format.duration_range(training.seconds_low, training.seconds_high)}</dd></div>
       <div><dt>GPU-hours</dt><dd>{format.whole(training.gpu_hours)}</dd></div>
       {training.usd !== undefined && <div><dt>price</dt><dd>{format.money(training.usd)}</dd></div>}
     </>

@@ -8,6 +8,7 @@ import { validate_command } from "./command";
 import type { ScoresProps } from "./groups";
 
 type Timed = ScoredRow & { measured_s: number };
+const MOST_WIDE = 760;
 const is_timed = (row: ScoredRow): row is Timed => row.measured_s !== null;
 const is_inside = (row: Timed): boolean => row.measured_s >= row.low_s && row.measured_s <= row.high_s;
 
@@ -15,7 +16,7 @@ function draw(plot: Plot, width: number, rows: readonly Timed[]): SVGElement {
   const all = rows.flatMap((row) => [row.measured_s, row.low_s, row.high_s]);
   const ends: [number, number] = [Math.min(...all) * 0.85, Math.max(...all) * 1.18];
   return plot.plot({
-    width, height: Math.min(420, width * 0.7), marginLeft: 50, marginBottom: 38,
+    width: Math.min(width, MOST_WIDE), height: Math.min(width, MOST_WIDE) * 0.66, marginLeft: 50, marginBottom: 38,
     x: { type: "log", domain: ends, label: "measured (s) →", grid: true, ticks: 5 },
     y: { type: "log", domain: ends, label: "↑ predicted (s), with its 80 % interval", grid: true, ticks: 5 },
     marks: [

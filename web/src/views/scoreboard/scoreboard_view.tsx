@@ -2,7 +2,6 @@
 import { useRef } from "preact/hooks";
 import type { Scores } from "../../api/answers";
 import { use_answer } from "../../api/latest";
-import { refused_field } from "../../api/refused_field";
 import { take_file } from "../../drop/take_file";
 import type { Words } from "../../state/fragment";
 import { change } from "../../state/store";
@@ -19,7 +18,7 @@ export function ScoreboardView({ words }: { words: Words }) {
   const { answer, refusal } = use_answer<Scores>("validate", asked);
   return (
     <div class="blocks">
-      <section class="wide options" aria-label="The table">
+      <section class="wide" aria-label="The table">
         <input ref={chooser} type="file" accept=".csv,text/csv" class="visually-hidden" tabIndex={-1} aria-hidden="true"
           onChange={(event) => {
             const file = event.currentTarget.files?.[0];
@@ -30,14 +29,14 @@ export function ScoreboardView({ words }: { words: Words }) {
           {words.table ? `${words.table_name || "runs.csv"}: drop or choose another table of measured runs` : "Drop or choose a table of measured runs (CSV, docs/formats/measured-runs.md)"}
         </button>
         {words.table && (
-          <div class="metric" role="group" aria-label="by">
+          <div class="metric by" role="group" aria-label="by">
             {KEYS.map((key) => <button key={key} type="button" class="quiet" aria-pressed={key === by} onClick={() => change({ by: key })}>by {key}</button>)}
             <button type="button" class="quiet" onClick={() => change({ table: "", table_name: "" })}>forget the table</button>
           </div>
         )}
       </section>
       {!words.table && <Explained />}
-      {refusal && <p class="refusal wide" role="alert">{refused_field(refusal) === "tables" ? "" : ""}{refusal.message}</p>}
+      {refusal && <p class="refusal wide" role="alert">{refusal.message}</p>}
       {answer && words.table && (
         <>
           <Groups words={words} scores={answer} by={by} />

@@ -1,12 +1,12 @@
 // A search under way: started, looked at a few times a second, given up when nobody looks any more.
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Found, Progress } from "../../api/answers";
+import type { Found, SearchJob } from "../../api/answers";
 import { ask, leave, look, Refusal } from "../../api/client";
 import type { Question } from "../../api/question";
 
 export type JobState =
   | { readonly is: "idle" }
-  | { readonly is: "running"; readonly progress: Progress | null }
+  | { readonly is: "running"; readonly job: SearchJob | null }
   | { readonly is: "done"; readonly found: Found; readonly asked: string }
   | { readonly is: "stopped" }
   | { readonly is: "refused"; readonly refusal: Refusal };
@@ -14,6 +14,7 @@ export type JobState =
 export interface Job {
   readonly state: JobState;
   readonly start: (question: Question) => void;
+  readonly take_best: () => void;  // so far
   readonly stop: () => void;
 }
 
@@ -31,30 +32,33 @@ export function use_job(): Job {
     id.current = "";
   };
   const run = async (question: Question, mine: number): Promise<void> => {
-    const begun = await ask<{ id: string | number }>("search", question);
+    const begun = await ask<{ id: string }>("search", question);
     if (mine !== turn.current) return void leave(`search/${begun.id}`).catch(() => undefined);
-    id.current = String(begun.id);
+    id.current = begun.id;
     for (;;) {
-      const progress = await look<Progress>(`search/${begun.id}`);
+      const job = await look<SearchJob>(`search/${begun.id}`);
       if (mine !== turn.current) return undefined;
-      if (progress.done && progress.answer) {
+      if (job.error) throw new Refusal(job.error.message, job.error.field ?? "", 422);
+      if (job.answer) {
         id.current = "";
-        return set_state({ is: "done", found: progress.answer, asked: JSON.stringify(question) });
+        return set_state({ is: "done", found: job.answer, asked: JSON.stringify(question) });
       }
-      if (progress.done) throw new Refusal("the search ended without an answer", "", 0);
-      set_state({ is: "running", progress });
+      set_state({ is: "running", job });
       await pause(LOOK_EVERY_MS);
     }
   };
   const start = (question: Question): void => {
     give_up();
     const mine = turn.current;
-    set_state({ is: "running", progress: null });
+    set_state({ is: "running", job: null });
     run(question, mine).catch((failure: unknown) => {
       if (mine !== turn.current) return;
       id.current = "";
       set_state({ is: "refused", refusal: failure instanceof Refusal ? failure : new Refusal(String(failure), "", 0) });
     });
+  };
+  const take_best = (): void => {
+    if (id.current !== "") void ask(`search/${id.current}/stop`, {}).catch(() => undefined);
   };
   const stop = (): void => {
     give_up();
@@ -67,5 +71,5 @@ export function use_job(): Job {
       give_up();
     };
   }, []);
-  return { state, start, stop };
+  return { state, start, take_best, stop };
 }

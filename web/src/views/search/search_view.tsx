@@ -5,8 +5,7 @@ import { error_at, refused_field } from "../../api/refused_field";
 import type { Words } from "../../state/fragment";
 import { change } from "../../state/store";
 import * as format from "../../text/format";
-import type { Progress } from "../../api/answers";
-import type { BlocksProps } from "../run/run_view";
+import type { SearchJob } from "../../api/answers";
 import { Families } from "./families";
 import { Front } from "./front";
 import { use_job, type JobState } from "./job";
@@ -16,7 +15,7 @@ import { SearchOptions } from "./options";
 import { Summary } from "./summary";
 import { WhyNot } from "./why_not";
 
-export function SearchView({ words }: BlocksProps) {
+export function SearchView({ words }: { words: Words }) {
   const job = use_job();
   const asked = search_question(words);
   const text = JSON.stringify(asked);
@@ -36,7 +35,7 @@ export function SearchView({ words }: BlocksProps) {
         <SearchOptions words={words} error={(field) => error_at(refusal, field)} start={start} />
         <div class="start">
           {state.is === "running"
-            ? <button type="button" class="main-button" onClick={job.stop}>Cancel</button>
+            ? <span><button type="button" class="main-button" onClick={job.stop}>Cancel</button> <button type="button" class="quiet" onClick={job.take_best}>end with the best so far</button></span>
             : <button type="button" class="main-button" onClick={start}>Search</button>}
           <State state={state} changed={state.is === "done" && state.asked !== text} />
         </div>
@@ -63,7 +62,7 @@ function Results({ words, state }: { words: Words; state: JobState & { is: "done
 }
 
 function State({ state, changed }: { state: JobState; changed: boolean }) {
-  if (state.is === "running") return <Running progress={state.progress} />;
+  if (state.is === "running") return <Running job={state.job} />;
   if (state.is === "stopped") return <p role="status">cancelled</p>;
   if (state.is === "done") {
     const looked = `${format.whole(state.found.candidates)} plans in ${format.seconds(state.found.seconds)}`;
@@ -72,16 +71,19 @@ function State({ state, changed }: { state: JobState; changed: boolean }) {
   return <p class="quiet-text" role="status">{state.is === "idle" ? "Every legal plan of the run at the side, without its own." : ""}</p>;
 }
 
-function Running({ progress }: { progress: Progress | null }) {
-  const best = progress?.best_s ?? progress?.best?.step_s ?? null;
+function Running({ job }: { job: SearchJob | null }) {
+  const progress = job?.progress ?? null;
   return (
     <div class="running">
       <progress max={progress?.all || 1} value={progress?.decided ?? 0} aria-label="plans decided" />
       <p>
-        {progress ? `${format.whole(progress.decided)} of ${format.whole(progress.all)} plans decided` : "starting"}
-        {best !== null && `; best so far ${format.seconds(best)}`}
+        {progress ? `${format.whole(progress.decided)} of ${format.whole(progress.all)} plans decided` : waiting(job)}
+        {progress?.best_s != null && `; best so far ${format.seconds(progress.best_s)}`}
         {progress?.gap != null && `, at most ${format.percent(progress.gap)} from the best there is`}
       </p>
     </div>
   );
 }
+
+const waiting = (job: SearchJob | null): string =>
+  job && job.before > 0 ? `${job.before} ${job.before === 1 ? "search goes" : "searches go"} first` : "starting";

@@ -12,13 +12,12 @@ import { command } from "../../text/command";
 import { csv } from "../../text/csv";
 import * as format from "../../text/format";
 import { plain, VERDICTS } from "../../text/words";
-import type { BlocksProps } from "../run/run_view";
 import { draw_curve, draw_map } from "./draw";
 import { METRICS, metric_of } from "./metrics";
 
 const USUAL = ["inter_gbps=100..3200", "tp=1..8", "micro_batch=1..8", "seq=4k..128k", "gpus=64..1024", "zero=0..3", "recompute=none,selective,full", "tp=1..8,pp=1..8"];
 
-export function SweepView({ words }: BlocksProps) {
+export function SweepView({ words }: { words: Words }) {
   const over = words.over ?? USUAL[0];
   const { answer, refusal, asking } = use_answer<Sweep>("over", { ...predict_question(or_example(words)), over });
   const set = (key: string, value: string): void => change({ ...or_example(words), over, [key]: value });

@@ -28,6 +28,7 @@ export function draw_row(surface: Surface, row: Row, layout: Layout, seen: Windo
     if (end <= free) continue;  // less than a pixel, and that is taken
     const begin = left + (row.from[i] - seen.from) * per_ns;
     const from = Math.max(Math.round(begin), free);
+    if (from >= width) return;
     const to = Math.min(Math.max(Math.round(end), from + 1), width);
     // Neighbours of one colour are told apart by a line, where there is room for one.
     const line = to - from > 3 * scale && row.kind !== "path" ? scale : 0;

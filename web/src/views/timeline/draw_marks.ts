@@ -47,7 +47,7 @@ export function draw_names(context: CanvasRenderingContext2D, scene: Scene, layo
   });
 }
 
-const LEAST_LABEL = 15;  // pixels that a number needs
+const LEAST_LABEL = 8;  // pixels that a number needs
 
 function label_of(scene: Scene, item: number): string {
   if (item < 0) return "";
@@ -68,7 +68,8 @@ export function draw_labels(context: CanvasRenderingContext2D, scene: Scene, lay
       const from = Math.max(x_of(row.from[i], layout, seen.from, seen.to), LEFT);
       const to = Math.min(x_of(row.to[i], layout, seen.from, seen.to), layout.width);
       context.fillStyle = row.tone[i] === 0 ? "#0d1a2b" : css["on-accent"];
-      if (to - from >= LEAST_LABEL) context.fillText(label_of(scene, row.item[i]), (from + to) / 2, y);
+      const text = label_of(scene, row.item[i]);
+      if (to - from >= context.measureText(text).width + 1) context.fillText(text, (from + to) / 2, y);
     }
   }
 }

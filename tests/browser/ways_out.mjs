@@ -1,0 +1,56 @@
+// What leaves the page: commands that give the same numbers in a shell, tables, pictures.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { done, open, step_of } from "./pages.mjs";
+import { VIEWS } from "./questions.mjs";
+
+const program = resolve(process.env.FORETRAIN ?? "build/release/foretrain");
+const PNG = "89504e470d0a1a0a";
+
+async function copied(page, name) {
+  await page.getByRole("button", { name }).click();
+  return page.evaluate(() => navigator.clipboard.readText());
+}
+async function saved(page, name) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name }).click()]);
+  return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
+}
+
+test("the command gives the numbers of the page", async () => {
+  const page = await open("run");
+  const text = await copied(page, "Step: copy the command");
+  const folder = mkdtempSync(join(tmpdir(), "foretrain-"));
+  const out = execFileSync("bash", ["-c", `foretrain() { "${program}" "$@"; }\n${text}`], { cwd: folder, encoding: "utf8" });
+  rmSync(folder, { recursive: true });
+  assert.ok(out.includes(`step        ${await step_of(page)}, 80 % interval`), out);
+  await done(page);
+});
+
+test("a table and a picture of every block", async () => {
+  for (const view of Object.keys(VIEWS)) {
+    const page = await open(view);
+    for (const block of await page.locator(".block").all()) {
+      const title = await block.locator("h2").textContent();
+      for (const [kind, is_right] of [["CSV", (bytes) => bytes.toString().split("\n").length > 1], ["PNG", (bytes) => bytes.subarray(0, 8).toString("hex") === PNG && bytes.length > 2000]]) {
+        const name = `${title}: save as ${kind}`;
+        if ((await page.getByRole("button", { name, exact: true }).count()) === 0) continue;
+        const file = await saved(page, name);
+        assert.ok(file.name.endsWith(`.${kind.toLowerCase()}`) && is_right(file.bytes), `${view}: ${name}`);
+      }
+    }
+    await done(page);
+  }
+});
+
+test("the table of the breakdown sums to the step", async () => {
+  const page = await open("run");
+  const { bytes } = await saved(page, "Where the time goes: save as CSV");
+  const rows = bytes.toString().trim().split("\n").slice(1).map((row) => row.split(","));
+  const shares = rows.reduce((sum, row) => sum + Number(row[2]), 0);
+  assert.ok(Math.abs(shares - 1) < 1e-9, String(shares));
+  await done(page);
+});
