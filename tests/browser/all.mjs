@@ -1,11 +1,12 @@
 // The page in a real browser, served by the real program:
 //   tests/browser/check build/release/foretrain           the cases
 //   tests/browser/check build/release/foretrain --images  also new pictures for docs/images
-import { after, before } from "node:test";
-import { close_session, start_session } from "./pages.mjs";
+import { after, afterEach, before } from "node:test";
+import { close_pages, close_session, start_session } from "./pages.mjs";
 
 before(start_session);
 after(close_session);
+afterEach(close_pages);
 await import("./views.mjs");
 await import("./shapes.mjs");
 await import("./inputs.mjs");

@@ -9,6 +9,9 @@ export async function start_session() {
 }
 export const close_session = () => session?.close();
 
+// What a failed case left open would go on asking.
+export const close_pages = () => Promise.all(session.browser.pages().slice(1).map((page) => page.close()));
+
 // A view with its answer there.
 export async function open(view, options) {
   const page = await open_page(session, VIEWS[view], options);

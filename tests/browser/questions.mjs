@@ -26,7 +26,7 @@ export const READY = {
 // As long as this machine may be slow; a case that waits so long fails.
 export const PATIENCE = { timeout: 20_000 };
 // A search that takes long enough to be cancelled.
-export const LONG_SEARCH = "#search?model=deepseek-v3&cluster=dgx-h100&gpus=2048&global_batch=15360&stack=megatron";
+export const LONG_SEARCH = "#search?model=llama-3-70b&cluster=dgx-h100&gpus=1024&global_batch=4096&stack=any";
 
 export const FILES = {
   launch: { name: "train.sh", text: input("launch/train.sh") },

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { done, open, step_of } from "./pages.mjs";
-import { VIEWS } from "./questions.mjs";
+import { PATIENCE, VIEWS } from "./questions.mjs";
 
 const program = resolve(process.env.FORETRAIN ?? "build/release/foretrain");
 const PNG = "89504e470d0a1a0a";
@@ -16,7 +16,10 @@ async function copied(page, name) {
   return page.evaluate(() => navigator.clipboard.readText());
 }
 async function saved(page, name) {
-  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name }).click()]);
+  const button = page.getByRole("button", { name, exact: true });
+  const [download] = await Promise.all([page.waitForEvent("download", PATIENCE), button.click()]).catch((error) => {
+    throw new Error(`${page.url().slice(0, 60)}: ${name}: ${error.message}`);
+  });
   return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
 }
 

@@ -160,17 +160,14 @@ export interface Found {
   why?: Why[];
   assumed: string[];
 }
-export interface Progress {
-  decided: number;
-  all: number;
-  best_s: number | null;
-  gap: number | null;
-}
 export interface SearchJob {
   id: string;
   state: "waiting" | "running" | "stopping" | "done" | "failed";
   before: number;  // searches that go first
-  progress: Progress | null;
+  decided: number;
+  all: number;     // 0: not counted yet
+  best_s: number | null;
+  gap: number | null;
   answer: Found | null;
   error: { message: string; field: string | null } | null;
 }

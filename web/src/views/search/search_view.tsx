@@ -72,14 +72,14 @@ function State({ state, changed }: { state: JobState; changed: boolean }) {
 }
 
 function Running({ job }: { job: SearchJob | null }) {
-  const progress = job?.progress ?? null;
+  if (!job || job.all === 0) return <p role="status">{waiting(job)}</p>;
   return (
     <div class="running">
-      <progress max={progress?.all || 1} value={progress?.decided ?? 0} aria-label="plans decided" />
+      <progress max={job.all} value={job.decided} aria-label="plans decided" />
       <p>
-        {progress ? `${format.whole(progress.decided)} of ${format.whole(progress.all)} plans decided` : waiting(job)}
-        {progress?.best_s != null && `; best so far ${format.seconds(progress.best_s)}`}
-        {progress?.gap != null && `, at most ${format.percent(progress.gap)} from the best there is`}
+        {format.whole(job.decided)} of {format.whole(job.all)} plans decided
+        {job.best_s !== null && `; best so far ${format.seconds(job.best_s)}`}
+        {job.gap !== null && (job.gap > 0 ? `, at most ${format.percent(job.gap)} from the best there is` : ", none is better")}
       </p>
     </div>
   );
