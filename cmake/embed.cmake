@@ -1,10 +1,10 @@
-# foretrain_embed(TARGET t ROOT folder PATTERNS globs... [BESIDE globs...]): the files of `folder` that match, as
-# bytes inside the static library t, listed by embedded_files() (spec/embedded.h) under their path below
-# `folder`; and those of the project that match BESIDE, under their path in the project.
+# foretrain_embed(TARGET t FUNCTION f HEADER h ROOT folder PATTERNS globs... [BESIDE globs...]): the files of `folder` that
+# match, as bytes inside the static library t, listed by f() (of the header h: a span of EmbeddedFile, spec/embedded.h)
+# under their path below `folder`; and those of the project that match BESIDE, under their path in the project.
 # The assembler copies the bytes (.incbin), so size costs no compile time; OBJECT_DEPENDS re-assembles when a
 # file changes, the glob when one comes or goes.
 function(foretrain_embed)
-  cmake_parse_arguments(arg "" "TARGET;ROOT" "PATTERNS;BESIDE" ${ARGN})
+  cmake_parse_arguments(arg "" "TARGET;FUNCTION;HEADER;ROOT" "PATTERNS;BESIDE" ${ARGN})
   set(root ${PROJECT_SOURCE_DIR}/${arg_ROOT})
   list(TRANSFORM arg_PATTERNS PREPEND ${root}/)
   file(GLOB paths RELATIVE ${root} CONFIGURE_DEPENDS ${arg_PATTERNS})
@@ -20,7 +20,7 @@ function(foretrain_embed)
   set(files "")
   set(index 0)
   foreach(path IN LISTS paths)
-    set(symbol embedded_file_${index})
+    set(symbol embedded_${arg_TARGET}_${index})
     set(file ${root}/${path})
     if(path IN_LIST beside)
       set(file ${PROJECT_SOURCE_DIR}/${path})
@@ -40,7 +40,7 @@ function(foretrain_embed)
 @blobs@  .section .note.GNU-stack,"",%progbits
 ]])
   file(CONFIGURE OUTPUT ${table} @ONLY CONTENT [=[
-#include "spec/embedded.h"
+#include "@arg_HEADER@"
 
 #include <array>
 
@@ -53,8 +53,8 @@ namespace foretrain {
   return {path, {begin, static_cast<std::size_t>(end - begin)}};
 }
 
-std::span<const EmbeddedFile> embedded_files() {
-  static const std::array<EmbeddedFile, @count@> files = {
+std::span<const EmbeddedFile> @arg_FUNCTION@() {
+  static const std::array<EmbeddedFile, @count@> files{
 @rows@  };
   return files;
 }

@@ -40,5 +40,6 @@ std::unique_ptr<Command> list_command();
 std::unique_ptr<Command> show_command();
 std::unique_ptr<Command> convert_command();
 std::unique_ptr<Command> capture_command();
+std::unique_ptr<Command> serve_command();
 
 }  // namespace foretrain

@@ -31,9 +31,14 @@ class Session {
  public:
   // `presets`: a folder laid out like presets/, looked in first; empty: none.
   explicit Session(const Files& files, std::string presets = {}, const SessionLimits& limits = {})
-      : files_(files), catalog_(files, presets, foreign_model), profiles_(files, presets), limits_(limits) {}
+      : files_(files),
+        presets_(std::move(presets)),
+        catalog_(files, presets_, foreign_model),
+        profiles_(files, presets_),
+        limits_(limits) {}
 
   const Files& files() const { return files_; }
+  const std::string& presets() const { return presets_; }
   const Catalog& catalog() const { return catalog_; }
   const ProfileStore& profiles() const { return profiles_; }
 
@@ -73,6 +78,7 @@ class Session {
   Evaluator& evaluator_for(const Run& run, const std::shared_ptr<const CostSource>& costs);
 
   const Files& files_;
+  std::string presets_;
   Catalog catalog_;
   ProfileStore profiles_;
   SessionLimits limits_;

@@ -1,5 +1,7 @@
 #include "wire/error_json.h"
 
+#include <algorithm>
+
 #include "base/field_mark.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -18,6 +20,12 @@ std::string key_of_field(std::string_view field) {
   if (field == "trace" || field == "html" || field == "chart") return "views";
   if (field == "file") return "run";
   return std::string(field);
+}
+
+std::string option_of_field(std::string_view field) {
+  std::string option = "--" + std::string(field);
+  std::replace(option.begin(), option.end(), '_', '-');
+  return option;
 }
 
 std::string error_json(const Error& error) {

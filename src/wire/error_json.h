@@ -15,6 +15,9 @@ namespace foretrain {
 // The key of a request that holds a field of its struct.
 std::string key_of_field(std::string_view field);
 
+// Answers speak of fields as the command line does ("--range cp=1..8 brings it in"): they are its bytes.
+std::string option_of_field(std::string_view field);
+
 std::string error_json(const Error& error);
 
 }  // namespace foretrain

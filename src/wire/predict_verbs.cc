@@ -49,7 +49,7 @@ class Over final : public VerbRequest {
   Result<std::string> answer(Session& session) override {
     if (run_) request_.predict.runs.push_back(*std::move(run_));
     TRY_ASSIGN(OverAnswer answer, ask(session, request_));
-    for (OverPoint& point : answer.points) point.refused = spelled(point.refused, key_of_field);
+    for (OverPoint& point : answer.points) point.refused = spelled(point.refused, option_of_field);
     return over_json(answer);
   }
 

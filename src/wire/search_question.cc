@@ -41,11 +41,11 @@ Result<void> SearchQuestion::prepare(Session& session) {
 Result<std::string> SearchQuestion::answer(const Session& session) const {
   if (prepared_.over.several()) {
     TRY_ASSIGN(SweepAnswer answer, ask_sweep(prepared_));
-    spell(answer, key_of_field);
+    spell(answer, option_of_field);
     return sweep_json(answer);
   }
   TRY_ASSIGN(SearchAnswer answer, ask(prepared_));
-  spell(answer, key_of_field);
+  spell(answer, option_of_field);
   if (request_.launch.empty()) return search_json(answer);
   TRY_ASSIGN(const WholeLaunch whole,
              launch_of_best(session.catalog(), answer, *find_launch_format(request_.launch)));

@@ -22,10 +22,13 @@
 #include "samples/sample.h"
 #include "samples/topo.h"
 #include "samples/training_log.h"
+#include "server/border.h"
+#include "server/http_reader.h"
 #include "spec/catalog.h"
 #include "spec/model_text.h"
 #include "spec/plan_text.h"
 #include "validate/measured_row.h"
+#include "wire/request_keys.h"
 
 namespace foretrain {
 namespace {
@@ -143,6 +146,52 @@ void collective_samples(const std::string& bytes) {
 
 void profile(const std::string& bytes) { good(ModelFile::open(bytes, "models.bin")); }
 
+// Bytes of a connection, in two pieces wherever they are cut: the same requests come out of them.
+void http(const std::string& bytes) {
+  constexpr std::size_t kMostBody = 1 << 16;
+  const auto requests = [&](std::size_t cut) {
+    HttpReader reader;
+    std::vector<std::string> out;
+    for (const std::string& piece : {bytes.substr(0, cut), bytes.substr(cut)}) {
+      reader.take(piece);
+      while (reader.advance([](const HttpRequest&) { return kMostBody; }) == HttpReader::State::kDone) {
+        const HttpRequest request = reader.next();
+        expect(request.path.starts_with('/') && request.body.size() <= kMostBody,
+               "a path and a body that is bounded");
+        check_border(request, Hosts("127.0.0.1"));
+        out.push_back(request.method + " " + request.path + "\n" + request.body);
+      }
+    }
+    if (reader.state() == HttpReader::State::kRefused) out.push_back(std::to_string(reader.refused().status));
+    return out;
+  };
+  const auto whole = requests(bytes.size());
+  expect(requests(bytes.size() / 2) == whole, "the same requests, however bytes arrive");
+}
+
+// A request of every kind of key.
+void question(const std::string& bytes) {
+  HeldFiles files;
+  RequestKeys keys(files);
+  std::string word, plan, spec;
+  std::vector<std::string> words;
+  bool flag = false, view = false;
+  std::optional<Source> content, inlined;
+  std::vector<Source> contents;
+  keys.word("word", word, "");
+  keys.words("words", words, "");
+  keys.flag("flag", flag, "");
+  keys.plan("plan", plan, "");
+  keys.spec("spec", spec, "");
+  keys.content("content", content, "");
+  keys.content("run", inlined, "", true);
+  keys.contents("contents", contents, "");
+  keys.flags("views", {{"timeline", &view}}, "");
+  if (!good(keys.read(bytes, 1 << 20))) return;
+  if (inlined && inlined->name == "request")
+    expect(parse_json(inlined->text, "run").has_value(), "an object in a request is JSON as it stands");
+}
+
 constexpr Reader kReaders[] = {
     {"hf_config", hf_config},
     {"script", script},
@@ -162,6 +211,8 @@ constexpr Reader kReaders[] = {
     {"samples", samples},
     {"collective_samples", collective_samples},
     {"profile", profile},
+    {"http", http},
+    {"question", question},
 };
 
 }  // namespace

@@ -1,0 +1,62 @@
+// Bytes of a connection become requests (RFC 9112), as far as this server takes them: a request line, headers, and a body
+// whose length is stated once. What is ambiguous, folded, chunked or longer than the limits is refused, after which the
+// connection ends: nobody can hide a second request in a first one.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "server/message.h"
+
+namespace foretrain {
+
+struct HttpLimits {
+  std::size_t line = 4096;      // of the request
+  std::size_t head = 16 << 10;  // the line and all headers
+  std::size_t headers = 64;
+};
+
+class HttpReader {
+ public:
+  explicit HttpReader(const HttpLimits& limits = {}) : limits_(limits) {}
+
+  enum class State : unsigned char { kHead, kBody, kDone, kRefused };
+
+  void take(std::string_view bytes) { held_.append(bytes); }
+  // Reads as far as the bytes go. `most_body`: of the request whose head was just read.
+  template <class MostBody>
+  State advance(const MostBody& most_body) {
+    if (state_ == State::kHead && read_head()) check_length(most_body(request_));
+    if (state_ == State::kBody) read_body();
+    return state_;
+  }
+
+  State state() const { return state_; }
+  bool has_begun() const { return !held_.empty() || state_ != State::kHead; }
+  const HttpRequest& request() const { return request_; }  // of kBody: without its body
+  std::size_t body_bytes() const { return length_; }
+  const HttpResponse& refused() const { return refused_; }
+
+  // After kDone: the request; the bytes behind it are the next one's.
+  HttpRequest next();
+
+ private:
+  bool read_head();  // whether it is whole and fine
+  void check_length(std::size_t most);
+  void read_body();
+  bool read_request_line(std::string_view line);
+  bool read_header(std::string_view line);
+  bool check_headers();
+  bool refuse(int status, const std::string& message);
+
+  HttpLimits limits_;
+  State state_ = State::kHead;
+  std::string held_;
+  HttpRequest request_;
+  std::size_t length_ = 0;
+  HttpResponse refused_;
+};
+
+}  // namespace foretrain

@@ -1,0 +1,272 @@
+#include "server/listener.h"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+
+#include "base/text.h"
+
+namespace foretrain {
+namespace {
+
+constexpr std::uint64_t kListening = 0, kWake = 1;
+constexpr int kTickMilliseconds = 100;
+constexpr std::size_t kMostShownPath = 200;
+
+using Clock = Connection::Clock;
+
+}  // namespace
+
+Listener::Listener(Service& service, WorkQueue& queue, const ListenerLimits& limits, Log log)
+    : service_(service),
+      queue_(queue),
+      limits_(limits),
+      log_(std::move(log)),
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+
+Result<void> Listener::listen(const std::string& host, int port) {
+  TRY_ASSIGN(listening_, listen_at(host, port));
+  for (const auto& [descriptor, id] :
+       {std::pair{listening_.socket.number(), kListening}, {wake_.number(), kWake}}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = id;
+    if (::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, descriptor, &event) != 0)
+      return tl::unexpected(Error{"cannot watch sockets", {}, {}, ErrorKind::kMachine});
+  }
+  return {};
+}
+
+void Listener::answer(std::uint64_t connection, HttpResponse response) {
+  {
+    const std::lock_guard lock(mutex_);
+    answers_.emplace_back(connection, std::move(response));
+  }
+  const std::uint64_t one = 1;
+  // Where the count is full already somebody else has woken us.
+  [[maybe_unused]] const ssize_t written = ::write(wake_.number(), &one, sizeof one);
+}
+
+bool Listener::is_busy() const {
+  return std::any_of(clients_.begin(), clients_.end(), [](const auto& entry) {
+    const Connection::State state = entry.second.connection.state();
+    return state == Connection::State::kWorking || state == Connection::State::kWriting;
+  });
+}
+
+void Listener::run(const std::atomic<bool>& stop, const std::function<bool()>& every_second) {
+  Clock::time_point last_tick = Clock::now(), last_second = last_tick, end{};
+  while (!stopping_ || (is_busy() && last_tick < end)) {
+    wait_and_serve();
+    const Clock::time_point now = Clock::now();
+    if (stop && !stopping_) {
+      stopping_ = true;
+      end = now + limits_.farewell;
+      listening_ = {};  // nobody else comes in
+      every_second();
+    }
+    if (now - last_tick >= std::chrono::milliseconds(kTickMilliseconds)) {
+      last_tick = now;
+      tick();
+    }
+    if (now - last_second < std::chrono::seconds(1)) continue;
+    last_second = now;
+    if (!every_second()) break;
+  }
+  clients_.clear();
+}
+
+void Listener::wait_and_serve() {
+  std::array<epoll_event, 64> events{};
+  const int count =
+      ::epoll_wait(epoll_.number(), events.data(), static_cast<int>(events.size()), kTickMilliseconds);
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t id = events[static_cast<std::size_t>(i)].data.u64;
+    if (id == kListening) {
+      accept_all();
+    } else if (id == kWake) {
+      std::uint64_t times = 0;
+      [[maybe_unused]] const ssize_t got = ::read(wake_.number(), &times, sizeof times);
+      deliver();
+    } else {
+      serve(id, events[static_cast<std::size_t>(i)].events);
+    }
+  }
+}
+
+void Listener::accept_all() {
+  while (true) {
+    Accepted accepted = accept_one(listening_.socket);
+    if (accepted.socket.number() < 0) return;
+    // Who comes when nobody can be sent away is closed, unread.
+    if (clients_.size() >= limits_.connections && !make_room()) continue;
+    const std::uint64_t id = next_id_++;
+    const int number = accepted.socket.number();
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = id;
+    if (::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, number, &event) != 0) continue;
+    Connection connection(
+        limits_.times, [this](const HttpRequest& head) { return most_body(head); }, Clock::now());
+    clients_.emplace(
+        id, Client{std::move(accepted.socket), std::move(accepted.from), std::move(connection), EPOLLIN});
+  }
+}
+
+// The one that has had nothing to ask for the longest goes.
+bool Listener::make_room() {
+  auto oldest = clients_.end();
+  for (auto it = clients_.begin(); it != clients_.end(); ++it)
+    if (it->second.connection.is_idle() &&
+        (oldest == clients_.end() || it->second.connection.since() < oldest->second.connection.since()))
+      oldest = it;
+  if (oldest == clients_.end()) return false;
+  clients_.erase(oldest);
+  return true;
+}
+
+std::size_t Listener::most_body(const HttpRequest& head) const {
+  std::size_t held = 0;
+  for (const auto& [id, client] : clients_) held += client.connection.expected_bytes();
+  return std::min(service_.most_body(head), limits_.held_bytes - std::min(held, limits_.held_bytes));
+}
+
+void Listener::serve(std::uint64_t id, std::uint32_t events) {
+  const auto found = clients_.find(id);
+  if (found == clients_.end()) return;
+  Client& client = found->second;
+  if ((events & (EPOLLERR | EPOLLHUP)) != 0) {
+    clients_.erase(found);
+    return;
+  }
+  if ((events & EPOLLIN) != 0) read_some(id, client);
+  settle(id);  // which writes
+}
+
+void Listener::read_some(std::uint64_t id, Client& client) {
+  std::array<char, 65536> buffer;
+  const ssize_t got = ::recv(client.socket.number(), buffer.data(), buffer.size(), 0);
+  const Clock::time_point now = Clock::now();
+  if (got > 0) {
+    auto request = client.connection.read({buffer.data(), static_cast<std::size_t>(got)}, now);
+    if (request) handle(id, client, *std::move(request));
+  } else if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+    client.connection.ended(now);
+  }
+}
+
+void Listener::write_some(std::uint64_t id, Client& client) {
+  while (client.connection.state() == Connection::State::kWriting) {
+    const std::string_view bytes = client.connection.to_write();
+    const bool answers = client.connection.answers();
+    const ssize_t sent = ::send(client.socket.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const Clock::time_point now = Clock::now();
+    if (sent <= 0) {
+      if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) clients_.erase(id);
+      return;
+    }
+    const bool whole = static_cast<std::size_t>(sent) == bytes.size();
+    if (whole && answers) note(client);
+    auto request = client.connection.wrote(static_cast<std::size_t>(sent), now);
+    if (client.connection.state() == Connection::State::kLingering)
+      ::shutdown(client.socket.number(), SHUT_WR);
+    if (request) {
+      handle(id, client, *std::move(request));
+      return;
+    }
+  }
+}
+
+void Listener::handle(std::uint64_t id, Client& client, HttpRequest request) {
+  const Service::Work work = service_.work_of(request);
+  if (stopping_) {
+    client.connection.answer(refusal(503, "the server is ending"), Clock::now());
+    return;
+  }
+  if (work == Service::Work::kNone) {
+    client.connection.answer(service_.answer(request), Clock::now());
+    return;
+  }
+  if (queue_.add({id, std::move(request), work == Service::Work::kHeavy})) return;
+  HttpResponse busy = refusal(429, "too many questions wait already: ask again in a second");
+  busy.headers.emplace_back("Retry-After", "1");
+  client.connection.answer(busy, Clock::now());
+}
+
+void Listener::deliver() {
+  std::vector<std::pair<std::uint64_t, HttpResponse>> answers;
+  {
+    const std::lock_guard lock(mutex_);
+    answers.swap(answers_);
+  }
+  for (auto& [id, response] : answers) {
+    const auto found = clients_.find(id);
+    if (found == clients_.end()) continue;  // it left meanwhile
+    found->second.connection.answer(response, Clock::now());
+    settle(id);
+  }
+}
+
+void Listener::settle(std::uint64_t id) {
+  // What can be written is written at once; what that makes room for may be answered at once.
+  for (int round = 0; round < 16; ++round) {
+    const auto found = clients_.find(id);
+    if (found == clients_.end()) return;
+    if (found->second.connection.state() != Connection::State::kWriting) break;
+    const std::string_view before = found->second.connection.to_write();
+    const std::size_t left = before.size();
+    write_some(id, found->second);
+    const auto after = clients_.find(id);
+    if (after == clients_.end()) return;
+    if (after->second.connection.state() == Connection::State::kWriting &&
+        after->second.connection.to_write().size() >= left)
+      break;
+  }
+  const auto found = clients_.find(id);
+  if (found == clients_.end()) return;
+  Client& client = found->second;
+  const Connection::State state = client.connection.state();
+  if (state == Connection::State::kClosed) {
+    clients_.erase(found);
+    return;
+  }
+  const bool reads = state == Connection::State::kReading || state == Connection::State::kLingering;
+  const std::uint32_t writes = state == Connection::State::kWriting ? EPOLLOUT : 0u;
+  const std::uint32_t watched = reads ? std::uint32_t{EPOLLIN} : writes;
+  if (watched == client.watched) return;
+  epoll_event event{};
+  event.events = watched;
+  event.data.u64 = id;
+  ::epoll_ctl(epoll_.number(), EPOLL_CTL_MOD, client.socket.number(), &event);
+  client.watched = watched;
+}
+
+void Listener::tick() {
+  const Clock::time_point now = Clock::now();
+  std::vector<std::uint64_t> ids;
+  for (auto& [id, client] : clients_) {
+    const Connection::State before = client.connection.state();
+    client.connection.tick(now);
+    if (client.connection.state() != before) ids.push_back(id);
+  }
+  for (const std::uint64_t id : ids) settle(id);
+}
+
+// 127.0.0.1 "POST /api/v1/predict" 200 1834 bytes 3.2 ms
+void Listener::note(const Client& client) const {
+  const Connection& c = client.connection;
+  const double milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - c.began()).count();
+  log_(fmt::format("{} \"{}\" {} {} bytes {:.1f} ms", client.from,
+                   printable(c.asked().substr(0, kMostShownPath)), c.status(), c.answer_bytes(),
+                   milliseconds));
+}
+
+}  // namespace foretrain

@@ -1,0 +1,47 @@
+#include "server/work_queue.h"
+
+#include <utility>
+
+namespace foretrain {
+
+bool WorkQueue::add(WorkItem item) {
+  const std::lock_guard lock(mutex_);
+  if (closed_ || quick_.size() + heavy_.size() >= most_waiting_) return false;
+  (item.heavy ? heavy_ : quick_).push_back(std::move(item));
+  changed_.notify_one();
+  return true;
+}
+
+std::optional<WorkItem> WorkQueue::take() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    if (closed_) return std::nullopt;
+    std::deque<WorkItem>* from = !quick_.empty()                               ? &quick_
+                                 : !heavy_.empty() && heavy_now_ < most_heavy_ ? &heavy_
+                                                                               : nullptr;
+    if (from != nullptr) {
+      WorkItem item = std::move(from->front());
+      from->pop_front();
+      if (item.heavy) ++heavy_now_;
+      return item;
+    }
+    changed_.wait(lock);
+  }
+}
+
+void WorkQueue::done(bool heavy) {
+  if (!heavy) return;
+  const std::lock_guard lock(mutex_);
+  --heavy_now_;
+  changed_.notify_one();
+}
+
+void WorkQueue::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  quick_.clear();
+  heavy_.clear();
+  changed_.notify_all();
+}
+
+}  // namespace foretrain
