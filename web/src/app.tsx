@@ -103,6 +103,6 @@ function Chosen({ state, base }: { state: State; base: Latest<Prediction> }) {
     case "compare": return <CompareView words={words} />;
   }
   const { answer } = base;
-  if (!answer) return base.asking ? <p class="waiting">asking…</p> : null;
+  if (!answer) return <p class="waiting">{base.refusal ? `No answer: ${base.refusal.message}` : "asking…"}</p>;
   return state.view === "timeline" ? <TimelineView words={words} answer={answer} /> : <RunView words={words} answer={answer} />;
 }

@@ -23,6 +23,9 @@ test("a refusal stands at its field", () => {
   assert.equal(error_at(plan, "gpus"), "");
   const both = new Refusal("plan: global_batch 7 is not a multiple of 64", "plan", 422);
   for (const field of ["plan", "global_batch"]) assert.equal(error_at(both, field), "global_batch 7 is not a multiple of 64");
+  const gpus = new Refusal("gpus 64 is not a multiple of tp*pp*cp = 6", "", 422);
+  for (const field of ["plan", "gpus"]) assert.equal(error_at(gpus, field), gpus.message);
+  assert.equal(error_at(gpus, "seq"), "");
   assert.equal(refused_field(new Refusal("global_batch 7 is not a multiple of 64", "", 422)), "global_batch");
   assert.equal(refused_field(new Refusal("no global_batch: give global_batch", "", 422)), "global_batch");
   assert.equal(refused_field(new Refusal("the server answers 500", "", 500)), "");

@@ -13,11 +13,16 @@ export function refused_field(refusal: Refusal | null): string {
   return FIELDS.includes(first) ? first : "";
 }
 
+// "gpus 64 is not a multiple of tp*pp*cp = 6" is as much the plan's.
+const DEGREES = /\b(tp|pp|cp|dp)\*/;
+
 // What stands at this field. The field before the message is what the label says already; a message of one field that
 // begins with another ("plan: global_batch 7 is not a multiple of ...") stands at both, for either may be meant.
 export function error_at(refusal: Refusal | null, field: string): string {
   if (!refusal) return "";
   const told = refusal.message.replace(/^(?:--)?[a-z_-]+: /, "");
+  const first = refused_field(refusal);
   const second = /^[a-z_]+/.exec(told)?.[0] ?? "";
-  return refused_field(refusal) === field || (refused_field(refusal) !== "" && second === field) ? told : "";
+  const of_plan = field === "plan" && DEGREES.test(told);
+  return first === field || (first !== "" && (second === field || of_plan)) ? told : "";
 }

@@ -2,7 +2,7 @@
 // for the scoreboard.
 import { ask, Refusal } from "../api/client";
 import type { Converted, LogRead } from "../api/answers";
-import { current, replace } from "../state/store";
+import { change, current, replace } from "../state/store";
 import { or_example } from "../api/question";
 import { head_of, kind_of, MOST_HELD } from "./recognise";
 import { say } from "./notice";
@@ -50,7 +50,7 @@ export async function take_file(file: File): Promise<void> {
     else if (kind === "log") await take_log(file.name, text);
     else if (kind === "table") {
       if (text.length > MOST_HELD) throw new Refusal(`${file.name} has more than ${MOST_HELD / 1024} KiB, which a link cannot hold`, "", 0);
-      replace({ table: text, table_name: file.name }, "scoreboard");
+      change({ table: text, table_name: file.name }, "scoreboard");
     } else await take_run(file.name, text, "");
   } catch (failure) {
     say(failure instanceof Error ? `${file.name}: ${failure.message}` : String(failure), true);

@@ -31,7 +31,7 @@ export function Groups({ words, scores, by }: ScoresProps & { by: string }) {
             <tr><th scope="col">{by}</th>{["rows", "MAPE", "median", "p90", "bias", "in the interval", "rows", "MAPE", "bias"].map((name, i) => <th key={i} scope="col" class="number">{name}</th>)}</tr>
           </thead>
           <tbody>
-            {groups.map(([name, s]) => <ScoreRow key={name} name={name} s={s} />)}
+            {groups.map(([name, s]) => <ScoreRow key={name} name={name} s={s} mine={(words[by] ?? "") === name} />)}
             <ScoreRow name="all" s={summary} sum />
           </tbody>
         </table>
@@ -40,10 +40,11 @@ export function Groups({ words, scores, by }: ScoresProps & { by: string }) {
   );
 }
 
-function ScoreRow({ name, s, sum }: { name: string; s: Summary; sum?: boolean }) {
+// `mine`: runs like the one that the other views ask about.
+function ScoreRow({ name, s, sum, mine }: { name: string; s: Summary; sum?: boolean; mine?: boolean }) {
   return (
     <tr class={sum ? "sum" : ""}>
-      <th scope="row">{name}</th>
+      <th scope="row" class={mine ? "strong" : ""}>{name}{mine && <small> as the run in question</small>}</th>
       <td class="number">{s.count}</td>
       <td class="number strong">{share(s.mape)}</td>
       <td class="number">{share(s.median_ape)}</td>
