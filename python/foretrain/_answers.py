@@ -143,6 +143,13 @@ class Prediction(Answer):
                        f' {d["verdict"].replace("_", " ")} ({_sure(d["fit_probability"])})'],
         ]
 
+    _FITTING = ("step", "memory", "", "change")
+
+    def _would_fit(self) -> List[List[str]]:
+        """The nearest plans that fit, where this one does not."""
+        return [[show.seconds(plan["step_s"]), show.gibibytes(plan["needed_bytes"]), _sure(plan["fit_probability"]),
+                 plan["change"]] for plan in self.data.get("would_fit", [])]
+
     def _causes(self) -> List[List[str]]:
         """Where the time goes, the most first."""
         step = self.data["step_s"]
@@ -154,13 +161,16 @@ class Prediction(Answer):
         lines = [self._head(), *(f"  {name:<11}{words}" for name, words in self._lines()), "  where the time goes"]
         for cause, value, share in self._causes():
             lines.append(f"    {cause:<19}{value:>8} s {share:>5} %  {'#' * round(float(share) / 2.5)}".rstrip())
+        if self._would_fit():
+            lines += ["  what would fit", show.text_table(self._FITTING, self._would_fit())]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         causes = self._causes()
         return (show.html_table(self._head(), ("", ""), self._lines()) +
                 show.html_table("Where the time goes", ("cause", "s", "%"), causes,
-                                bars=[float(row[1]) for row in causes]))
+                                bars=[float(row[1]) for row in causes]) +
+                (show.html_table("What would fit", self._FITTING, self._would_fit()) if self._would_fit() else ""))
 
 
 class SearchResult(Answer):

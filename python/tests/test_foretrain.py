@@ -61,6 +61,19 @@ class Predictions(unittest.TestCase):
         causes = sum(value >= 0.0005 * p.step_s for value in p.breakdown_s.data.values())
         self.assertEqual(html.count('role="img"'), causes)
 
+    def test_where_a_plan_does_not_fit_it_shows_what_would(self):
+        p = foretrain.predict("llama-2-13b", cluster="dgx-h100", gpus=8, global_batch=64, plan="tp=2,micro_batch=4")
+        self.assertFalse(p.fits)
+        self.assertIn("what would fit", repr(p))
+        self.assertIn(p.would_fit[0].change, repr(p))
+        self.assertEqual(p._repr_html_().count("<table>"), 3)
+
+    def test_html_holds_no_words_of_others_as_tags(self):
+        model = dict(LLAMA, _name_or_path="<b>tiny</b>")
+        html = foretrain.predict(foretrain.Model.from_pretrained(model), cluster="dgx-h100", gpus=8, seq=4096,
+                                 global_batch=64)._repr_html_()
+        self.assertNotIn("<b>", html)
+
     def test_a_file_states_a_run_and_arguments_override_it(self):
         text = "model: gpt2\ncluster: dgx-a100\ngpus: 8\nglobal_batch: 64\nstack: megatron\nplan: {tp: 2}\n"
         with tempfile.TemporaryDirectory() as folder:
