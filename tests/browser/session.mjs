@@ -1,7 +1,7 @@
 // A real server and a real browser for the cases: started once, ended whatever happens. playwright-core drives Debian's
 // chromium, which asks nobody on the network for anything.
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +36,12 @@ export async function open_session(program) {
   const { server, address } = process.env.FORETRAIN_ADDRESS
     ? { server: null, address: process.env.FORETRAIN_ADDRESS }
     : await start_server(program);
+  const { status } = await fetch(address);
+  if (status !== 200) throw new Error(`${address} answers ${status}: a program without its page?`);
   const folder = mkdtempSync(join(tmpdir(), "foretrain-browser-"));
+  // A person who saves ten tables in a row is asked whether that is meant; here it is.
+  mkdirSync(join(folder, "Default"));
+  writeFileSync(join(folder, "Default", "Preferences"), JSON.stringify({ profile: { default_content_setting_values: { automatic_downloads: 1 } } }));
   const browser = await chromium.launchPersistentContext(folder, {
     executablePath: "/usr/bin/chromium", args: QUIET, headless: true, acceptDownloads: true,
     viewport: { width: 1440, height: 900 }, colorScheme: "light", permissions: ["clipboard-read", "clipboard-write"],
