@@ -112,7 +112,7 @@ class Reader {
     if (!ranks_.empty() && ranks_.back().rank == rank.rank)
       return fail(fmt::format("found rank {} twice, on {} and {}, expected one run a table: were the tests "
                               "built without MPI?",
-                              rank.rank, printable(ranks_.back().host), printable(rank.host)),
+                              rank.rank, quoted(ranks_.back().host), quoted(rank.host)),
                   here(column));
     ranks_.push_back(std::move(rank));
     return {};

@@ -268,7 +268,8 @@ TEST_CASE("broken logs are refused where they break") {
   CHECK(
       error_of(
           "# nThread 1\n#  Rank  0 Pid 1 on a device 0 [0x0] X\n#  Rank  0 Pid 1 on b device 0 [0x0] X\n") ==
-      "all_reduce.log:3:10: error: found rank 0 twice, on a and b, expected one run a table: were the tests "
+      "all_reduce.log:3:10: error: found rank 0 twice, on 'a' and 'b', expected one run a table: were the "
+      "tests "
       "built without MPI?");
   CHECK(error_of(
             "# nThread 1\n#  Rank  0 Pid 1 on a device 0 [0x0] X\n#  Rank  2 Pid 1 on b device 0 [0x0] X\n" +

@@ -74,7 +74,7 @@ Result<void> read_row(const std::vector<std::string>& words, const Position& at,
                 at);
   }
   if (!table.rows.emplace(words[0], links).second)
-    return fail(fmt::format("found {} twice, expected one table", printable(words[0])), at);
+    return fail(fmt::format("found {} twice, expected one table", quoted(words[0])), at);
   // CPU affinity, then the NUMA node.
   const std::size_t numa = links.size() + 2;
   if (is_gpu(words[0]) && numa < words.size() && is_number(words[numa])) table.numa.insert(words[numa]);
