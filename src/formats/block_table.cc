@@ -1,5 +1,7 @@
 #include "formats/block_table.h"
 
+#include "formats/megatron_table.h"
+
 namespace foretrain {
 namespace {
 
@@ -76,6 +78,17 @@ constexpr KeyRow kRows[] = {
 
 }  // namespace
 
-std::span<const KeyRow> block_rows() { return kRows; }
+void apply_block(Settings settings, Facts& facts) {
+  for (KeySetting& setting : settings) setting.key = megatron_key(setting.key);
+  apply_further(kRows, settings, facts);
+  if (facts.word("mlp") != "gelu") facts.forget_not_modelled("bias-gelu-fusion turned off");
+  if (facts.word("mlp") != "swiglu") facts.forget_not_modelled("bias-swiglu-fusion turned off");
+  if (facts.word("plan.attention") == "flash") facts.forget_not_modelled("masked-softmax-fusion turned off");
+  if (facts.word("positions") != "rope") facts.forget_not_modelled("apply-rope-fusion turned off");
+  if (facts.whole("plan.vpp").value_or(1) < 2) facts.forget_not_modelled("overlap-p2p-comm turned off");
+  if (facts.whole("plan.tp").value_or(1) < 2)
+    for (const std::string_view bulk : {"tp-comm-bulk-dgrad", "tp-comm-bulk-wgrad"})
+      facts.forget_not_modelled(bulk);
+}
 
 }  // namespace foretrain

@@ -40,6 +40,8 @@ constexpr Entry kFamilies[] = {
      "Qwen2 Qwen2VL Qwen2_5_VL Dream", "llama",
      "vocab=151936 ffn=22016 kv_heads=32 qkv_bias=true projection_bias=false biases=false window=4096 "
      "windowed=@use_sliding_window:false window_from=28"},
+    // MiniCPM-V 2.6 and o 2.6 hold their text part flat; other versions have other parts by the same name.
+    {"minicpmv minicpmo", "MiniCPMV MiniCPMO", "qwen2", ""},
     {"mimo", "MiMo", "qwen2", "vocab=151680 ffn=11008 kv_heads=8 head_dim=128"},
     {"qwen3 qwen3_vl_text", "Qwen3", "llama",
      "vocab=151936 ffn=22016 kv_heads=32 head_dim=128 qk_norm=true window=4096 "

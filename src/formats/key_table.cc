@@ -63,6 +63,10 @@ void apply(std::string_view ours, const KeySetting& setting, Facts& facts) {
     return;
   }
   const std::string_view key = ours.substr(0, equals), values = ours.substr(equals + 1);
+  if (setting.value() == "auto") {
+    facts.assume(fmt::format("{}: auto in the file, so chosen", printable(setting.key)));
+    return;
+  }
   const std::size_t bar = values.find('|');
   if (truth.value_or(!is_nothing(setting)))
     facts.set(key, values.substr(0, bar), setting.key, setting.at);

@@ -11,6 +11,7 @@
 #include "formats/megatron_rows.h"
 #include "formats/megatron_table.h"
 #include "formats/shell_words.h"
+#include "formats/slurm_header.h"
 #include "formats/titan.h"
 #include "formats/trainer.h"
 #include "formats/tree_formats.h"
@@ -183,25 +184,20 @@ void add_variables(const ShellScript& script, Settings& settings) {
 
 // #SBATCH --nodes=2 and the GPUs of a node, where the command says neither.
 void add_slurm(std::string_view text, Settings& settings) {
-  for (const std::string_view line : split(text, '\n')) {
-    if (!line.starts_with("#SBATCH")) continue;
-    const auto value = [&](std::string_view key) -> std::optional<std::int64_t> {
-      const std::size_t at = line.find(key);
-      if (at == std::string_view::npos) return std::nullopt;
-      std::string_view rest = line.substr(at + key.size());
-      while (rest.starts_with('=') || rest.starts_with(' ') || rest.starts_with("gpu:") ||
-             rest.starts_with("gpus:"))
-        rest.remove_prefix(rest.starts_with("gpu") ? rest.find(':') + 1 : 1);
-      return parse_integer(rest.substr(0, rest.find_first_not_of("0123456789")));
-    };
-    const auto add = [&](std::string_view key, std::optional<std::int64_t> number) {
-      if (number && find(settings, key) == nullptr)
-        settings.push_back({std::string(key), {std::to_string(*number)}, {}});
-    };
-    add("nnodes", value("--nodes"));
-    add("nnodes", value("-N "));
-    for (const std::string_view key : {"--gpus-per-node", "--gres"}) add("nproc_per_node", value(key));
-  }
+  const SlurmHeader header = slurm_header(text);
+  const auto add = [&](std::initializer_list<std::string_view> keys, std::optional<std::int64_t> number) {
+    const bool stated = std::any_of(settings.begin(), settings.end(), [&](const KeySetting& setting) {
+      const std::string key = megatron_key(setting.key);
+      return std::find(keys.begin(), keys.end(), key) != keys.end();
+    });
+    if (number && !stated) settings.push_back({std::string(*keys.begin()), {std::to_string(*number)}, {}});
+  };
+  if (find(settings, "--num_processes") != nullptr) return;  // accelerate's: of all nodes
+  add({"nnodes", "num-nodes", "num-machines"}, header.nodes);
+  const bool tasks = header.tasks_per_node.value_or(1) > 1;  // a task a GPU
+  add({"nproc_per_node", "nproc-per-node", "num-gpus"}, header.gpus_per_node ? header.gpus_per_node
+                                                        : tasks              ? header.tasks_per_node
+                                                                             : std::nullopt);
 }
 
 // Files that a script writes itself, by the flag that names them.
@@ -234,6 +230,8 @@ Settings settings_of(const std::vector<Argument>& packed) {
   Settings out;
   std::size_t program = 0;  // settings before it are the launchers'
   for (const Argument& word : unpacked(packed)) {
+    if (word.text == "$@" || word.text == "$*" || word.text == "${@}")
+      continue;  // what a script is given besides
     if (is_flag(word.text)) {
       const std::size_t equals = word.text.find('=');
       KeySetting setting{word.text.substr(0, equals), {}, word.at};
@@ -339,10 +337,10 @@ Result<ForeignRun> read_script(std::string_view text, const std::string& file) {
   const auto deepspeed = files.named_by({"--deepspeed", "--deepspeed_config"});
   const auto accelerate = files.named_by({"--config_file"});
   if (is_bridge(words)) return read_bridge(words);
+  add_slurm(text, settings);
   TRY_ASSIGN(auto other, read_other_words(words, settings, deepspeed, accelerate));
   if (other) return *std::move(other);
   if (add_assignments(words, settings)) add_variables(script, settings);
-  add_slurm(text, settings);
   if (is_titan(settings)) return read_titan(std::move(settings));
   Facts facts;
   TRY(apply_megatron(std::move(settings), facts));
@@ -376,16 +374,7 @@ Result<ForeignRun> read_argument_block(std::string_view text, const std::string&
   if (settings.empty()) return fail("found a block of arguments without any", {file, line, 0});
   Facts facts;
   TRY(apply_megatron(settings, facts));
-  for (KeySetting& setting : settings) setting.key = megatron_key(setting.key);
-  apply_further(block_rows(), settings, facts);
-  if (facts.word("mlp") != "gelu") facts.forget_not_modelled("bias-gelu-fusion turned off");
-  if (facts.word("mlp") != "swiglu") facts.forget_not_modelled("bias-swiglu-fusion turned off");
-  if (facts.word("plan.attention") == "flash") facts.forget_not_modelled("masked-softmax-fusion turned off");
-  if (facts.word("positions") != "rope") facts.forget_not_modelled("apply-rope-fusion turned off");
-  if (facts.whole("plan.vpp").value_or(1) < 2) facts.forget_not_modelled("overlap-p2p-comm turned off");
-  if (facts.whole("plan.tp").value_or(1) < 2)
-    for (const std::string_view bulk : {"tp-comm-bulk-dgrad", "tp-comm-bulk-wgrad"})
-      facts.forget_not_modelled(bulk);
+  apply_block(std::move(settings), facts);
   return foreign_run("the arguments in a log of Megatron", std::move(facts));
 }
 

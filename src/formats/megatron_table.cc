@@ -45,10 +45,12 @@ void finish_vocab(Facts& f) {
     f.set_usual("vocab", f.word("padded_vocab"));
     return;
   }
-  const std::string type = f.word("tokenizer"), model = f.word("tokenizer_model");
+  const std::string type = f.word("tokenizer"),
+                    model = f.word("tokenizer_model") + " " + f.word("tokenizer_file");
   const auto is = [&](std::string_view part) { return model.find(part) != std::string::npos; };
   std::string_view size = "50257";
-  if (type == "Llama2Tokenizer" || is("llama-2") || is("Llama-2") || is("ixtral") || is("istral"))
+  if (type == "Llama2Tokenizer" || is("llama-2") || is("Llama-2") || is("llama2") || is("ixtral") ||
+      is("istral"))
     size = "32000";
   if (type == "Llama3Tokenizer" || is("lama-3") || is("lama3")) size = "128256";
   if (is("wen")) size = "151936";

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kMark = "Config param ";
 constexpr std::string_view kDevices = "Num_devices: ";
+constexpr std::size_t kMostKeys = 10'000;  // MaxText has several hundred
 
 // Python's words of a value: "['silu', 'linear']" are two, "<class 'jax.numpy.bfloat16'>" is a name.
 std::vector<std::string> words_of(std::string_view value) {
@@ -38,6 +39,7 @@ Settings printed_settings(std::string_view text, const std::string& file) {
     }
     const std::size_t at = line.find(kMark);
     if (at == std::string_view::npos) continue;
+    if (settings.size() >= kMostKeys) break;
     const std::string_view pair = line.substr(at + kMark.size());
     const std::size_t colon = pair.find(": ");
     if (colon == std::string_view::npos) continue;

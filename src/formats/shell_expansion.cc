@@ -13,6 +13,7 @@ namespace foretrain {
 namespace {
 
 constexpr std::size_t kMostWords = 20'000;
+constexpr std::size_t kLongest = 60;  // of a word as it stands in a message
 // Around what is not known, inside a word.
 constexpr char kOpen = '\x01', kClose = '\x02';
 constexpr char kBlank = '\x03';  // a blank there, at which no word ends
@@ -245,7 +246,8 @@ void ShellExpansion::expand_word(std::string_view raw, bool splits, std::vector<
 void ShellExpansion::unknown(std::string_view text, std::string_view why) {
   std::string kept(text);
   std::replace(kept.begin(), kept.end(), ' ', kBlank);
-  reasons_.try_emplace(kept, fmt::format("{} {}", printable(text), why));
+  reasons_.try_emplace(kept,
+                       fmt::format("{} {}", text.size() > kLongest ? quoted(text) : printable(text), why));
   pieces_.back().text += kOpen + kept + kClose;
 }
 

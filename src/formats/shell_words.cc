@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "formats/shell_statements.h"
+#include "formats/slurm_header.h"
 
 namespace foretrain {
 namespace {
@@ -22,6 +23,11 @@ std::string target_of(std::string_view text) {
 
 class Reader {
  public:
+  // `given`: variables that the script finds set.
+  explicit Reader(const std::map<std::string, std::string>& given) {
+    for (const auto& [name, value] : given) expansion_.assign(name + "=" + value, 0, "");
+  }
+
   ShellScript read(const std::vector<ShellStatement>& statements) {
     for (const ShellStatement& statement : statements) {
       line_ = statement.line;
@@ -149,7 +155,7 @@ class Reader {
 
 Result<ShellScript> shell_commands(std::string_view text, const std::string& file) {
   TRY_ASSIGN(const std::vector<ShellStatement> statements, shell_statements(text, file));
-  ShellScript script = Reader().read(statements);
+  ShellScript script = Reader(slurm_variables(slurm_header(text))).read(statements);
   for (const ShellStatement& statement : statements)
     if (const std::string name = target_of(statement.text); !statement.document.empty() && !name.empty())
       script.files[name] = statement.document;

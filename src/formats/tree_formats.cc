@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/text.h"
+#include "formats/block_table.h"
 #include "formats/key_table.h"
 #include "formats/megatron_table.h"
 #include "formats/titan.h"
@@ -62,7 +63,8 @@ Result<std::optional<ForeignRun>> megatron(std::string_view format, Settings set
   Facts facts;
   if (!stack.empty()) facts.set("stack", stack, "");
   if (!model.empty()) facts.set("model", model, "model");
-  TRY(apply_megatron(std::move(settings), facts));
+  TRY(apply_megatron(settings, facts));
+  apply_block(std::move(settings), facts);
   return std::optional(foreign_run(format, std::move(facts)));
 }
 
@@ -113,6 +115,9 @@ Result<std::optional<ForeignRun>> nemo(Settings settings, const Settings& launch
   if (!bridge) facts.set("stack", "nemo", "");
   own.insert(own.end(), launcher.begin(), launcher.end());
   own = renamed(std::move(own), nemo_names());
+  // Stated in every file, and of no effect without fp8.
+  if (const KeySetting* fp8 = find(own, "fp8"); fp8 != nullptr && truth_of(*fp8) == false)
+    std::erase_if(own, [](const KeySetting& s) { return s.key == "fp8" || s.key.starts_with("fp8_"); });
   fill_defaults(own);
   apply_table(nemo_table(), own, facts);
   std::vector<std::string> unknown = std::move(facts.unknown);

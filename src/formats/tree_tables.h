@@ -22,6 +22,8 @@ std::span<const KeyRow> maxtext_table();
 std::span<const KeyRow> nemo_table();
 std::span<const KeyRow> nemo_names();
 
+// What Llama and its kin have in common, where nothing is stated.
+void finish_gated(Facts& facts);
 void finish_nanotron(Facts& facts);
 void finish_neox(Facts& facts);
 void finish_deepspeed(Facts& facts);
