@@ -291,7 +291,9 @@ Result<ForeignRun> read_arguments(const std::vector<Argument>& words, std::strin
   return foreign_run(format, std::move(facts));
 }
 
-Result<ForeignRun> read_script(std::string_view text, const std::string& file) {
+namespace {
+
+Result<ForeignRun> read_commands(std::string_view text, const std::string& file) {
   TRY_ASSIGN(const ShellScript script, shell_commands(text, file));
   const ShellCommand* launch = nullptr;
   int most = 0;
@@ -345,6 +347,17 @@ Result<ForeignRun> read_script(std::string_view text, const std::string& file) {
   Facts facts;
   TRY(apply_megatron(std::move(settings), facts));
   return foreign_run("a launch script, read without running it", std::move(facts));
+}
+
+}  // namespace
+
+Result<ForeignRun> read_script(std::string_view text, const std::string& file) {
+  TRY_ASSIGN(ForeignRun run, read_commands(text, file));
+  const SlurmHeader header = slurm_header(text);
+  if (header.nodes && text.find("SLURM_") != std::string_view::npos)
+    run.assumed.push_back(fmt::format(
+        "{} nodes by the script's header, which does not say what sbatch is told otherwise", *header.nodes));
+  return run;
 }
 
 bool has_argument_block(std::string_view text) { return text.find(kBlock) != std::string_view::npos; }

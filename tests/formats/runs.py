@@ -105,7 +105,8 @@ def differences(name, static, argv, text):
     for key in ("seq", "global_batch", "stack"):
         if static[key] != argv[key]:
             faults.append(f"{name}: {key} {static[key]} statically, {argv[key]} by its argv")
-    if static["gpus"] != argv["gpus"] and "nnodes" not in opened and not NODES.search(text):
+    if static["gpus"] != argv["gpus"] and "nnodes" not in opened and "nodes by the script's header" not in opened \
+            and not NODES.search(text):
         faults.append(f"{name}: gpus {static['gpus']} statically, {argv['gpus']} by its argv")
     return faults
 
