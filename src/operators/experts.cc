@@ -77,7 +77,7 @@ std::int32_t unpermute_launches(const Operator& op) {
   return !is_eager(op) ? 1 : is_forward(op) ? 5 : 18;
 }
 std::int32_t route_launches(const Operator& op) {
-  if (is_eager(op)) return is_forward(op) ? 38 : 26;
+  if (is_eager(op)) return is_forward(op) ? 36 : 26;
   return is_forward(op) ? 3 : 1;
 }
 

@@ -59,7 +59,10 @@ double rmsnorm_scalars(const Operator& op) {
   return passes * tokens * width;
 }
 
-std::int32_t layernorm_launches(const Operator& op) { return is_forward(op) ? 1 : 2; }
+std::int32_t layernorm_launches(const Operator& op) {
+  if (is_eager(op)) return is_forward(op) ? 11 : 21;
+  return is_forward(op) ? 1 : 2;
+}
 
 std::int32_t rmsnorm_launches(const Operator& op) {  // the chains above; small tensors count here
   const bool forward = is_forward(op);
@@ -67,7 +70,7 @@ std::int32_t rmsnorm_launches(const Operator& op) {  // the chains above; small 
     case Impl::kFused:
       return forward ? 1 : 2;
     case Impl::kEager:
-      return forward ? 6 : 14;
+      return forward ? 8 : 17;
     case Impl::kFp32Scale:
       return forward ? 5 : 17;
     default:

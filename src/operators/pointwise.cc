@@ -108,7 +108,7 @@ std::int32_t gated_launches(const Operator& op) {
 std::int32_t row_mask_launches(const Operator&) { return 2; }
 std::int32_t rope_launches(const Operator& op) {
   if (op.impl == Impl::kFused || op.impl == Impl::kTe) return 1;
-  if (is_eager(op)) return eager_launches<10, 14>(op);
+  if (is_eager(op)) return eager_launches<10, 18>(op);
   return is_forward(op) ? 6 : 20;
 }
 
@@ -170,13 +170,13 @@ constinit const Description kTable[] = {
     {.kind = OperatorKind::kGelu,
      .size_names = TokenSizes::kNames,
      .bytes = moved<gelu>,
-     .usual_launches = eager_launches<8, 12>,
+     .usual_launches = eager_launches<8, 11>,
      .relatives = kOfGelu,
      .stream_share = 0.8},
     {.kind = OperatorKind::kSwiglu,
      .size_names = TokenSizes::kNames,
      .bytes = moved<gated>,
-     .usual_launches = gated_launches<2, 4>,
+     .usual_launches = gated_launches<2, 3>,
      .scalar_elements = gated_scalars,
      .working_bytes = gated_working,
      .relatives = kOfHalves<OperatorKind::kSwiglu>,
@@ -184,7 +184,7 @@ constinit const Description kTable[] = {
     {.kind = OperatorKind::kGeglu,
      .size_names = TokenSizes::kNames,
      .bytes = moved<gated>,
-     .usual_launches = gated_launches<9, 12>,
+     .usual_launches = gated_launches<2, 3>,
      .scalar_elements = gated_scalars,
      .working_bytes = gated_working,
      .relatives = kOfHalves<OperatorKind::kGeglu>,
@@ -192,6 +192,7 @@ constinit const Description kTable[] = {
     {.kind = OperatorKind::kSquaredRelu,
      .size_names = TokenSizes::kNames,
      .bytes = moved<squared_relu>,
+     .usual_launches = eager_launches<2, 4>,
      .stream_share = 0.8},
     {.kind = OperatorKind::kAdd,
      .size_names = TokenSizes::kNames,

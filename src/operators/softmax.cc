@@ -40,12 +40,12 @@ double least_loss_bytes(const Operator& op) {
   return bytes_of(op.dtype) * tokens * vocab * (is_forward(op) ? 1 : 2);
 }
 
-std::int32_t softmax_launches(const Operator& op) { return op.impl == Impl::kEager ? 4 : 1; }
+std::int32_t softmax_launches(const Operator& op) { return op.impl == Impl::kEager ? 5 : 1; }
 
 std::int32_t loss_launches(const Operator& op) {
   if (op.impl == Impl::kTe) return is_forward(op) ? 2 : 1;
   if (op.impl != Impl::kEager) return 1;
-  return is_forward(op) ? 6 : 5;
+  return is_forward(op) ? 3 : 4;
 }
 
 // What it reads: the loss of Hugging Face takes logits that were made fp32 before.
