@@ -137,7 +137,7 @@ TEST_CASE("Memory of SimuMax's dense rows is within 2 %, of the playbook's withi
 }
 
 TEST_CASE(
-    "84 % of failed runs are doubted, at most 3 % of others; who is 80 % sure, is right 94 times in 100") {
+    "85 % of failed runs are doubted, at most 4 % of others; who is 80 % sure, is right 96 times in 100") {
   const Summary summary = summary_of([](const MeasuredRow&) { return true; });
   const FitSummary& fits = summary.fits;
   std::string table;
@@ -147,11 +147,11 @@ TEST_CASE(
   MESSAGE("caught ", fits.oom_caught, ", doubted ", fits.oom_doubted, " of ", fits.oom_rows,
           "; false alarms ", fits.false_oom, ", doubts ", fits.false_doubt, " of ", fits.measured_rows,
           "; from ", table);
-  CHECK(static_cast<double>(fits.oom_doubted) >=
-        0.84 * static_cast<double>(fits.oom_rows));  // the aim is 85 %
+  CHECK(static_cast<double>(fits.oom_doubted) >= 0.85 * static_cast<double>(fits.oom_rows));
   CHECK(static_cast<double>(fits.oom_caught) >= 0.75 * static_cast<double>(fits.oom_rows));
-  CHECK(static_cast<double>(fits.false_doubt) <= 0.03 * static_cast<double>(fits.measured_rows));
+  // 1.6 % while gathered inputs were taken to be gathered again in every row; 3.7 with both ways as likely.
+  CHECK(static_cast<double>(fits.false_doubt) <= 0.04 * static_cast<double>(fits.measured_rows));
   CHECK(static_cast<double>(fits.false_oom) <= 0.01 * static_cast<double>(fits.measured_rows));
   const FitBin& surest = fits.reliability.back();
-  CHECK(static_cast<double>(surest.failed) < 0.06 * static_cast<double>(surest.rows));
+  CHECK(static_cast<double>(surest.failed) < 0.04 * static_cast<double>(surest.rows));
 }
