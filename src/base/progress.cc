@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kCells = 24, kFewestCells = 4;
 constexpr auto kRedrawn = std::chrono::milliseconds(100);  // on a terminal
 constexpr auto kRepeated = std::chrono::seconds(10);       // elsewhere
+constexpr Seconds kFirstEstimate(1);                       // what was done in less says little of the rest
 constexpr std::string_view kWipe = "\r\x1b[K";             // back to the line's start, clear to its end
 
 double share_of(std::size_t done, std::size_t all) {
@@ -35,7 +36,7 @@ std::string progress_text(std::string_view unit, std::size_t done, std::size_t a
   if (!note.empty()) text += std::string(note) + "; ";
   text += with_commas(static_cast<std::int64_t>(done)) + " of " +
           with_commas(static_cast<std::int64_t>(all)) + " " + std::string(unit);
-  if (done == 0 || elapsed.value <= 0) return text;
+  if (done == 0 || elapsed < kFirstEstimate) return text;
   const double rate = static_cast<double>(done) / elapsed.value;
   const double left = static_cast<double>(all - std::min(done, all)) / rate;
   return text + ", " + human_count(rate) + "/s, " + human_seconds(Seconds(left)) + " left";

@@ -16,7 +16,7 @@
 
 namespace foretrain {
 
-// What both say. Rate and time left are told once something is done in a measurable time.
+// What both say. Rate and time left are told from the first second on, once something is done.
 std::string progress_text(std::string_view unit, std::size_t done, std::size_t all, Seconds elapsed,
                           std::string_view note = {});
 

@@ -16,6 +16,14 @@ TEST_CASE("at the start nothing is known of the rate, and no work is not a divis
         "fitting  [........................]    0 %  0 of 0 samples");
 }
 
+TEST_CASE("nothing is said of the rate within the first second, in which work has hardly begun") {
+  const auto line = [](double seconds) {
+    return progress_line("searching", "plans", 10, 100, Seconds(seconds));
+  };
+  CHECK(line(0.99) == "searching  [##......................]   10 %  10 of 100 plans");
+  CHECK(line(1) == "searching  [##......................]   10 %  10 of 100 plans, 10/s, 9 s left");
+}
+
 TEST_CASE("more than all is all") {
   CHECK(progress_line("fitting", "samples", 12, 10, Seconds(1)).find("100 %") != std::string::npos);
 }
