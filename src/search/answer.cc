@@ -12,6 +12,7 @@
 #include "predict/uncertainty.h"
 #include "search/frameworks.h"
 #include "search/list_family.h"
+#include "search/mean_limit.h"
 #include "search/one_plan.h"
 #include "search/what_if_answer.h"
 #include "search/why.h"
@@ -88,6 +89,19 @@ void mark_frameworks(const AnswerRequest& request, SearchAnswer& answer) {
   for (RankedPlan& plan : answer.pareto) mark(plan);
 }
 
+// Why intervals in the list reach so far, where the best's own does not, which says it of itself.
+void note_retries(SearchAnswer& answer) {
+  const auto retries = [](const RankedPlan& plan) { return plan.prediction.uncertain.retries; };
+  if (answer.best.empty() || retries(answer.best.front())) return;
+  if (std::any_of(answer.best.begin(), answer.best.end(), retries) ||
+      std::any_of(answer.families.begin(), answer.families.end(),
+                  [&](const ListFamily& family) { return retries(family.best); }))
+    answer.assumed.emplace_back(
+        "where an interval of the list reaches to 2.5 times the step: torch's allocator would keep more than "
+        "a "
+        "GPU has and gives memory back in every step, which is not timed");
+}
+
 // A best plan that divides sequences, where nobody asked for it, says what that gains.
 std::vector<std::string> whys_of(const AnswerRequest& request, const SearchAnswer& answer) {
   std::vector<std::string> whys = request.whys;
@@ -133,7 +147,6 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
                               std::chrono::duration<double>(std::min(*request.time_s, kLongestTime)));
   timed.evaluators = &evaluators;
   answer.result = search_by_mean(space, timed, evaluators);
-  answer.options.limits = timed.limits;
   const auto& best = answer.result.best;
   Evaluator& evaluator = evaluators.first();
   for (std::size_t i = 0; i < std::min(request.top, best.size()); ++i) {
@@ -151,7 +164,8 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
   mark_frameworks(request, answer);
   answer.assumed = request.assumed;
   if (!answer.best.empty())
-    for (const std::string& line : answer.best.front().run.assumed) answer.assumed.push_back(line);
+    for (const std::string& line : answer.best.front().prediction.assumed) answer.assumed.push_back(line);
+  note_retries(answer);
   if (answer.result.interrupted) return answer;
   // What a search says that was told to stop is not an answer: it is left out.
   const auto stopped = [&] {

@@ -17,17 +17,18 @@ Seconds Limits::mean_of(Seconds step, std::int64_t gpus) const {
   return step * (varied * (1 + nodes * stalled));
 }
 
-Seconds Limits::longest_step(std::int64_t gpus) const {
-  const double any = std::numeric_limits<double>::infinity();
-  const double longest = step_s.value_or(any);
-  if (!training_steps) return Seconds(longest);
-  double training = any;
+Seconds Limits::longest_mean(std::int64_t gpus) const {
+  double training = std::numeric_limits<double>::infinity();
+  if (!training_steps) return Seconds(training);
   if (deadline_s) training = *deadline_s;
   if (budget_usd && usd_per_gpu_second)
     training = std::min(training, *budget_usd / (static_cast<double>(gpus) * *usd_per_gpu_second));
-  if (training == any) return Seconds(longest);
-  const double a_second = mean_of(Seconds(1), gpus).value;
-  return Seconds(std::min(longest, std::max(0.0, training - pauses_s) / (*training_steps * a_second)));
+  return Seconds(std::max(0.0, training - pauses_s) / *training_steps);
+}
+
+Seconds Limits::longest_step(std::int64_t gpus) const {
+  const double by_mean = longest_mean(gpus) / mean_of(Seconds(1), gpus);
+  return Seconds(std::min(by_mean, step_s.value_or(by_mean)));
 }
 
 }  // namespace foretrain

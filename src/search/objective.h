@@ -59,11 +59,13 @@ struct Limits {
   std::optional<double> usd_per_gpu_second;  // the cluster's price
   double pauses_s = 0;                       // of the whole training
   double stalled = 0;                        // share of its time that a node stalls
-  double varied = 1;                         // the mean of steps without stalls, over the undisturbed one
+  double varied = 1;                         // least mean of steps without stalls, over the undisturbed one
   std::int64_t gpus_per_node = 1;
   std::optional<double> step_s;  // no step is to be longer, whatever the training
 
-  // The longest undisturbed step that all this leaves; infinite without limits.
+  // The longest mean step that the training leaves; infinite without limits.
+  Seconds longest_mean(std::int64_t gpus) const;
+  // The longest undisturbed step that all this leaves.
   Seconds longest_step(std::int64_t gpus) const;
   // What a step of this length takes in the mean.
   Seconds mean_of(Seconds step, std::int64_t gpus) const;

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "job/run_check.h"
 #include "predict/uncertainty.h"
+#include "search/mean_limit.h"
 
 namespace foretrain {
 SearchOptions options_for(const AnswerRequest& request, const Problem& problem) {
@@ -52,7 +53,7 @@ SearchOptions one_plan(SearchOptions options) {
 std::optional<RankedPlan> best_of(const Space& space, const SearchOptions& options, Evaluators& evaluators) {
   SearchOptions one = one_plan(options);
   one.evaluators = &evaluators;
-  const SearchResult result = search(space, nullptr, one);
+  const SearchResult result = search_by_mean(space, one, evaluators);
   if (result.best.empty()) return std::nullopt;
   return ranked(space, result.best.front(), evaluators.first());
 }
@@ -91,25 +92,6 @@ void limit_step(Limits& limits, double step) {
 
 }  // namespace
 
-SearchResult search_by_mean(const Space& space, SearchOptions& options, Evaluators& evaluators) {
-  SearchResult result = search(space, nullptr, options);
-  const Jitter jitter = space.problem().cluster.jitter.value_or(Jitter{});
-  const bool limited = options.limits.deadline_s || options.limits.budget_usd;
-  if (!limited || (jitter.spread == 0 && jitter.message_spread == 0)) return result;
-  constexpr int kTries = 4;  // the plans that a tighter limit leaves may vary a little more
-  for (int i = 0; i < kTries && !result.best.empty() && !result.interrupted; ++i) {
-    const RankedPlan first = ranked(space, result.best.front(), evaluators.first());
-    Limits& limits = options.limits;
-    const double longer =
-        first.prediction.mean() / limits.mean_of(Seconds(first.prediction.step.value), first.run.gpus);
-    if (longer <= 1) break;
-    limits.varied *= longer;
-    if (Seconds(first.scored.step) <= limits.longest_step(first.run.gpus)) break;
-    result = search(space, nullptr, options);
-  }
-  return result;
-}
-
 SearchResult search_from(const Space& space, const SearchOptions& options, Evaluators& evaluators,
                          std::span<const Candidate> known) {
   CHECK_THAT(options.keep == 1 && options.front == FrontKind::kNone);
@@ -121,11 +103,11 @@ SearchResult search_from(const Space& space, const SearchOptions& options, Evalu
   std::optional<double> step;
   if (by_step) step = shortest_step(known, space.problem(), options.limits, evaluators.first());
   if (step) limit_step(limited.limits, *step);
-  const SearchResult result = search(space, nullptr, limited);
+  const SearchResult result = search_by_mean(space, limited, evaluators);
   // The step may be that of a plan which is not in the space, or fills the host's memory.
   if (!step || !result.best.empty() || result.interrupted) return result;
   limited.limits = options.limits;
-  return search(space, nullptr, limited);
+  return search_by_mean(space, limited, evaluators);
 }
 
 }  // namespace foretrain

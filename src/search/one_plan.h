@@ -20,10 +20,6 @@ SearchOptions one_plan(SearchOptions options);
 std::optional<RankedPlan> best_of(const Space& space, const SearchOptions& options, Evaluators& evaluators);
 std::optional<RankedPlan> smallest_of(const Space& space, SearchOptions options, Evaluators& evaluators);
 
-// A search whose deadline and budget are of the mean step. Where a cluster's steps vary, that is drawn for one plan at a time:
-// what the best varies by is taken of all (limits.varied of `options`), and the search repeated where it misses them so.
-SearchResult search_by_mean(const Space& space, SearchOptions& options, Evaluators& evaluators);
-
 // A search, by options that ask for one plan and no front, which begins with plans that are good elsewhere: where the
 // shortest step is sought, none is looked at that is longer than one of these.
 SearchResult search_from(const Space& space, const SearchOptions& options, Evaluators& evaluators,

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "search/mean_limit.h"
 #include "search/one_plan.h"
 
 namespace foretrain {
@@ -98,8 +99,8 @@ class Sweep {
     Evaluators& evaluators = evaluators_for(answer.problem);
     SearchOptions options = options_at(i, answer.problem);
     options.evaluators = &evaluators;
-    answer.result =
-        several_counts() ? search(space, nullptr, options) : search_from(space, options, evaluators, known_);
+    answer.result = several_counts() ? search_by_mean(space, options, evaluators)
+                                     : search_from(space, options, evaluators, known_);
     answer.options = options_for(request_, answer.problem);
     add_counts(answer.result);
     for (const ScoredPlan& plan : answer.result.best)

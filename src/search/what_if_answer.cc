@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "search/mean_limit.h"
 #include "search/one_plan.h"
 
 namespace foretrain {
@@ -24,7 +25,7 @@ WhatIfAnswer at_another_price(const SearchAnswer& answer, const WhatIf& changed,
   WhatIfAnswer out{.text = changed.text, .counts = answer.result.counts};
   out.best = answer.best.front();
   out.best->run.cluster = changed.problem.cluster;
-  if (Seconds(out.best->scored.step) <= limits.longest_step(out.best->scored.gpus)) return out;
+  if (keeps_time(*out.best, limits)) return out;
   out.best.reset();
   out.refused = kNoneFits;
   return out;
@@ -55,8 +56,7 @@ Result<WhatIfAnswer> answer_what_if(const AnswerRequest& request, const SearchAn
                                     const Space& space, Evaluators& evaluators, const std::string& text) {
   TRY_ASSIGN(const WhatIf changed, what_if(request.problem, text));
   const Problem& problem = changed.problem;
-  SearchOptions options = options_for(request, problem);
-  options.limits.varied = answer.options.limits.varied;
+  const SearchOptions options = options_for(request, problem);
   WhatIfAnswer out{.text = changed.text};
   if (only_price_changed(request, problem) && !answer.best.empty()) {
     out = at_another_price(answer, changed, options.limits);

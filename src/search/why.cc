@@ -69,8 +69,9 @@ std::string limit_of(const RankedPlan& smallest, const SearchOptions& options) {
   if (smallest.prediction.needed > options.limits.memory)
     return fmt::format("it needs {} on its worst GPU at least, and may use {}",
                        human_bytes(smallest.prediction.needed), human_bytes(options.limits.memory));
-  return fmt::format("it misses the deadline or the budget: a step may take {}",
-                     human_seconds(options.limits.longest_step(smallest.run.gpus)));
+  return fmt::format("it misses the deadline or the budget: a step may take {}{}",
+                     human_seconds(options.limits.longest_mean(smallest.run.gpus)),
+                     smallest.prediction.jitter ? " in the mean" : "");
 }
 
 }  // namespace
