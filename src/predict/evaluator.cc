@@ -189,13 +189,14 @@ void note_straddling(const Run& run, std::vector<std::string>& notes) {
 }
 
 void note_retries(const Prediction& prediction, std::vector<std::string>& notes) {
-  if (!prediction.uncertain.retries || verdict_of(prediction.fit_probability) == Verdict::kDoesNotFit) return;
+  if (!prediction.uncertain.retries) return;
   Bytes most;
   for (const StagePrediction& stage : prediction.stages) most = std::max(most, stage.memory.total);
+  const bool fits = verdict_of(prediction.fit_probability) != Verdict::kDoesNotFit;
   notes.push_back(fmt::format(
-      "torch's allocator would keep {} of {} and gives memory back in every step, which is not timed: such "
-      "runs took up to 3 times as long",
-      human_bytes(most), human_bytes(prediction.usable)));
+      "{}torch's allocator would keep {} of {} and gives memory back in every step, which is not "
+      "timed: such runs took up to 3 times as long",
+      fits ? "" : "where it runs all the same, ", human_bytes(most), human_bytes(prediction.usable)));
 }
 
 }  // namespace

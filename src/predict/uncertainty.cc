@@ -46,9 +46,8 @@ Uncertainty uncertainty(const Simulated& e, Bytes usable) {
     u.analytic = std::min(1.0, analytic / busy);
   }
   u.described = e.job.choices.described;
-  u.retries = std::any_of(e.stages.begin(), e.stages.end(), [&](const StageParts& stage) {
-    return stage.memory.needed <= usable && usable < stage.memory.total;
-  });
+  u.retries = std::any_of(e.stages.begin(), e.stages.end(),
+                          [&](const StageParts& stage) { return usable < stage.memory.total; });
   return u;
 }
 

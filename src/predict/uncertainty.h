@@ -9,9 +9,9 @@
 //   below^2 = sigma^2 + (kLean extra)^2,   above^2 = sigma^2 + extra^2 + slow^2
 // and the 80 % interval is step exp(-1.28 below) to step exp(1.28 above).
 //
-// slow is kRetrySpread where what must be on a GPU fits, but not all that PyTorch's caching allocator would keep of a step:
-// refused by CUDA, it gives back every free segment and asks again (c10/cuda/CUDACachingAllocator), in every step, and both
-// wait for the GPU. Five published runs come out there or above the limit; relative to the prediction they took 1.1 to 2.9 times
+// slow is kRetrySpread where not all fits that PyTorch's caching allocator would keep of a step, whether or not what must
+// be there does, as what runs all the same has to: refused by CUDA, it gives back every free segment and asks again
+// (c10/cuda/CUDACachingAllocator), in every step, and both wait for the GPU. Five published runs come out there or above the limit; relative to the prediction they took 1.1 to 2.9 times
 // as long as the median run of their source, while 45 runs at 0.9 to 1.0 of the memory took no longer (docs/memory.md).
 //
 // Stated spreads of operators and links count half (kPartsScale): more of their errors is common than was thought when
