@@ -355,15 +355,16 @@ Result<void> add_run_file(const Catalog& catalog, SearchRequest& r, AnswerReques
   return {};
 }
 
-// That can be read. Of a small search this is a fifth of the work, which threads share, but no more than are worth starting.
+// That can be read. Of a small search this is much of the work, which threads share, but no more than are worth starting.
 std::vector<Stack> all_stacks(const Catalog& catalog, int threads) {
   const std::vector<std::string> names = catalog.names("stacks");
   std::vector<std::optional<Stack>> read(names.size());
   std::atomic<std::size_t> next = 0;
   if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   run_on_threads(std::min(threads, 8), [&](int) {
+    SharedStackFiles shared;
     for (std::size_t i = next.fetch_add(1); i < names.size(); i = next.fetch_add(1))
-      if (auto stack = catalog.stack(names[i])) read[i] = *std::move(stack);
+      if (auto stack = catalog.stack(names[i], shared)) read[i] = *std::move(stack);
   });
   std::vector<Stack> stacks;
   for (std::optional<Stack>& stack : read)

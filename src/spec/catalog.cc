@@ -167,23 +167,52 @@ Result<Cluster> Catalog::cluster(const Node& name_path_or_map) const {
   TRY_ASSIGN(const Node node, load("clusters", name_path_or_map));
   return parse_cluster(node, [this](const Node& gpu_node) { return gpu(gpu_node); });
 }
-Result<Stack> Catalog::stack(const Node& name_path_or_map) const {
+
+// What a path means hangs on the file that names it.
+static bool is_shared(const Node& node) { return node.is_scalar() && !is_path(node.scalar); }
+
+Result<Node> Catalog::base(const Node& name_or_path, SharedStackFiles& shared) const {
+  if (!is_shared(name_or_path)) return load(kStacks, name_or_path);
+  auto found = shared.bases.find(name_or_path.scalar);
+  if (found == shared.bases.end()) {
+    TRY_ASSIGN(Node read, load(kStacks, name_or_path));
+    found = shared.bases.emplace(name_or_path.scalar, std::move(read)).first;
+  }
+  return found->second;
+}
+
+Result<Recipe> Catalog::recipe(const Node& name_path_or_map, SharedStackFiles& shared) const {
+  if (!is_shared(name_path_or_map)) return recipe(name_path_or_map);
+  auto found = shared.recipes.find(name_path_or_map.scalar);
+  if (found == shared.recipes.end()) {
+    TRY_ASSIGN(Recipe read, recipe(name_path_or_map));
+    found = shared.recipes.emplace(name_path_or_map.scalar, std::move(read)).first;
+  }
+  return found->second;
+}
+
+Result<Stack> Catalog::stack(const Node& name_path_or_map, SharedStackFiles& shared) const {
   TRY_ASSIGN(Node node, load(kStacks, name_path_or_map));
   for (int depth = 0; node.is_map() && node.find(kBaseKey) != nullptr; ++depth) {
     const Node below = *node.find(kBaseKey);
     if (depth == kMostBases)
       return fail(fmt::format("found more than {} bases, expected no circle", kMostBases), below.at);
     if (!below.is_scalar()) return fail("base: expected the name or the path of a stack", below.at);
-    TRY_ASSIGN(Node base, load(kStacks, below));
+    TRY_ASSIGN(Node base_node, base(below, shared));
     std::optional<Node> further;
-    if (const Node* found = base.is_map() ? base.find(kBaseKey) : nullptr) further = *found;
-    node = over_base(std::move(node), std::move(base));
+    if (const Node* found = base_node.is_map() ? base_node.find(kBaseKey) : nullptr) further = *found;
+    node = over_base(std::move(node), std::move(base_node));
     if (further) {
       node.key_at.push_back(further->at);
       node.entries.emplace_back(std::string(kBaseKey), *std::move(further));
     }
   }
-  return parse_stack_with([this](const Node& recipe_node) { return recipe(recipe_node); }, node);
+  return parse_stack_with([&](const Node& recipe_node) { return recipe(recipe_node, shared); }, node);
+}
+
+Result<Stack> Catalog::stack(const Node& name_path_or_map) const {
+  SharedStackFiles shared;
+  return stack(name_path_or_map, shared);
 }
 
 Result<Recipe> Catalog::recipe(const Node& name_path_or_map) const {
@@ -196,6 +225,9 @@ Result<Cluster> Catalog::cluster(std::string_view name_or_path) const {
   return cluster(scalar_node(name_or_path));
 }
 Result<Stack> Catalog::stack(std::string_view name_or_path) const { return stack(scalar_node(name_or_path)); }
+Result<Stack> Catalog::stack(std::string_view name_or_path, SharedStackFiles& shared) const {
+  return stack(scalar_node(name_or_path), shared);
+}
 Result<Recipe> Catalog::recipe(std::string_view name_or_path) const {
   return recipe(scalar_node(name_or_path));
 }

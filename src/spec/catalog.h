@@ -8,6 +8,8 @@
 // such a file.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +29,13 @@ namespace foretrain {
 // Reads the text of a model that is not written as our model files are into the map that one would hold; none: it is ours.
 using ForeignModel = Result<std::optional<Node>> (*)(const std::string& text, const std::string& file);
 
+// What several stacks name, for who reads many: bases and recipes by name, each read once. A copy of a tree takes a quarter
+// of what reading it takes.
+struct SharedStackFiles {
+  std::map<std::string, Node, std::less<>> bases;
+  std::map<std::string, Recipe, std::less<>> recipes;
+};
+
 class Catalog {
  public:
   Catalog() = default;  // what is built in, alone
@@ -44,6 +53,7 @@ class Catalog {
   Result<Gpu> gpu(std::string_view name_or_path) const;
   Result<Cluster> cluster(std::string_view name_or_path) const;
   Result<Stack> stack(std::string_view name_or_path) const;
+  Result<Stack> stack(std::string_view name_or_path, SharedStackFiles& shared) const;
   Result<Recipe> recipe(std::string_view name_or_path) const;
 
   // Names known under "models", "gpus", "clusters", "stacks" or "recipes", sorted.
@@ -75,6 +85,9 @@ class Catalog {
   std::optional<Result<Text>> exactly(std::string_view kind, std::string_view name, const Position& at) const;
   std::vector<std::string> names_in_folder(std::string_view kind) const;
   Result<Node> load(std::string_view kind, const Node& name_path_or_map) const;
+  Result<Stack> stack(const Node& name_path_or_map, SharedStackFiles& shared) const;
+  Result<Node> base(const Node& name_or_path, SharedStackFiles& shared) const;
+  Result<Recipe> recipe(const Node& name_path_or_map, SharedStackFiles& shared) const;
 
   const Files* files_ = &no_files();
   std::string folder_;
