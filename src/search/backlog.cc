@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::size_t kFamiliesAtOnce = 65'536;  // whose floors are found before ranks tell one another
 
-constexpr std::size_t kMostNoted = 2'000'000;  // floors, of 32 bytes
-
 bool later(const Item& a, const Item& b) { return a.after(b); }
 
 std::uint64_t decided_by(const SearchCounts& counts) {
@@ -94,7 +92,7 @@ void Backlog::close(std::size_t region, const Found& found) {
     closed.floor.peak = first ? item.floor.peak : std::min(closed.floor.peak, item.floor.peak);
     closed.key = std::min(closed.key, item.key);
   }
-  if (noted_ + found.items.size() > kMostNoted) return;
+  if (noted_ + found.items.size() > options_.most_noted) return;
   noted_ += found.items.size();
   closed.dropped = found.counts;
   closed.noted.reserve(found.items.size());

@@ -1,8 +1,8 @@
 // What a search has before it. Every region is looked into once, and of each of its families the floor found; those that
 // may come in wait in a heap, the least first. Where these are more than may be held at once, only the least floor of
 // each region is remembered: regions are then gone through in windows, those with the least floors first, and the
-// families of a window are made again when its turn comes. Of the first two million the floors are noted, which take longer
-// to find than the families to make. So the memory that a search takes does not grow with its space, but for some
+// families of a window are made again when its turn comes. Of the first of them, so many as options say, the floors are
+// noted, which take longer to find than the families to make. So the memory that a search takes does not grow with its space, but for some
 // hundred bytes a region.
 #pragma once
 

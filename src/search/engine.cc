@@ -10,6 +10,7 @@
 
 #include "search/backlog.h"
 #include "search/exchange.h"
+#include "search/pass_order.h"
 #include "search/plan_trial.h"
 #include "search/portion_search.h"
 
@@ -114,27 +115,43 @@ class Searcher {
       stopped_ = stopped_ || !said.empty();
   }
 
-  // The next items, the least first, in portions of about equal size. What cannot come in any more is dropped.
-  std::vector<Portion> next_portions(std::size_t most) {
-    std::vector<Portion> portions;
-    std::uint64_t plans = kPortionPlans;
+  static std::uint64_t work_of(const Item& item) { return item.apart ? item.plans() : kPlansOfFamily; }
+
+  // The next items, the least first. What cannot come in any more is dropped.
+  Portion next_items(std::uint64_t most) {
+    Portion items;
     SearchCounts dropped;
     const Sieve sieve(options_, kept_, probed_);
-    while (!backlog_.empty() && (portions.size() < most || plans < kPortionPlans)) {
+    for (std::uint64_t work = 0; work < most && !backlog_.empty();) {
       const Item item = backlog_.pop();
       if (sieve.drops(item.floor, item.family.gpus(), item.plans(), dropped)) {
         watch_.decided(item.plans());
         continue;
       }
-      if (plans >= kPortionPlans) {
-        if (portions.empty() && options_.bounds && !backlog_.has_window()) watch_.note_least(item.key);
-        portions.emplace_back();
-        plans = 0;
-      }
-      portions.back().push_back(item);
-      plans += item.apart ? item.plans() : kPlansOfFamily;
+      if (items.empty() && options_.bounds && !backlog_.has_window()) watch_.note_least(item.key);
+      items.push_back(item);
+      work += work_of(item);
     }
     add(counts_, dropped);
+    return items;
+  }
+
+  // In portions of about equal size, which hold items with passes in common, the least first.
+  std::vector<Portion> next_portions(std::size_t most) {
+    Portion items = next_items(most * kPortionPlans);
+    std::sort(items.begin(), items.end(), order_);
+    std::vector<Portion> portions;
+    std::uint64_t work = kPortionPlans;
+    for (const Item& item : items) {
+      if (work >= kPortionPlans) {
+        portions.emplace_back();
+        work = 0;
+      }
+      portions.back().push_back(item);
+      work += work_of(item);
+    }
+    for (Portion& portion : portions)
+      std::sort(portion.begin(), portion.end(), [](const Item& a, const Item& b) { return b.after(a); });
     return portions;
   }
 
@@ -189,6 +206,7 @@ class Searcher {
   Watch watch_;
   Kept kept_, probed_;
   Backlog backlog_;
+  PassOrder order_;
   SearchCounts counts_;
   double open_ = std::numeric_limits<double>::infinity();
   bool stopped_ = false;

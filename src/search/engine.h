@@ -54,8 +54,10 @@ struct SearchOptions {
   FrontKind front = FrontKind::kAll;
   bool bounds = true;  // off: every plan that fits is timed, as a test's brute force does
   int threads = 0;     // 0: as many as the machine has
-  std::size_t most_held =
-      1'000'000;  // families that wait at once, of some 180 bytes; others are made again (backlog.h)
+  // Families that wait at once, of some 180 bytes, and floors that are noted of the others, of 32: those are made again
+  // (backlog.h).
+  std::size_t most_held = 1'000'000;
+  std::size_t most_noted = 2'000'000;
   const std::atomic<bool>* stop = nullptr;
   std::optional<std::chrono::steady_clock::time_point> until;  // stops by itself
   std::function<void(const SearchProgress&)> progress;         // from any thread

@@ -9,6 +9,10 @@ namespace foretrain {
 void PortionSearch::go_through(const Portion& portion) {
   for (const Item& item : portion) {
     if (found_.stopped) return;
+    if (sieve_.drops(item.floor, item.family.gpus(), item.plans(), found_.counts)) {
+      watch_.decided(item.plans());
+      continue;
+    }
     Members members(space_.legal(), item.family);
     if (item.apart || members.part_size() == item.plans())
       do_plans(item, members);

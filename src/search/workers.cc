@@ -1,8 +1,10 @@
 #include "search/workers.h"
 
 #include <algorithm>
-#include <atomic>
+#include <mutex>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/threads.h"
 
@@ -14,16 +16,59 @@ Workers::Workers(Evaluators& evaluators, int wanted) : evaluators_(evaluators), 
   evaluators_.make_room(static_cast<std::size_t>(wanted_));
 }
 
+namespace {
+
+// Work in a row, dealt to threads. Each begins with a stretch of its own, and where that is done takes over half of the
+// longest that another has left.
+class Deal {
+ public:
+  Deal(std::size_t count, std::size_t at_once, std::size_t threads) : at_once_(at_once), own_(threads) {
+    for (std::size_t t = 0; t < threads; ++t) own_[t] = {count * t / threads, count * (t + 1) / threads};
+  }
+
+  struct Stretch {
+    std::size_t begin = 0, end = 0;
+    std::size_t size() const { return end - begin; }
+  };
+
+  // Empty: nothing is left.
+  Stretch next(std::size_t thread) {
+    const std::lock_guard lock(mutex_);
+    Stretch& own = own_[thread];
+    if (own.size() == 0) {
+      Stretch& most = *std::max_element(
+          own_.begin(), own_.end(), [](const Stretch& a, const Stretch& b) { return a.size() < b.size(); });
+      const std::size_t middle = most.begin + most.size() / 2;
+      own = {middle, std::exchange(most.end, middle)};
+    }
+    const Stretch taken{own.begin, std::min(own.end, own.begin + at_once_)};
+    own.begin = taken.end;
+    return taken;
+  }
+
+  void end() {
+    const std::lock_guard lock(mutex_);
+    std::fill(own_.begin(), own_.end(), Stretch{});
+  }
+
+ private:
+  std::size_t at_once_;
+  std::vector<Stretch> own_;
+  std::mutex mutex_;
+};
+
+}  // namespace
+
 void Workers::each(std::size_t count, std::size_t at_once,
                    const std::function<void(std::size_t, std::size_t)>& work) {
-  std::atomic<std::size_t> next = 0;
+  Deal deal(count, at_once, static_cast<std::size_t>(wanted_));
   const auto loop = [&](int thread) {
+    const auto own = static_cast<std::size_t>(thread);
     try {
-      for (std::size_t i = next.fetch_add(at_once); i < count; i = next.fetch_add(at_once))
-        for (std::size_t k = i; k < std::min(count, i + at_once); ++k)
-          work(k, static_cast<std::size_t>(thread));
+      for (Deal::Stretch some = deal.next(own); some.size() > 0; some = deal.next(own))
+        for (std::size_t i = some.begin; i < some.end; ++i) work(i, own);
     } catch (...) {
-      next = count;
+      deal.end();
       throw;
     }
   };

@@ -13,8 +13,8 @@ class Workers {
   // wanted <= 0: as many as the machine has.
   Workers(Evaluators& evaluators, int wanted);
 
-  // Calls work(i, thread) for each i below count, `at_once` of them in a row. Where one throws (it ran out of memory),
-  // the others end soon.
+  // Calls work(i, thread) for each i below count, `at_once` of them in a row. Neighbours are mostly one thread's, as they
+  // have much in common that its evaluator remembers. Where one throws (it ran out of memory), the others end soon.
   void each(std::size_t count, std::size_t at_once,
             const std::function<void(std::size_t, std::size_t)>& work);
 
