@@ -46,8 +46,10 @@ Uncertainty uncertainty(const Simulated& e, Bytes usable) {
     u.analytic = std::min(1.0, analytic / busy);
   }
   u.described = e.job.choices.described;
-  u.retries = std::any_of(e.stages.begin(), e.stages.end(),
-                          [&](const StageParts& stage) { return usable < stage.memory.total; });
+  u.retries = std::any_of(e.stages.begin(), e.stages.end(), [&](const StageParts& stage) {
+    return usable < stage.memory.total &&
+           fit_probability(stage.memory.needed, usable, u.described) >= kMayRun;
+  });
   return u;
 }
 
