@@ -10,41 +10,12 @@
 #include "base/text.h"
 #include "formats/foreign_model.h"
 #include "report/collective_report.h"
-#include "report/fit_report.h"
 #include "report/model_report.h"
+#include "report/profile_report.h"
 #include "spec/model_text.h"
 
 namespace foretrain {
 namespace {
-
-Result<std::string> profile_text(const ProfileStore& store, const std::string& name) {
-  if (name == kAnalyticProfile)
-    return "name     analytic\nsource   datasheets and formulas (docs/theory.md); nothing measured, for "
-           "every GPU\n";
-  TRY_ASSIGN(const LoadedProfile profile, store.load(name));
-  const ProfileInfo& info = profile.info;
-  const auto& models = profile.models.models();
-  std::int64_t samples = 0;
-  for (const OperatorModelView& model : models) samples += model.facts.samples;
-  std::string text = fmt::format("name     {}\ngpu      {}\n", printable(info.name), printable(info.gpu));
-  if (!info.source.empty()) text += "source   " + printable(info.source) + "\n";
-  if (!info.derive_from.empty())
-    text +=
-        fmt::format("derives  from {}: operators that have no model here, by the ratio of the GPUs' rates\n",
-                    printable(info.derive_from));
-  text += fmt::format("models   {}, of {} samples\n", models.size(), with_commas(samples));
-  if (info.power)
-    text += "power    " + power_text(*info.power) + "\n";
-  else if (!models.empty())
-    text += "power    not known: no clock is applied, times stand for the load they were sampled under\n";
-  if (info.host_launch)
-    text += fmt::format("host     {:.4g} us a launch on the machine that was sampled\n",
-                        info.host_launch->value * 1e6);
-  if (models.empty()) return text;
-  return text +
-         "\nerror: mean absolute, on shapes a model has not seen; outside: beyond the sampled sizes\n" +
-         models_text(models);
-}
 
 std::string commented(std::string_view text) {
   std::string out;
@@ -115,13 +86,17 @@ Result<std::string> shown_model(const Catalog& catalog, const ShowRequest& reque
          to_yaml(model) + footer + assumed;
 }
 
+Result<std::string> shown_profile(const ProfileStore& store, const ShowRequest& request) {
+  if (request.name == kAnalyticProfile)
+    return request.json ? analytic_profile_json() : analytic_profile_text();
+  TRY_ASSIGN(const LoadedProfile profile, store.load(request.name));
+  return request.json ? profile_json(profile) : profile_text(profile);
+}
+
 // Read as well as shown, so that what is shown is known to be good.
 Result<std::string> shown(const Session& session, const ShowRequest& request) {
   TRY(check(request));
-  if (request.kind == "profile" && request.json)
-    return fail_field("json",
-                      "profiles are shown as text alone; profile.yaml in their folder says what they are");
-  if (request.kind == "profile") return profile_text(session.profiles(), request.name);
+  if (request.kind == "profile") return shown_profile(session.profiles(), request);
   const Catalog& catalog = session.catalog();
   std::string footer;
   if (request.kind == "model") return shown_model(catalog, request);

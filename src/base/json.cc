@@ -68,6 +68,8 @@ void JsonWriter::before_value() {
   }
 }
 
+JsonWriter& JsonWriter::begin_answer() { return begin_object().key("version").value(kAnswerVersion); }
+
 JsonWriter& JsonWriter::begin_object() {
   before_value();
   out_ += '{';
@@ -114,7 +116,7 @@ JsonWriter& JsonWriter::value(double number) {
   if (!std::isfinite(number)) return null();
   before_value();
   std::array<char, 32> buffer;
-  out_ += shortest(buffer, number);
+  out_ += shortest(buffer, number == 0 ? 0.0 : number);  // and not -0
   return *this;
 }
 

@@ -11,8 +11,13 @@
 
 namespace foretrain {
 
+// Of every answer in JSON. A key that is added leaves it; one that goes, or means something else, raises it.
+inline constexpr int kAnswerVersion = 1;
+
 class JsonWriter {
  public:
+  // The object of an answer that a script reads: its first key says which form of answers it has (kAnswerVersion).
+  JsonWriter& begin_answer();
   JsonWriter& begin_object();
   JsonWriter& end_object();
   JsonWriter& begin_array();

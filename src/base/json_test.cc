@@ -45,6 +45,14 @@ TEST_CASE("numbers take the shortest form that reads back equal") {
   CHECK(written(std::size_t{7}) == "7\n");
 }
 
+TEST_CASE("zero has no sign") { CHECK(written(-0.0) == "0\n"); }
+
+TEST_CASE("an answer begins with the version of its form") {
+  JsonWriter writer;
+  writer.begin_answer().key("step_s").value(1.5).end_object();
+  CHECK(writer.text() == "{\n  \"version\": 1,\n  \"step_s\": 1.5\n}\n");
+}
+
 TEST_CASE("what JSON has no number for is null") {
   CHECK(written(std::numeric_limits<double>::quiet_NaN()) == "null\n");
   CHECK(written(-std::numeric_limits<double>::infinity()) == "null\n");

@@ -173,7 +173,7 @@ std::string collective_fit_text(const CollectiveFitReport& report) {
 
 std::string collective_fit_json(const CollectiveFitReport& report) {
   JsonWriter w;
-  w.begin_object().key("cluster").value(report.cluster).key("samples").value(report.samples_name);
+  w.begin_answer().key("cluster").value(report.cluster).key("samples").value(report.samples_name);
   w.key("read").value(report.read).key("used").value(report.used).key("rejections").begin_array();
   for (const CollectiveRejection& r : report.rejections) {
     w.begin_object().key("layout").value(r.layout).key("source").value(r.source);

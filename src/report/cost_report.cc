@@ -192,7 +192,7 @@ std::string sample_cost_text(const CostReport& report, bool each_row) {
 
 std::string cost_json(const CostReport& report) {
   JsonWriter w;
-  w.begin_object();
+  w.begin_answer();
   w.key("gpu").value(report.gpu.name);
   w.key("profile").value(report.profile);
   w.key("rows").begin_array();

@@ -81,7 +81,7 @@ void put_better(JsonWriter& w, const DiagnosedRun& r, const BetterPlan& plan) {
 std::string diagnose_json(const DiagnosedRun& r) {
   JsonWriter w;
   const MeasuredRun& m = r.diagnosis.measured;
-  w.begin_object().key("file").value(m.file).key("format").value(m.format);
+  w.begin_answer().key("file").value(m.file).key("format").value(m.format);
   put_measured(w, m);
   put_expected(w, r.diagnosis);
   put_findings(w, r);

@@ -104,23 +104,6 @@ void add_key(JsonWriter& w, const ModelKey& key) {
   w.key("dtype").value(name(key.dtype));
 }
 
-void add_model(JsonWriter& w, const OperatorModelView& model) {
-  w.begin_object();
-  add_key(w, model.key);
-  w.key("samples").value(model.facts.samples);
-  w.key("error").value(model.facts.error);
-  w.key("spread").value(model.facts.spread);
-  w.key("spread_outside").value(model.facts.spread_outside);
-  w.key("origin").value(name(model.facts.origin));
-  w.key("clocked_share").value(model.facts.clocked_share);
-  if (model.facts.pooled) w.key("pooled").value(true);
-  w.key("sizes").begin_object();
-  const auto names = size_names(model.key.kind);
-  for (std::size_t i = 0; i < names.size(); ++i)
-    w.key(names[i]).begin_array().value(model.facts.size_low[i]).value(model.facts.size_high[i]).end_array();
-  w.end_object().end_object();
-}
-
 void add_study(JsonWriter& w, const std::vector<StudyRow>& rows) {
   w.key("study").begin_array();
   for (const StudyRow& row : rows) {
@@ -177,6 +160,23 @@ std::string models_text(std::span<const OperatorModelView> models) {
   return table.text();
 }
 
+void put_model(JsonWriter& w, const OperatorModelView& model) {
+  w.begin_object();
+  add_key(w, model.key);
+  w.key("samples").value(model.facts.samples);
+  w.key("error").value(model.facts.error);
+  w.key("spread").value(model.facts.spread);
+  w.key("spread_outside").value(model.facts.spread_outside);
+  w.key("origin").value(name(model.facts.origin));
+  w.key("clocked_share").value(model.facts.clocked_share);
+  if (model.facts.pooled) w.key("pooled").value(true);
+  w.key("sizes").begin_object();
+  const auto names = size_names(model.key.kind);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    w.key(names[i]).begin_array().value(model.facts.size_low[i]).value(model.facts.size_high[i]).end_array();
+  w.end_object().end_object();
+}
+
 std::string power_text(const PowerModel& power) {
   const std::string narrow = power.joules_per_fp8_flop > 0
                                  ? fmt::format(" ({:.3g} of eight bits)", power.joules_per_fp8_flop * 1e12)
@@ -221,7 +221,7 @@ std::string fit_text(const FitReport& report) {
 
 std::string fit_json(const FitReport& report) {
   JsonWriter w;
-  w.begin_object();
+  w.begin_answer();
   w.key("gpu").value(report.gpu);
   w.key("samples").begin_object();
   w.key("read").value(report.read);
@@ -254,7 +254,7 @@ std::string fit_json(const FitReport& report) {
         .end_object();
   w.end_array();
   w.key("operators").begin_array();
-  for (const OperatorModelView& model : report.models) add_model(w, model);
+  for (const OperatorModelView& model : report.models) put_model(w, model);
   w.end_array();
   if (report.power) {
     const PowerModel& power = report.power->model;

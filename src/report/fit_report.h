@@ -24,6 +24,8 @@ struct Scatter {
   std::vector<ScatterPoint> points;
 };
 
+class JsonWriter;
+
 struct FitReport {
   std::string gpu;
   std::string samples_name;  // file or folder
@@ -52,6 +54,9 @@ std::string models_text(std::span<const OperatorModelView> models);
 
 // "100 W static, 74.5 pJ a byte, 2.15 pJ a FLOP at 1980 MHz, less with the clock to the power of 3.19".
 std::string power_text(const PowerModel& power);
+
+// Its key, what stands in that line, and the sampled range of each size.
+void put_model(JsonWriter& writer, const OperatorModelView& model);
 
 std::string fit_text(const FitReport& report);
 std::string fit_json(const FitReport& report);

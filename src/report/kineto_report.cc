@@ -84,7 +84,7 @@ void write_known(JsonWriter& writer, std::string_view key, std::int64_t value) {
 }
 
 void write_trace(JsonWriter& writer, const KinetoTrace& trace) {
-  writer.begin_object().key("file").value(trace.file).key("format").value("kineto");
+  writer.begin_answer().key("file").value(trace.file).key("format").value("kineto");
   writer.key("device");
   if (trace.device.empty())
     writer.null();

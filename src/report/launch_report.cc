@@ -4,9 +4,11 @@
 
 namespace foretrain {
 
-void write_launch(JsonWriter& w, const WholeLaunch& whole) {
+namespace {
+
+void put_launch(JsonWriter& w, const WholeLaunch& whole) {
   const Launch& launch = whole.launch;
-  w.begin_object().key("framework").value(launch.framework);
+  w.key("framework").value(launch.framework);
   w.key("argv").begin_array();
   for (const std::string& word : launch.argv()) w.value(word);
   w.end_array().key("env").begin_object();
@@ -28,12 +30,20 @@ void write_launch(JsonWriter& w, const WholeLaunch& whole) {
   w.end_array().key("notes").begin_array();
   for (const std::string& line : whole.about) w.value(line);
   for (const std::string& line : launch.notes) w.value(line);
-  w.end_array().end_object();
+  w.end_array();
+}
+
+}  // namespace
+
+void write_launch(JsonWriter& w, const WholeLaunch& whole) {
+  put_launch(w.begin_object(), whole);
+  w.end_object();
 }
 
 std::string launch_json(const WholeLaunch& whole) {
   JsonWriter w;
-  write_launch(w, whole);
+  put_launch(w.begin_answer(), whole);
+  w.end_object();
   return w.text();
 }
 

@@ -14,7 +14,7 @@ std::string list_text(const ListReport& report) {
 
 std::string list_json(const ListReport& report) {
   JsonWriter w;
-  w.begin_object().key(report.kind).begin_array();
+  w.begin_answer().key(report.kind).begin_array();
   for (const ListEntry& entry : report.entries) {
     w.begin_object().key("name").value(entry.name);
     for (const auto& [key, fact] : entry.facts) {

@@ -71,7 +71,7 @@ void write_count(JsonWriter& writer, std::string_view key, std::int64_t value) {
 
 void write_log(JsonWriter& writer, const TrainingLog& log) {
   const SteadySteps& steady = log.steady;
-  writer.begin_object();
+  writer.begin_answer();
   writer.key("file").value(log.file).key("format").value(log.format);
   writer.key("steps").value(log.steps).key("lines").value(log.lines).key("runs").value(log.runs);
   write_count(writer, "first_step", log.first_step);

@@ -89,14 +89,16 @@ void write_model_facts(JsonWriter& w, const Model& model, std::int64_t ffn) {
 
 std::string model_json(const Model& model, std::int64_t ffn) {
   JsonWriter w;
-  write_model_facts(w.begin_object(), model, ffn);
+  write_model_facts(w.begin_answer(), model, ffn);
   w.end_object();
   return w.text();
 }
 
-std::string node_json(const Node& node) {
+std::string node_json(const Node& map) {
   JsonWriter w;
-  write_node(w, node);
+  w.begin_answer();
+  for (const auto& [key, value] : map.entries) write_node(w.key(key), value);
+  w.end_object();
   return w.text();
 }
 

@@ -20,6 +20,6 @@ void write_model_facts(JsonWriter& w, const Model& model, std::int64_t ffn);
 
 // Any file of ours as JSON, its numbers and flags as such.
 void write_node(JsonWriter& w, const Node& node);
-std::string node_json(const Node& node);
+std::string node_json(const Node& map);
 
 }  // namespace foretrain

@@ -105,7 +105,7 @@ std::string over_csv(const OverAnswer& a) {
 
 std::string over_json(const OverAnswer& a) {
   JsonWriter w;
-  w.begin_object();
+  w.begin_answer();
   w.key("over").begin_array();
   for (const OverAxis& axis : a.axes) {
     w.begin_object().key("key").value(axis.key).key("values").begin_array();

@@ -12,7 +12,13 @@ namespace {
 
 // Bytes are whole numbers.
 void put(JsonWriter& w, std::string_view key, Bytes bytes) { w.key(key).value(std::round(bytes.value)); }
-void put(JsonWriter& w, std::string_view key, Seconds seconds) { w.key(key).value(seconds.value); }
+
+// Under a picosecond is what sums of times leave over where nothing is spent.
+void put(JsonWriter& w, std::string_view key, Seconds seconds) {
+  constexpr double kNothing = 1e-12;
+  w.key(key).value(std::abs(seconds.value) < kNothing ? 0.0 : seconds.value);
+}
+
 template <class T>
 void put(JsonWriter& w, std::string_view key, const T& value) {
   w.key(key).value(value);
@@ -132,7 +138,7 @@ void put_shares(JsonWriter& w, const Prediction& p) {
 
 void put_prediction(JsonWriter& w, const Run& run, const Prediction& p, const Training* whole,
                     const StepView* view) {
-  w.begin_object();
+  w.begin_answer();
   put(w, "step_s", p.step.value);
   put(w, "step_low_s", p.step.low());
   put(w, "step_high_s", p.step.high());

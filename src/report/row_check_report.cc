@@ -64,7 +64,7 @@ std::string row_check_text(const TableCheck& check) {
 
 std::string row_check_json(const TableCheck& check) {
   JsonWriter w;
-  w.begin_object();
+  w.begin_answer();
   w.key("rows").begin_array();
   for (const RowCheck& row : check.rows) {
     w.begin_object();

@@ -84,7 +84,7 @@ std::string run_text(const UnderstoodRun& run) {
 
 std::string run_json(const UnderstoodRun& run) {
   JsonWriter w;
-  w.begin_object().key("format").value(run.format);
+  w.begin_answer().key("format").value(run.format);
   write_model(w, run);
   for (const std::string_view key : {"plan", "seq", "global_batch", "gpus", "stack"}) {
     w.key(key);

@@ -305,7 +305,7 @@ void put_what_ifs(JsonWriter& w, const SearchAnswer& a) {
 
 std::string search_json(const SearchAnswer& a, const WholeLaunch* launch) {
   JsonWriter w;
-  w.begin_object();
+  w.begin_answer();
   put_search_counts(w, a);
   put_problem(w, a);
   put_best(w, a);

@@ -67,7 +67,7 @@ std::string sweep_json(const SweepAnswer& a) {
   common.result.open = std::nullopt;
   common.left_out = a.left_out;
   JsonWriter w;
-  w.begin_object();
+  w.begin_answer();
   put_search_counts(w, common);
   put_problem(w, common, &a.over);
   const std::vector<SweepRow> rows = sweep_rows(a);

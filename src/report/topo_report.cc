@@ -6,7 +6,7 @@ namespace foretrain {
 
 std::string topo_json(const Topology& topology, const TopoCluster& cluster) {
   JsonWriter writer;
-  writer.begin_object().key("file").value(topology.file).key("format").value("topo");
+  writer.begin_answer().key("file").value(topology.file).key("format").value("topo");
   writer.key("gpus").value(topology.gpus).key("nics").value(topology.nics);
   writer.key("nics_beside_gpus").value(topology.near_nics).key("numa_nodes").value(topology.numa_nodes);
   writer.key("nvlinks").value(topology.nvlinks).key("nvlink_domain").value(topology.nvlink_domain);

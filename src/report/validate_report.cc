@@ -310,7 +310,7 @@ std::string validate_text(const std::vector<RowScore>& rows, const ValidateRepor
 
 std::string validate_json(const std::vector<RowScore>& rows, const ValidateReport& report) {
   JsonWriter w;
-  w.begin_object();
+  w.begin_answer();
   w.key("summary");
   write(w, summarise(rows));
   w.key("groups").begin_object();
