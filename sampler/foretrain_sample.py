@@ -45,10 +45,48 @@ import types
 import warnings
 from statistics import median
 
+DTYPE_NAMES = ("bf16", "fp16")
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        sys.stderr.write(f"foretrain_sample: error: {message}\n")
+        sys.exit(2)
+
+
+def command_line():
+    """What can be asked; help tells it where there is no PyTorch too."""
+    parser = Parser(prog="foretrain_sample.py", description="Time the operators of LLM training on one GPU, for "
+                    "`foretrain fit`. A second run with the same folder goes on where the first ended.")
+    parser.add_argument("--minutes", type=float, default=10, metavar="N", help="time to spend (default 10)")
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="where the samples go (made if need be)")
+    parser.add_argument("--operators", metavar="A,B", help="only these operators (see --list)")
+    parser.add_argument("--dtype", choices=DTYPE_NAMES, default="bf16", help="of operands (default bf16)")
+    parser.add_argument("--seed", type=int, default=1, help="of the order of shapes (default 1)")
+    parser.add_argument("--share", type=float, default=0.7, metavar="S",
+                        help="share of time in products around memory-bound operators (default 0.7)")
+    parser.add_argument("--resume", action=argparse.BooleanOptionalAction, default=True,
+                        help="go on with the samples of the folder (default); --no-resume refuses such a folder")
+    parser.add_argument("--compile", action="store_true", help="add kernels that torch.compile makes (slow: anew for each shape)")
+    parser.add_argument("--launches", action="store_true",
+                        help="only count the kernels of each operator on one shape, into launches.json")
+    parser.add_argument("--collectives", action="store_true", help="time collectives; start it with torchrun")
+    parser.add_argument("--formats", metavar="F,G", default="",
+                        help="only operators in these number formats, of those that have one of their own: fp8, "
+                             "fp8-row, fp8-block, fp32")
+    parser.add_argument("--list", action="store_true", help="say what would be sampled, and end")
+    parser.add_argument("--device", default="cuda", metavar="D",
+                        help="cuda, cuda:1, or cpu (with --tiny) for a trial")
+    parser.add_argument("--tiny", action="store_true", help="shapes of a few elements, for tests")
+    return parser
+
+
 try:
     import torch
     import torch.nn.functional as F
 except ImportError:
+    if __name__ == "__main__":
+        command_line().parse_args()
     sys.exit("foretrain_sample: error: PyTorch is missing: run this with a Python that has torch")
 
 COLUMNS = ("operator", "impl", "pass", "dtype", "dims", "us", "spread", "host_us", "launches", "clock",
@@ -57,7 +95,7 @@ COLLECTIVE_COLUMNS = ("collective", "bytes", "ranks", "ranks_per_node", "us", "s
                       "source")
 MIXED_SHARES = (0.6, 0.3)  # of time in a product, where it is sampled a second time
 SETTLED_EVERY = 18  # shapes of a product, of which one is timed until its clock has settled
-DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+DTYPES = dict(zip(DTYPE_NAMES, (torch.bfloat16, torch.float16)))
 
 
 class BadInput(Exception):
@@ -2192,36 +2230,8 @@ def end_collectives(options, progress, table, before, unsupported):
 # The command line
 # ---------------------------------------------------------------------------------------------------------
 
-class Parser(argparse.ArgumentParser):
-    def error(self, message):
-        sys.stderr.write(f"foretrain_sample: error: {message}\n")
-        sys.exit(2)
-
-
 def parse(arguments):
-    parser = Parser(prog="foretrain_sample.py", description="Time the operators of LLM training on one GPU, for "
-                    "`foretrain fit`. A second run with the same folder goes on where the first ended.")
-    parser.add_argument("--minutes", type=float, default=10, metavar="N", help="time to spend (default 10)")
-    parser.add_argument("-o", "--output", metavar="FOLDER", help="where the samples go (made if need be)")
-    parser.add_argument("--operators", metavar="A,B", help="only these operators (see --list)")
-    parser.add_argument("--dtype", choices=sorted(DTYPES), default="bf16", help="of operands (default bf16)")
-    parser.add_argument("--seed", type=int, default=1, help="of the order of shapes (default 1)")
-    parser.add_argument("--share", type=float, default=0.7, metavar="S",
-                        help="share of time in products around memory-bound operators (default 0.7)")
-    parser.add_argument("--resume", action=argparse.BooleanOptionalAction, default=True,
-                        help="go on with the samples of the folder (default); --no-resume refuses such a folder")
-    parser.add_argument("--compile", action="store_true", help="add kernels that torch.compile makes (slow: anew for each shape)")
-    parser.add_argument("--launches", action="store_true",
-                        help="only count the kernels of each operator on one shape, into launches.json")
-    parser.add_argument("--collectives", action="store_true", help="time collectives; start it with torchrun")
-    parser.add_argument("--formats", metavar="F,G", default="",
-                        help="only operators in these number formats, of those that have one of their own: fp8, "
-                             "fp8-row, fp8-block, fp32")
-    parser.add_argument("--list", action="store_true", help="say what would be sampled, and end")
-    parser.add_argument("--device", default="cuda", metavar="D",
-                        help="cuda, cuda:1, or cpu (with --tiny) for a trial")
-    parser.add_argument("--tiny", action="store_true", help="shapes of a few elements, for tests")
-    options = parser.parse_args(arguments)
+    options = command_line().parse_args(arguments)
     Options.compile = options.compile
     if not options.list and not options.output:
         raise BadInput("-o: found nothing, expected a folder for the samples")

@@ -107,7 +107,7 @@ class Recording final : public Command {
   void declare(Options& options) override {
     options.option("--gpus-per-node", "N", gpus_,
                    "What a script is told that asks torch how many GPUs a node has");
-    options.argument("COMMAND", command_, "The launch as it is typed, after --");
+    options.argument("COMMAND", command_, "The launch as it is typed, after --", Takes::kFile);
   }
   std::string word(std::string_view field) const override {
     return field == "command" ? "capture" : Command::word(field);

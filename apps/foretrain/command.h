@@ -4,9 +4,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ask/session.h"
 #include "options.h"
+#include "terminal.h"
 
 namespace foretrain {
 
@@ -24,10 +26,23 @@ class Command {
   // answers; null: this process alone.
   virtual Result<int> run(Session& session, Team* team) = 0;
 
+  // What stdout is; set before run().
+  void set_terminal(const Terminal& terminal) { terminal_ = terminal; }
+
   // What a request's field is called here: "--global-batch", "-o"; what is wrong with an argument is told
   // after the subcommand's own name.
   virtual std::string word(std::string_view field) const;
+
+ protected:
+  const Terminal& terminal() const { return terminal_; }
+  // Writes a text that people read to stdout, as a terminal shows it; what programs read goes through tell().
+  int show_text(std::string_view text) const;
+
+ private:
+  Terminal terminal_;
 };
+
+std::vector<std::unique_ptr<Command>> all_commands();  // in the order in which help tells them
 
 std::unique_ptr<Command> predict_command();
 std::unique_ptr<Command> search_command();
@@ -41,5 +56,10 @@ std::unique_ptr<Command> show_command();
 std::unique_ptr<Command> convert_command();
 std::unique_ptr<Command> capture_command();
 std::unique_ptr<Command> serve_command();
+std::unique_ptr<Command> sampler_command();
+std::unique_ptr<Command> schema_command();
+std::unique_ptr<Command> help_command();
+std::unique_ptr<Command> man_command();
+std::unique_ptr<Command> completion_command();
 
 }  // namespace foretrain

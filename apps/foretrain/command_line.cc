@@ -6,25 +6,11 @@
 #include "base/did_you_mean.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "command_table.h"
+#include "help_text.h"
+#include "output.h"
 
 namespace foretrain {
-
-void Options::argument(const char* name, std::string& word, const char* help) {
-  app_.add_option(name, word, help)->type_name("");
-}
-void Options::argument(const char* name, std::vector<std::string>& words, const char* help) {
-  app_.add_option(name, words, help)->type_name("");
-}
-void Options::option(const char* names, const char* value, std::string& word, const char* help) {
-  app_.add_option(names, word, help)->type_name(value);
-}
-void Options::repeated(const char* names, const char* value, std::vector<std::string>& words,
-                       const char* help) {
-  app_.add_option(names, words, help)->type_name(value)->expected(1)->take_all();
-}
-void Options::flag(const char* name, bool& given, const char* help) {
-  app_.add_flag(name, given, help)->disable_flag_override();
-}
 
 std::string Command::word(std::string_view field) const {
   std::string word = "--" + std::string(field);
@@ -32,17 +18,27 @@ std::string Command::word(std::string_view field) const {
   return word;
 }
 
+int Command::show_text(std::string_view text) const { return tell(fitted(text, terminal_)); }
+
 namespace {
 
-constexpr const char* kPresetsHelp = "A folder laid out like presets/, looked in first";
-
-void add_command(CLI::App& app, Command& command, std::string& presets) {
-  CLI::App& sub = *app.add_subcommand(command.name(), command.what());
-  sub.footer(std::string("Example:\n  ") + command.example());
-  sub.allow_extras();
-  Options options(sub);
-  options.option("--presets", "FOLDER", presets, kPresetsHelp);
-  command.declare(options);
+// CLI11 only reads: what help says is ours (help_text.h), and its own help would take the table's names.
+void add_options(CLI::App& app, const CommandTable& table) {
+  app.set_help_flag();
+  app.allow_extras();
+  for (const OptionRow& row : table.rows) {
+    if (const auto* given = std::get_if<bool*>(&row.target))
+      app.add_flag(row.names, **given)->disable_flag_override();
+    else if (const auto* word = std::get_if<std::string*>(&row.target))
+      app.add_option(row.names, **word)->type_name(row.value);
+    else if (row.is_argument)
+      app.add_option(row.names, *std::get<std::vector<std::string>*>(row.target))->type_name("");
+    else
+      app.add_option(row.names, *std::get<std::vector<std::string>*>(row.target))
+          ->type_name(row.value)
+          ->expected(1)
+          ->take_all();
+  }
 }
 
 std::vector<std::string> option_names(const CLI::App& app) {
@@ -121,34 +117,33 @@ Result<Command*> chosen_command(const CLI::App& app, std::span<const std::unique
 Result<CommandLine> read_command_line(int argc, char** argv,
                                       std::span<const std::unique_ptr<Command>> commands) {
   CommandLine line;
-  bool version = false;
-  CLI::App app("Know before you train: predicts the step time and memory of distributed LLM training.",
-               "foretrain");
-  app.allow_extras();
+  CommonOptions common;
+  CLI::App app("", "foretrain");
   app.require_subcommand(0, 1);
-  Options options(app);
-  options.option("--presets", "FOLDER", line.presets, kPresetsHelp);
-  options.flag("--version", version, "Print the version");
-  app.footer(
-      "Example:\n  foretrain predict --model gpt2-xl --cluster dgx-a100 --gpus 8 --global-batch 64\n"
-      "'foretrain SUBCOMMAND --help' tells more.");
-  for (const std::unique_ptr<Command>& command : commands) add_command(app, *command, line.presets);
+  add_options(app, program_table(common));
+  for (const std::unique_ptr<Command>& command : commands)
+    add_options(*app.add_subcommand(command->name()), table_of(*command, common));
 
   TRY(check_empty_values(argc, argv));
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    line.told = app.help();
-    return line;
   } catch (const CLI::ParseError& error) {
-    return tl::unexpected(reworded(app, error));
+    if (!common.help) return tl::unexpected(reworded(app, error));
+  }
+  TRY_ASSIGN(line.terminal, terminal_of(common.color));
+  if (common.help) {
+    const auto chosen = app.get_subcommands();
+    line.told = help_text(chosen.empty() ? "" : chosen.front()->get_name(), help_width(line.terminal));
+    return line;
   }
   TRY(check_extras(app));
-  if (version) {
+  if (common.version) {
     line.told = "foretrain " FORETRAIN_VERSION "\n";
     return line;
   }
   TRY_ASSIGN(line.command, chosen_command(app, commands));
+  line.command->set_terminal(line.terminal);
+  line.presets = common.presets;
   if (!line.presets.empty() && !is_folder(line.presets))
     return fail_field("presets", foretrain::quoted(line.presets) + " is not a folder");
   return line;

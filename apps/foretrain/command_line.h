@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "command.h"
+#include "terminal.h"
 
 namespace foretrain {
 
@@ -14,6 +15,7 @@ struct CommandLine {
   std::string told;            // help or the version, where they were asked for; then there is no command
   Command* command = nullptr;  // its options read
   std::string presets;
+  Terminal terminal;
 };
 Result<CommandLine> read_command_line(int argc, char** argv,
                                       std::span<const std::unique_ptr<Command>> commands);

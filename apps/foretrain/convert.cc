@@ -23,12 +23,15 @@ class Convert final : public Command {
                      "log, a configuration "
                      "of torchtitan, nanotron, NeMo, Megatron-Bridge, GPT-NeoX, DeepSpeed, MaxText, axolotl, "
                      "LLaMA-Factory, "
-                     "accelerate or LLM Foundry, or a RUN.yaml, told by its content; - is stdin");
+                     "accelerate or LLM Foundry, or a RUN.yaml, told by its content; - is stdin",
+                     Takes::kFile);
     options.option(
         "--to", "FORMAT", to_,
         "run (without it): a RUN.yaml; or a launch, as a script that starts: megatron, megatron-bridge, "
-        "torchtitan, nanotron, deepspeed or accelerate");
+        "torchtitan, nanotron, deepspeed or accelerate",
+        {"run", "megatron", "megatron-bridge", "torchtitan", "nanotron", "deepspeed", "accelerate"});
     declare_job(options, request_.given, "Of a launch: GPUs in all");
+    options.group("What is told");
     options.flag("--json", request_.json, "Answer in JSON");
   }
   Result<int> run(Session& session, Team*) override {

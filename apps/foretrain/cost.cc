@@ -18,16 +18,18 @@ class Cost final : public Command {
   }
   void declare(Options& options) override {
     options.argument("OPERATOR key=value...|FILE.csv", request_.words,
-                     "An operator and its sizes, or samples to compare with");
+                     "An operator and its sizes, or samples to compare with", Takes::kOperator);
     options.option("--impl", "I", request_.impl,
                    "aten, fused, eager, ... (docs/formats/samples.md); without it, what the profile has");
     options.option("--pass", "PASS", request_.pass,
-                   "fwd, bwd, dgrad, wgrad or step; without it, all that there are");
+                   "fwd, bwd, dgrad, wgrad or step; without it, all that there are",
+                   {"fwd", "bwd", "dgrad", "wgrad", "step"});
     options.option("--dtype", "D", request_.dtype, "bf16 (without it), fp16, fp32, ...");
     options.option("--gpu", "G", request_.gpu,
-                   "A name (foretrain list gpus) or a YAML file; without it, the profile's");
+                   "A name (foretrain list gpus) or a YAML file; without it, the profile's", Takes::kGpu);
     options.option("--profile", "P", request_.profile,
-                   "Where seconds come from: a name (foretrain list profiles), a folder, or analytic");
+                   "Where seconds come from: a name (foretrain list profiles), a folder, or analytic",
+                   Takes::kProfile);
     options.flag("--rows", rows_, "Of a table, each row as well");
     options.flag("--json", json_, "Answer in JSON");
   }
@@ -47,7 +49,7 @@ class Cost final : public Command {
     }
     TRY_ASSIGN(const CostReport report, ask(session, std::move(request_)));
     if (json_) return tell(cost_json(report));
-    return tell(table ? sample_cost_text(report, rows_) : operator_cost_text(report));
+    return show_text(table ? sample_cost_text(report, rows_) : operator_cost_text(report));
   }
 
  private:

@@ -25,12 +25,15 @@ class Diagnose final : public Command {
     options.argument("LOG|TRACE", files_,
                      "What the training printed, or a trace of PyTorch's profiler, packed or not; - is "
                      "stdin. Logs of several ranks of "
-                     "one run are read as one");
+                     "one run are read as one",
+                     Takes::kFile);
     options.option(
         "--run", "FILE", run_file_,
         "What was run, as predict takes it; without it, what the log states of itself (the arguments that "
-        "Megatron prints)");
+        "Megatron prints)",
+        Takes::kFile);
     declare_job(options, request_.run, "GPUs in all");
+    options.group("What is told");
     options.option("--time", "T", request_.time,
                    "How long to look for a better plan: 3s without it; 0s: only single changes");
     options.flag("--json", json_, "Answer in JSON (docs/diagnose.md)");
@@ -53,7 +56,7 @@ class Diagnose final : public Command {
       request_.run.runs.push_back(std::move(source));
     }
     TRY_ASSIGN(const DiagnosedRun answer, ask(session, request_));
-    return tell(json_ ? diagnose_json(answer) : diagnose_text(answer));
+    return json_ ? tell(diagnose_json(answer)) : show_text(diagnose_text(answer));
   }
 
  private:

@@ -25,22 +25,26 @@ class Fit final : public Command {
   }
   const char* example() const override { return "foretrain fit samples --gpu a100-80gb-sxm -o my-profile"; }
   void declare(Options& options) override {
-    options.argument("SAMPLES", samples_, "A table of samples, or a folder of them");
+    options.argument("SAMPLES", samples_, "A table of samples, or a folder of them", Takes::kFile);
     options.option("--gpu", "G", gpu_,
-                   "The GPU that was sampled: a name (foretrain list gpus) or a YAML file");
+                   "The GPU that was sampled: a name (foretrain list gpus) or a YAML file", Takes::kGpu);
     options.option("--cluster", "C", cluster_,
                    "Instead: the cluster whose collectives were sampled, a name, a YAML file or a folder of "
-                   "this command");
-    options.option("-o,--out", "FOLDER", out_, "The folder to write the profile or the cluster into");
+                   "this command",
+                   Takes::kCluster);
+    options.option("-o,--out", "FOLDER", out_, "The folder to write the profile or the cluster into",
+                   Takes::kFolder);
     options.option("--name", "N", name_, "The name of the profile or the cluster; without it, the folder's");
     options.option("--source", "TEXT", source_, "Where the samples come from, in words");
-    options.option("--derive-from", "P", derive_from_, "A profile for operators that this one lacks");
+    options.option("--derive-from", "P", derive_from_, "A profile for operators that this one lacks",
+                   Takes::kProfile);
     options.option(
         "--against", "SAMPLES", against_,
-        "Samples of the same tables on the GPU of --derive-from: its profile's times, by the ratio");
+        "Samples of the same tables on the GPU of --derive-from: its profile's times, by the ratio",
+        Takes::kFile);
     options.flag("--study", study_, "Errors on samples held out in three ways");
     options.flag("--learning-curve", learning_curve_, "Errors by the number of samples");
-    options.option("--html", "F.html", html_, "Also pictures: predicted against measured");
+    options.option("--html", "F.html", html_, "Also pictures: predicted against measured", Takes::kFile);
     options.flag("--force", force_, "Also where that folder holds a profile or a cluster");
     options.flag("--json", json_, "Answer in JSON");
   }
@@ -114,7 +118,7 @@ class Fit final : public Command {
       TRY(replace_folder(out_, answer.files, kProfileEntries));
       answer.report.written = out_;
     }
-    return tell(json_ ? fit_json(answer.report) : fit_text(answer.report));
+    return json_ ? tell(fit_json(answer.report)) : show_text(fit_text(answer.report));
   }
 
   // What only a profile can have.
@@ -145,7 +149,7 @@ class Fit final : public Command {
       TRY(write_folder(out_, answer.files));
       answer.report.written = out_;
     }
-    return tell(json_ ? collective_fit_json(answer.report) : collective_fit_text(answer.report));
+    return json_ ? tell(collective_fit_json(answer.report)) : show_text(collective_fit_text(answer.report));
   }
 
   std::string samples_, gpu_, cluster_, out_, name_, source_, derive_from_, against_, html_;

@@ -38,19 +38,23 @@ class Import final : public Command {
                      "collectives in the "
                      "layout of arXiv 2509.22832; operator-tables: published tables of operators "
                      "(aiconfigurator, SimuMax) and of "
-                     "exchanges (NCCL, DeepEP, NVLink)");
-    options.argument("PATH", paths_, "The logs or tables; for published-samples the folder of one site");
+                     "exchanges (NCCL, DeepEP, NVLink)",
+                     {"log", "kineto", "topo", "nccl-tests", "published-samples", "operator-tables"});
+    options.argument("PATH", paths_, "The logs or tables; for published-samples the folder of one site",
+                     Takes::kFile);
     options.option(
         "-o,--out", "FOLDER", out_,
         "Where samples are written: the folder to write collectives.csv (and operators.csv) into; "
-        "for kineto timeline.csv and operators.csv; for operator-tables GPU.csv and GPU/operators.csv");
+        "for kineto timeline.csv and operators.csv; for operator-tables GPU.csv and GPU/operators.csv",
+        Takes::kFolder);
     options.option("--collective", "NAME", request_.collective,
                    "nccl-tests: what was timed, where neither a log nor its name says it");
     options.option("--ranks", "N", request_.ranks,
                    "nccl-tests: how many took part, where a log has no lines of ranks");
     options.option("--ranks-per-node", "N", request_.ranks_per_node,
                    "nccl-tests: how many of them share a node (all)");
-    options.option("--gpu", "NAME", request_.gpu, "topo: the GPU, which the table does not name");
+    options.option("--gpu", "NAME", request_.gpu, "topo: the GPU, which the table does not name",
+                   Takes::kGpu);
     options.flag("--json", is_json_,
                  "log, kineto and topo: as JSON (docs/formats/training-log.md, kineto.md, topo.md)");
     options.flag("--force", force_, "Also where that folder exists");
@@ -72,12 +76,14 @@ class Import final : public Command {
     if (!out.empty()) TRY(check_replaceable(out, force_, "its samples"));
     TRY(read(session.files()));
     TRY_ASSIGN(ImportAnswer answer, ask(session.catalog(), request_));
-    if (out.empty()) return tell(is_json_ ? answer.json : answer.text);
+    const bool is_file = request_.format == "topo";
+    if (out.empty() && (is_json_ || is_file)) return tell(is_json_ ? answer.json : answer.text);
+    if (out.empty()) return show_text(answer.text);
     TRY(write_folder(out, answer.files));
     if (is_json_) return tell(answer.json);
     for (const OutputFile& file : answer.files)
       answer.text += fmt::format("written: {}/{}\n", out, file.name);
-    return tell(answer.text);
+    return show_text(answer.text);
   }
 
  private:

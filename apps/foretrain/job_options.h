@@ -13,13 +13,17 @@ inline constexpr const char* kTokensHelp = "Also what training on this many cost
 // SearchRequest.
 template <class Request>
 void declare_job(Options& options, Request& request, const char* gpus_help) {
+  options.group("What is trained, and on what");
   options.option("--model", "M", request.model,
-                 "A name (foretrain list models), a YAML file, or a config.json or its folder");
+                 "A name (foretrain list models), a YAML file, or a config.json or its folder",
+                 Takes::kModel);
   options.option("--cluster", "C", request.cluster,
-                 "A name (foretrain list clusters), a YAML file, or a folder of fit --cluster");
+                 "A name (foretrain list clusters), a YAML file, or a folder of fit --cluster",
+                 Takes::kCluster);
   options.option("--gpus", "N", request.gpus, gpus_help);
   if constexpr (requires { request.plan; })
-    options.option("--plan", "PLAN", request.plan, "tp=4,pp=2,micro_batch=1,recompute=full,zero=1,...");
+    options.option("--plan", "PLAN", request.plan, "tp=4,pp=2,micro_batch=1,recompute=full,zero=1,...",
+                   Takes::kPlan);
   if constexpr (requires { request.plan; }) {
     options.option("--global-batch", "B", request.global_batch,
                    "Sequences a step, or their tokens (4096ktok)");
@@ -34,9 +38,11 @@ void declare_job(Options& options, Request& request, const char* gpus_help) {
   options.option(
       "--documents", "D", request.documents,
       "Of packed sequences: the mean length of documents (512), or the lengths that fill one (1024x8)");
-  options.option("--stack", "K", request.stack, "A name (foretrain list stacks) or a YAML file");
-  options.option("--task", "T", request.task, "What is trained: pretrain, sft, lora or qlora");
-  options.option("--profile", "P", request.profile, kProfileHelp);
+  options.option("--stack", "K", request.stack, "A name (foretrain list stacks) or a YAML file",
+                 Takes::kStack);
+  options.option("--task", "T", request.task, "What is trained: pretrain, sft, lora or qlora",
+                 {"pretrain", "sft", "lora", "qlora"});
+  options.option("--profile", "P", request.profile, kProfileHelp, Takes::kProfile);
 }
 
 }  // namespace foretrain

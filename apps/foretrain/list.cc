@@ -12,7 +12,8 @@ class List final : public Command {
   const char* what() const override { return "Names that other commands take"; }
   const char* example() const override { return "foretrain list models"; }
   void declare(Options& options) override {
-    options.argument("KIND", request_.kind, "models, gpus, clusters, stacks, recipes, schedules or profiles");
+    options.argument("KIND", request_.kind, "models, gpus, clusters, stacks, recipes, schedules or profiles",
+                     {"models", "gpus", "clusters", "stacks", "recipes", "schedules", "profiles"});
     options.flag("--json", json_, "Answer in JSON");
   }
   std::string word(std::string_view field) const override {
@@ -20,7 +21,7 @@ class List final : public Command {
   }
   Result<int> run(Session& session, Team*) override {
     TRY_ASSIGN(const ListReport report, ask(session, request_));
-    return tell(json_ ? list_json(report) : list_text(report));
+    return json_ ? tell(list_json(report)) : show_text(list_text(report));
   }
 
  private:

@@ -11,10 +11,7 @@ namespace foretrain {
 namespace {
 
 int run(int argc, char** argv, Team* team) {
-  const std::unique_ptr<Command> commands[] = {predict_command(),  search_command(),  diagnose_command(),
-                                               validate_command(), cost_command(),    fit_command(),
-                                               import_command(),   list_command(),    show_command(),
-                                               convert_command(),  capture_command(), serve_command()};
+  const std::vector<std::unique_ptr<Command>> commands = all_commands();
   const auto line = read_command_line(argc, argv, commands);
   if (!line) return refuse(line.error(), [](std::string_view field) { return "--" + std::string(field); });
   if (line->command == nullptr) return tell(line->told);

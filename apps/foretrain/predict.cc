@@ -2,12 +2,8 @@
 #include "ask/predict.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 #include "ask/over.h"
 #include "base/field_mark.h"
@@ -32,28 +28,6 @@ constexpr std::string_view kExampleNote =
     "foretrain: no RUN.yaml and no --model: starting from the built-in example "
     "(gpt-neox-20b on perlmutter, 128 GPUs, pp=4 tp=4 dp=8, stack neox)";
 
-// As wide as the terminal; 100 columns where there is none.
-ChartStyle chart_style() {
-  ChartStyle style;
-  const char* columns = std::getenv("COLUMNS");
-  const auto asked = columns == nullptr ? std::nullopt : parse_integer(columns);
-  winsize size{};
-  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
-  if (asked && *asked >= 40 && *asked <= 10'000)
-    style.width = static_cast<int>(*asked);
-  else if (terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
-    style.width = size.ws_col;
-  if (!terminal) return style;
-  for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* locale = std::getenv(variable);
-    if (locale == nullptr || *locale == '\0') continue;  // the first that says something decides
-    const std::string_view text = locale;
-    style.unicode = text.ends_with("UTF-8") || text.ends_with("utf8") || text.ends_with("utf-8");
-    break;
-  }
-  return style;
-}
-
 class Predict final : public Command {
  public:
   const char* name() const override { return "predict"; }
@@ -69,19 +43,24 @@ class Predict final : public Command {
     options.argument("FILE", run_files_,
                      "The run, or several to compare: a RUN.yaml, or what a framework is launched with "
                      "(foretrain convert); - "
-                     "is stdin; without it and --model, a built-in example");
+                     "is stdin; without it and --model, a built-in example",
+                     Takes::kFile);
     declare_job(options, r, "GPUs in all");
+    options.group("What is asked");
     options.option("--tokens", "T", r.tokens, kTokensHelp);
     options.option(
         "--over", "K=A..B", over_,
-        "One or two keys of run, plan, cluster or GPU over a range: inter_gbps=100..3200,seq=4k..128k");
+        "One or two keys of run, plan, cluster or GPU over a range: inter_gbps=100..3200,seq=4k..128k",
+        Takes::kOver);
+    options.group("What is told");
     options.flag("--chart", r.chart,
                  "Also the step as a chart, its critical path, and what each stage does and waits for");
     options.option("--trace", "F.json", trace_,
-                   "Also the step's events, for ui.perfetto.dev and chrome://tracing");
+                   "Also the step's events, for ui.perfetto.dev and chrome://tracing", Takes::kFile);
     options.option("--trace-stages", "S", trace_stages_, "Only these stages of the trace: 1-4,16");
-    options.option("--html", "F.html", html_, "Also one page with all of it, to look at and to pass on");
-    options.option("--csv", "F.csv", csv_, "Also the points of --over, one a row");
+    options.option("--html", "F.html", html_, "Also one page with all of it, to look at and to pass on",
+                   Takes::kFile);
+    options.option("--csv", "F.csv", csv_, "Also the points of --over, one a row", Takes::kFile);
     options.flag("--json", json_, "Answer in JSON");
   }
   std::string word(std::string_view field) const override {
@@ -105,10 +84,21 @@ class Predict final : public Command {
       TRY(write_file(html_,
                      predict_html(one.run, one.prediction, *one.view, one.whole ? &*one.whole : nullptr)));
     if (answer.example) std::fputs(example_note().c_str(), stderr);
-    return tell(text_of_runs(answer.runs));
+    const std::string text = text_of_runs(answer.runs);
+    return json_ ? tell(text) : show_text(text);
   }
 
  private:
+  // As wide as the terminal; 100 columns where there is none.
+  ChartStyle chart_style() const {
+    constexpr std::size_t kLeast = 40;
+    ChartStyle style;
+    const std::size_t columns = columns_of_stdout();
+    if (columns != std::string::npos) style.width = static_cast<int>(std::max(columns, kLeast));
+    style.unicode = terminal().unicode;
+    return style;
+  }
+
   // Everything that can be known to be wrong with the files before the work begins.
   Result<void> check_options() const {
     const std::size_t runs = run_files_.size();
@@ -145,7 +135,7 @@ class Predict final : public Command {
     if (json_) return tell(over_json(answer));
     std::string out = over_text(answer);
     if (request_.chart) out += "\n" + over_chart(answer, chart_style());
-    return tell(out);
+    return show_text(out);
   }
 
   Result<void> write_trace(const PredictedRun& one) const {

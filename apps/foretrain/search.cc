@@ -104,32 +104,43 @@ class Search final : public Command {
   }
   void declare(Options& options) override {
     SearchRequest& r = request_;
-    options.argument("FILE", run_files_, "A run whose plan is sought, as predict takes it; - is stdin");
+    options.argument("FILE", run_files_, "A run whose plan is sought, as predict takes it; - is stdin",
+                     Takes::kFile);
     declare_job(options, r, "GPUs in all: 64, a list 64,128, or a range 64..512");
-    options.repeated("--set", "K=V", r.set, "Only these values: tp=8, zero=1,2");
-    options.repeated("--range", "K=A..B", r.range, "Only values from one to another: pp=1..16");
-    options.repeated("--forbid", "K=V", r.forbid, "Not these values: schedule=gpipe");
+    options.group("Which plans");
+    options.repeated("--set", "K=V", r.set, "Only these values: tp=8, zero=1,2", Takes::kDimension);
+    options.repeated("--range", "K=A..B", r.range, "Only values from one to another: pp=1..16",
+                     Takes::kRange);
+    options.repeated("--forbid", "K=V", r.forbid, "Not these values: schedule=gpipe", Takes::kDimension);
     options.option("--headroom", "H", r.headroom, "Memory to leave free on every GPU: 10% or 8GiB");
-    options.option("--objective", "O", r.objective, "time (without it), money, memory or energy");
-    options.option("--top", "K", r.top, "How many rows to show: 10 without it, at most 1000");
-    options.flag("--all", all_, "Every plan by itself, not one row a tp, pp, dp, ep, cp and zero");
+    options.group("Which is best");
+    options.option("--objective", "O", r.objective, "time (without it), money, memory or energy",
+                   {"time", "money", "memory", "energy"});
     options.option("--tokens", "T", r.tokens, kTokensHelp);
     options.option("--deadline", "D", r.deadline, "Only plans that train on these tokens in time: 30d, 12h");
     options.option("--budget", "USD", r.budget, "Only plans that do so for this money: 1.5M (USD)");
-    options.repeated("--why", "PLAN", r.why, "Why this plan is not the best, cause by cause: tp=4,pp=2");
+    options.group("What is told");
+    options.option("--top", "K", r.top, "How many rows to show: 10 without it, at most 1000");
+    options.flag("--all", all_, "Every plan by itself, not one row a tp, pp, dp, ep, cp and zero");
+    options.repeated("--why", "PLAN", r.why, "Why this plan is not the best, cause by cause: tp=4,pp=2",
+                     Takes::kPlan);
     options.repeated("--what-if", "K=V", r.what_if,
-                     "The best with one thing changed: gpus=512, inter_gbps=800");
-    options.option("--threads", "N", r.threads, "Threads; without it, as many as the machine has");
-    options.option("--time", "T", r.time,
-                   "Tell the best so far after this time, and how far it may be off: 5s");
+                     "The best with one thing changed: gpus=512, inter_gbps=800", Takes::kFigure);
     options.option("--csv", "F.csv", csv_,
-                   "Also every plan that was evaluated; of several batches or lengths the best of each");
-    options.option("--html", "F.html", html_, "Also a page with a scatter and the Pareto front");
+                   "Also every plan that was evaluated; of several batches or lengths the best of each",
+                   Takes::kFile);
+    options.option("--html", "F.html", html_, "Also a page with a scatter and the Pareto front",
+                   Takes::kFile);
     options.option(
         "--launch", "FRAMEWORK", r.launch,
         "In place of the list a script that starts the best plan: megatron, megatron-bridge, torchtitan, "
-        "nanotron, deepspeed or accelerate");
+        "nanotron, deepspeed or accelerate",
+        {"megatron", "megatron-bridge", "torchtitan", "nanotron", "deepspeed", "accelerate"});
     options.flag("--json", json_, "Answer in JSON");
+    options.group("How long it takes");
+    options.option("--threads", "N", r.threads, "Threads; without it, as many as the machine has");
+    options.option("--time", "T", r.time,
+                   "Tell the best so far after this time, and how far it may be off: 5s");
   }
 
   Result<int> run(Session& session, Team* team) override {
@@ -197,7 +208,7 @@ class Search final : public Command {
     if (!csv_.empty()) TRY(write_file(csv_, sweep_csv(answer)));
     if (!html_.empty()) TRY(write_file(html_, sweep_html(answer)));
     note_threads(answer.any().result);
-    const int status = tell(json_ ? sweep_json(answer) : sweep_text(answer));
+    const int status = json_ ? tell(sweep_json(answer)) : show_text(sweep_text(answer));
     return status == 0 ? interrupted : status;
   }
 
@@ -233,7 +244,7 @@ class Search final : public Command {
                    with_commas(static_cast<std::int64_t>(answer.result.counts.candidates)).c_str(),
                    human_seconds(Seconds(answer.result.seconds)).c_str());
     TRY_ASSIGN(const std::string text, told(session, answer, list));
-    const int status = tell(text);
+    const int status = json_ || !request_.launch.empty() ? tell(text) : show_text(text);
     return status == 0 ? interrupted : status;
   }
 

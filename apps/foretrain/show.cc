@@ -15,10 +15,12 @@ class Show final : public Command {
   }
   const char* example() const override { return "foretrain show cluster perlmutter"; }
   void declare(Options& options) override {
-    options.argument("KIND", request_.kind, "model, gpu, cluster, stack, recipe or profile");
+    options.argument("KIND", request_.kind, "model, gpu, cluster, stack, recipe or profile",
+                     {"model", "gpu", "cluster", "stack", "recipe", "profile"});
     options.argument("NAME", request_.name,
                      "A name (foretrain list ...), a YAML file, a profile's folder; a model also a "
-                     "config.json or its folder");
+                     "config.json or its folder",
+                     Takes::kName);
     options.flag("--json", request_.json, "Answer in JSON");
   }
   std::string word(std::string_view field) const override {
@@ -27,7 +29,7 @@ class Show final : public Command {
   }
   Result<int> run(Session& session, Team*) override {
     TRY_ASSIGN(const std::string text, ask(session, request_));
-    return tell(text);
+    return request_.kind == "profile" && !request_.json ? show_text(text) : tell(text);
   }
 
  private:

@@ -28,23 +28,25 @@ class Validate final : public Command {
            "  foretrain validate --check mine.csv";
   }
   void declare(Options& options) override {
-    options.argument("FILE.csv|FOLDER", inputs_, "Measured runs");
-    options.option("--profile", "P", request_.profile, kProfileHelp);
+    options.argument("FILE.csv|FOLDER", inputs_, "Measured runs", Takes::kFile);
+    options.option("--profile", "P", request_.profile, kProfileHelp, Takes::kProfile);
     options.option("--against", "A", request_.against,
-                   "Which measured step to compare with: fastest or median");
+                   "Which measured step to compare with: fastest or median", {"fastest", "median"});
     options.option(
         "--by", "KEY", request_.by,
         "Group by source, gpu, stack, cluster, feature (dense, experts, latent-attention, low-precision, "
-        "context-parallel, fine-tuning), or group: rows of nearly one configuration");
+        "context-parallel, fine-tuning), or group: rows of nearly one configuration",
+        {"source", "gpu", "stack", "cluster", "feature", "group"});
     options.flag("--rows", rows_, "Each row as well");
     options.flag("--json", json_, "Answer in JSON");
     options.option("--csv", "F.csv", csv_,
-                   "Also the figures by source, gpu, stack, cluster and feature, one a row");
-    options.option("--html", "F.html", html_, "Also the scoreboard, a page of its own");
+                   "Also the figures by source, gpu, stack, cluster and feature, one a row", Takes::kFile);
+    options.option("--html", "F.html", html_, "Also the scoreboard, a page of its own", Takes::kFile);
     options.option("--baseline", "F.json", baseline_,
-                   "What got better and worse since these figures: an earlier --json, or --write-baseline");
+                   "What got better and worse since these figures: an earlier --json, or --write-baseline",
+                   Takes::kFile);
     options.option("--write-baseline", "F.json", write_baseline_,
-                   "Also the figures by source, for a later --baseline");
+                   "Also the figures by source, for a later --baseline", Takes::kFile);
     options.flag("--check", check_,
                  "Only look at the tables: what is wrong and where, what a row lacks to be scored, what is "
                  "assumed; exit status 2 where a row has to be mended");
@@ -99,7 +101,7 @@ class Validate final : public Command {
     TRY_ASSIGN(const CheckRowsAnswer answer, ask(session, CheckRowsRequest{std::move(tables)}));
     for (const std::string& column : answer.check.unknown)
       std::fprintf(stderr, "foretrain: column passed over: %s\n", quoted(column).c_str());
-    const int told = tell(json_ ? row_check_json(answer.check) : row_check_text(answer.check));
+    const int told = json_ ? tell(row_check_json(answer.check)) : show_text(row_check_text(answer.check));
     return told == 0 && answer.faulty ? 2 : told;
   }
 
@@ -109,7 +111,7 @@ class Validate final : public Command {
     if (!html_.empty()) TRY(write_file(html_, scoreboard_html(answer.rows, drift)));
     if (!write_baseline_.empty()) TRY(write_file(write_baseline_, baseline_json(baseline_of(answer.rows))));
     const ValidateReport report{answer.by, rows_, drift};
-    return tell(json_ ? validate_json(answer.rows, report) : validate_text(answer.rows, report));
+    return json_ ? tell(validate_json(answer.rows, report)) : show_text(validate_text(answer.rows, report));
   }
 
   ValidateRequest request_;
