@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "command.h"
+#include "job_options.h"
 #include "output.h"
 #include "samples/sample_table.h"
 
@@ -31,6 +32,7 @@ class Cost final : public Command {
                    "Where seconds come from: a name (foretrain list profiles), a folder, or analytic",
                    Takes::kProfile);
     options.flag("--rows", rows_, "Of a table, each row as well");
+    options.option("--csv", "F.csv", csv_, kCsvHelp, Takes::kFile);
     options.flag("--json", json_, "Answer in JSON");
   }
   std::string word(std::string_view field) const override {
@@ -38,6 +40,7 @@ class Cost final : public Command {
   }
 
   Result<int> run(Session& session, Team*) override {
+    if (!csv_.empty()) TRY(of_field("csv", check_output(csv_)));
     std::vector<std::string>& words = request_.words;
     const bool table = !words.empty() && is_table(session.files(), words.front());
     if (table && words.size() > 1)
@@ -48,6 +51,8 @@ class Cost final : public Command {
       words.clear();
     }
     TRY_ASSIGN(const CostReport report, ask(session, std::move(request_)));
+    TRY(write_rows(csv_, cost_json(report), "rows"));
+    if (is_stdout(csv_)) return 0;
     if (json_) return tell(cost_json(report));
     return show_text(table ? sample_cost_text(report, rows_) : operator_cost_text(report));
   }
@@ -61,6 +66,7 @@ class Cost final : public Command {
   }
 
   CostRequest request_;
+  std::string csv_;
   bool rows_ = false, json_ = false;
 };
 

@@ -36,6 +36,9 @@ class Diagnose final : public Command {
     options.group("What is told");
     options.option("--time", "T", request_.time,
                    "How long to look for a better plan: 3s without it; 0s: only single changes");
+    options.option("--csv", "F.csv", csv_,
+                   "Also what to try as CSV, in columns named as the keys of --json; - is stdout",
+                   Takes::kFile);
     options.flag("--json", json_, "Answer in JSON (docs/diagnose.md)");
   }
   std::string word(std::string_view field) const override {
@@ -44,6 +47,7 @@ class Diagnose final : public Command {
 
   Result<int> run(Session& session, Team*) override {
     if (files_.empty()) return fail_field("file", "no log and no trace given; - is stdin");
+    if (!csv_.empty()) TRY(of_field("csv", check_output(csv_)));
     if (std::count(files_.begin(), files_.end(), "-") + (run_file_ == "-" ? 1 : 0) > 1)
       return fail_field("run", "found - twice, expected one of log and run on stdin");
     TRY_ASSIGN(request_.measured, read_source(session, files_.front(), kMaxTraceBytes));
@@ -56,13 +60,15 @@ class Diagnose final : public Command {
       request_.run.runs.push_back(std::move(source));
     }
     TRY_ASSIGN(const DiagnosedRun answer, ask(session, request_));
+    TRY(write_rows(csv_, diagnose_json(answer), "try"));
+    if (is_stdout(csv_)) return 0;
     return json_ ? tell(diagnose_json(answer)) : show_text(diagnose_text(answer));
   }
 
  private:
   DiagnoseRequest request_;
   std::vector<std::string> files_;
-  std::string run_file_;
+  std::string run_file_, csv_;
   bool json_ = false;
 };
 

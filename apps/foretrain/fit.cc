@@ -45,6 +45,8 @@ class Fit final : public Command {
     options.flag("--study", study_, "Errors on samples held out in three ways");
     options.flag("--learning-curve", learning_curve_, "Errors by the number of samples");
     options.option("--html", "F.html", html_, "Also pictures: predicted against measured", Takes::kFile);
+    options.option("--csv", "F.csv", csv_, "Also the models, or the layouts, as CSV; - is stdout",
+                   Takes::kFile);
     options.flag("--force", force_, "Also where that folder holds a profile or a cluster");
     options.flag("--json", json_, "Answer in JSON");
   }
@@ -54,6 +56,7 @@ class Fit final : public Command {
   }
 
   Result<int> run(Session& session, Team*) override {
+    if (!csv_.empty()) TRY(of_field("csv", check_output(csv_)));
     out_ = without_slashes(out_);
     if (name_.empty()) name_ = file_name(out_);
     return cluster_.empty() ? fit_profile(session) : fit_cluster(session);
@@ -79,7 +82,7 @@ class Fit final : public Command {
     if (out_.empty() && !study_ && !learning_curve_)
       return fail_field("out", "found no folder, expected where the profile goes");
     if (!out_.empty()) TRY(check_profile_folder());
-    const std::string folder = folder_of(html_);
+    const std::string folder = is_stdout(html_) ? "" : folder_of(html_);
     if (folder.empty() || is_folder(folder)) return {};
     return fail_field("html", "found no folder " + foretrain::quoted(folder) + " to write into");
   }
@@ -112,12 +115,14 @@ class Fit final : public Command {
     };
     TRY_ASSIGN(FitAnswer answer, ask(session, std::move(request), progress));
     bar.reset();
-    if (!html_.empty()) TRY(write_file(html_, fit_html(answer.report)));
+    if (!html_.empty()) TRY(write_output(html_, fit_html(answer.report)));
     if (!out_.empty()) {
       TRY(check_profile_folder());
       TRY(replace_folder(out_, answer.files, kProfileEntries));
       answer.report.written = out_;
     }
+    TRY(write_rows(csv_, fit_json(answer.report), "operators"));
+    if (is_stdout(csv_) || is_stdout(html_)) return 0;
     return json_ ? tell(fit_json(answer.report)) : show_text(fit_text(answer.report));
   }
 
@@ -149,10 +154,12 @@ class Fit final : public Command {
       TRY(write_folder(out_, answer.files));
       answer.report.written = out_;
     }
+    TRY(write_rows(csv_, collective_fit_json(answer.report), "layouts"));
+    if (is_stdout(csv_)) return 0;
     return json_ ? tell(collective_fit_json(answer.report)) : show_text(collective_fit_text(answer.report));
   }
 
-  std::string samples_, gpu_, cluster_, out_, name_, source_, derive_from_, against_, html_;
+  std::string samples_, gpu_, cluster_, out_, name_, source_, derive_from_, against_, html_, csv_;
   bool study_ = false, learning_curve_ = false, force_ = false, json_ = false;
 };
 

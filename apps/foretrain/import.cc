@@ -57,6 +57,8 @@ class Import final : public Command {
                    Takes::kGpu);
     options.flag("--json", is_json_,
                  "log, kineto and topo: as JSON (docs/formats/training-log.md, kineto.md, topo.md)");
+    options.option("--csv", "F.csv", csv_,
+                   "log: also a row a log; kineto: also time by operator; - is stdout", Takes::kFile);
     options.flag("--force", force_, "Also where that folder exists");
   }
   std::string word(std::string_view field) const override {
@@ -74,8 +76,13 @@ class Import final : public Command {
     if (!out.empty() && !request_.may_write())
       return fail_field("out", "found with " + request_.format + ", which writes no folder");
     if (!out.empty()) TRY(check_replaceable(out, force_, "its samples"));
+    if (!csv_.empty() && request_.format != "log" && request_.format != "kineto")
+      return fail_field("csv", "found with " + request_.format + ", expected with log and kineto");
+    if (!csv_.empty()) TRY(of_field("csv", check_output(csv_)));
     TRY(read(session.files()));
     TRY_ASSIGN(ImportAnswer answer, ask(session.catalog(), request_));
+    if (!csv_.empty()) TRY(write_csv(answer.json));
+    if (is_stdout(csv_)) return 0;
     const bool is_file = request_.format == "topo";
     if (out.empty() && (is_json_ || is_file)) return tell(is_json_ ? answer.json : answer.text);
     if (out.empty()) return show_text(answer.text);
@@ -87,11 +94,15 @@ class Import final : public Command {
   }
 
  private:
+  Result<void> write_csv(const std::string& json) const {
+    return write_rows(csv_, json, request_.format == "log" ? "" : "operators");
+  }
+
   Result<void> read(const Files& files) {
     if (!request_.is_published()) {
       for (const std::string& path : paths_) {
         TRY_ASSIGN(std::string text, files.read(path, request_.most_bytes()));
-        request_.logs.push_back({path, std::move(text)});
+        request_.logs.push_back({path == "-" ? "stdin" : path, std::move(text)});
       }
       return {};
     }
@@ -104,7 +115,7 @@ class Import final : public Command {
   }
 
   ImportRequest request_;
-  std::string out_;
+  std::string out_, csv_;
   std::vector<std::string> paths_;
   bool force_ = false, is_json_ = false;
 };

@@ -2,10 +2,10 @@
 #include <signal.h>
 
 #include "ask/guard.h"
-#include "base/files.h"
 #include "command_line.h"
 #include "make_team.h"
 #include "output.h"
+#include "typed_files.h"
 
 namespace foretrain {
 namespace {
@@ -15,7 +15,8 @@ int run(int argc, char** argv, Team* team) {
   const auto line = read_command_line(argc, argv, commands);
   if (!line) return refuse(line.error(), [](std::string_view field) { return "--" + std::string(field); });
   if (line->command == nullptr) return tell(line->told);
-  Session session(disk(), line->presets);
+  const TypedFiles files;
+  Session session(files, line->presets);
   const auto status = line->command->run(session, team);
   if (status) return *status;
   return refuse(status.error(), [&](std::string_view field) { return line->command->word(field); });

@@ -6,15 +6,38 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "report/json_csv.h"
 
 namespace foretrain {
 
-int tell(std::string_view text) {
+namespace {
+
+Result<void> write_stdout(std::string_view text) {
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (written || errno == EPIPE) return 0;
-  std::fprintf(stderr, "foretrain: error: cannot write the answer: %s\n", std::strerror(errno));
-  return 2;
+  if (written || errno == EPIPE) return {};
+  return fail(std::string("cannot write the answer: ") + std::strerror(errno));
+}
+
+}  // namespace
+
+bool is_stdout(std::string_view path) { return path == "-"; }
+
+Result<void> write_output(const std::string& path, std::string_view text) {
+  return is_stdout(path) ? write_stdout(text) : write_file(path, text);
+}
+
+Result<void> check_output(const std::string& path) {
+  return is_stdout(path) ? Result<void>() : check_writable(path);
+}
+
+Result<void> write_rows(const std::string& csv, std::string_view json, std::string_view key) {
+  return csv.empty() ? Result<void>() : write_output(csv, csv_of(json, key));
+}
+
+int tell(std::string_view text) {
+  const auto written = write_stdout(text);
+  return written ? 0 : refuse(written.error(), {});
 }
 
 int refuse(const Error& error, const FieldWords& words) {

@@ -8,12 +8,21 @@
 
 namespace foretrain {
 
+// Where an option's file goes: "-" is stdout, and then nothing else is told there.
+bool is_stdout(std::string_view path);
+Result<void> write_output(const std::string& path, std::string_view text);
+// What write_output would refuse, as far as it can be known before the work begins.
+Result<void> check_output(const std::string& path);
+
 // Writes an answer to stdout. 0, also where the reader went away early (`foretrain list models | head -1`);
 // 2, with a line on stderr, where it cannot be written.
 int tell(std::string_view text);
 
 // Writes the error's one line to stderr. 2, bad input or a limit of the machine; 1, a fault of ours.
 int refuse(const Error& error, const FieldWords& words);
+
+// Writes the rows of an answer (report/json_csv.h), where a file for them is named.
+Result<void> write_rows(const std::string& csv, std::string_view json, std::string_view key);
 
 std::string without_slashes(std::string_view folder);  // at its end
 

@@ -15,6 +15,7 @@
 #include "output.h"
 #include "report/chart.h"
 #include "report/compare_report.h"
+#include "report/json_csv.h"
 #include "report/over_report.h"
 #include "report/path_report.h"
 #include "report/predict_html.h"
@@ -23,6 +24,8 @@
 
 namespace foretrain {
 namespace {
+
+constexpr int kNotFitStatus = 3;  // with --fail-if-not-fit
 
 constexpr std::string_view kExampleNote =
     "foretrain: no RUN.yaml and no --model: starting from the built-in example "
@@ -53,6 +56,9 @@ class Predict final : public Command {
         "One or two keys of run, plan, cluster or GPU over a range: inter_gbps=100..3200,seq=4k..128k",
         Takes::kOver);
     options.group("What is told");
+    options.flag("--brief", brief_, "Only a line a run: step, memory, whether it fits");
+    options.flag("--fail-if-not-fit", fail_if_not_fit_,
+                 "Exit status 3 where a plan does not fit, or may not");
     options.flag("--chart", r.chart,
                  "Also the step as a chart, its critical path, and what each stage does and waits for");
     options.option("--trace", "F.json", trace_,
@@ -60,7 +66,8 @@ class Predict final : public Command {
     options.option("--trace-stages", "S", trace_stages_, "Only these stages of the trace: 1-4,16");
     options.option("--html", "F.html", html_, "Also one page with all of it, to look at and to pass on",
                    Takes::kFile);
-    options.option("--csv", "F.csv", csv_, "Also the points of --over, one a row", Takes::kFile);
+    options.option("--csv", "F.csv", csv_,
+                   "Also a row a run, or a point of --over; - is stdout, of --html too", Takes::kFile);
     options.flag("--json", json_, "Answer in JSON");
   }
   std::string word(std::string_view field) const override {
@@ -81,11 +88,16 @@ class Predict final : public Command {
     const PredictedRun& one = answer.runs.front();
     if (!trace_.empty()) TRY(write_trace(one));
     if (!html_.empty())
-      TRY(write_file(html_,
-                     predict_html(one.run, one.prediction, *one.view, one.whole ? &*one.whole : nullptr)));
+      TRY(write_output(html_,
+                       predict_html(one.run, one.prediction, *one.view, one.whole ? &*one.whole : nullptr)));
     if (answer.example) std::fputs(example_note().c_str(), stderr);
-    const std::string text = text_of_runs(answer.runs);
-    return json_ ? tell(text) : show_text(text);
+    if (!csv_.empty()) TRY(write_output(csv_, csv_of(json_of_runs(answer.runs), "")));
+    const int told = takes_stdout() ? 0
+                     : json_        ? tell(json_of_runs(answer.runs))
+                                    : show_text(text_of_runs(answer.runs));
+    const bool fits = std::all_of(answer.runs.begin(), answer.runs.end(),
+                                  [](const PredictedRun& r) { return r.prediction.fits; });
+    return told == 0 && fail_if_not_fit_ && !fits ? kNotFitStatus : told;
   }
 
  private:
@@ -105,19 +117,27 @@ class Predict final : public Command {
     TRY(check_run_count(runs));
     for (const auto& [field, path] : {std::pair{"trace", &trace_}, {"html", &html_}, {"csv", &csv_}}) {
       if (path->empty()) continue;
-      if (runs > 1) return fail_field(field, fmt::format("found {} runs, expected one", runs));
+      if (runs > 1 && path != &csv_)
+        return fail_field(field, fmt::format("found {} runs, expected one", runs));
       for (const std::string& run : run_files_)
-        if (same_file(*path, run)) return fail_field(field, "found the run's own file, expected another");
-      TRY(check_writable(*path));
+        if (!is_stdout(*path) && same_file(*path, run))
+          return fail_field(field, "found the run's own file, expected another");
+      TRY(check_output(*path));
     }
+    if (takes_stdout() && json_)
+      return fail_field(is_stdout(html_) ? "html" : "csv", "found stdout, where " + marked("json") + " goes");
     if (same_file(trace_, html_))
       return fail_field("html", "found the file of " + marked("trace") + ", expected another");
     if (same_file(csv_, html_))
       return fail_field("csv", "found the file of " + marked("html") + ", expected another");
     if (!over_.empty() && !trace_.empty())
       return fail_field("trace", "is of one step, but " + marked("over") + " asks for many");
-    if (over_.empty() && !csv_.empty())
-      return fail_field("csv", "found no " + marked("over") + ", expected the points that it is for");
+    if (is_stdout(trace_)) return fail_field("trace", "found stdout, expected a file");
+    for (const auto& [field, given] : {std::pair{"brief", brief_}, {"fail_if_not_fit", fail_if_not_fit_}})
+      if (given && !over_.empty())
+        return fail_field(field, "is of runs, but " + marked("over") + " asks for many points");
+    if (brief_ && (json_ || request_.chart))
+      return fail_field("brief", "is one line, but " + marked(json_ ? "json" : "chart") + " asks for more");
     if (!trace_stages_.empty() && trace_.empty())
       return fail_field("trace_stages", "found no " + marked("trace") + ", expected the file that it is for");
     if (request_.chart && json_)
@@ -129,9 +149,10 @@ class Predict final : public Command {
     TRY_ASSIGN(OverAnswer answer, ask(session, OverRequest{request_, over_}));
     for (OverPoint& point : answer.points)
       point.refused = spelled(point.refused, [this](std::string_view field) { return word(field); });
-    if (!html_.empty()) TRY(write_file(html_, over_html(answer)));
-    if (!csv_.empty()) TRY(write_file(csv_, over_csv(answer)));
+    if (!html_.empty()) TRY(write_output(html_, over_html(answer)));
+    if (!csv_.empty()) TRY(write_output(csv_, over_csv(answer)));
     if (answer.example) std::fputs(example_note().c_str(), stderr);
+    if (takes_stdout()) return 0;
     if (json_) return tell(over_json(answer));
     std::string out = over_text(answer);
     if (request_.chart) out += "\n" + over_chart(answer, chart_style());
@@ -164,12 +185,24 @@ class Predict final : public Command {
     return note + "\n";
   }
 
+  // Whether a file that is asked for goes there, and so nothing else.
+  bool takes_stdout() const { return is_stdout(html_) || is_stdout(csv_); }
+
+  static std::string json_of_runs(const std::vector<PredictedRun>& runs) {
+    const PredictedRun& one = runs.front();
+    if (runs.size() > 1) return predict_json(runs);
+    return predict_json(one.run, one.prediction, one.whole ? &*one.whole : nullptr,
+                        one.view ? &*one.view : nullptr);
+  }
+
   std::string text_of_runs(const std::vector<PredictedRun>& runs) const {
     const PredictedRun& one = runs.front();
     const Training* whole = one.whole ? &*one.whole : nullptr;
-    if (json_)
-      return runs.size() > 1 ? predict_json(runs)
-                             : predict_json(one.run, one.prediction, whole, one.view ? &*one.view : nullptr);
+    if (brief_) {
+      std::string lines;
+      for (const PredictedRun& r : runs) lines += predict_brief(r.run, r.prediction);
+      return lines;
+    }
     std::string out = runs.size() > 1 ? compare_text(runs) : predict_text(one.run, one.prediction, whole);
     if (!request_.chart) return out;
     const ChartStyle style = chart_style();
@@ -185,7 +218,7 @@ class Predict final : public Command {
   PredictRequest request_;
   std::vector<std::string> run_files_;
   std::string over_, trace_, trace_stages_, html_, csv_;
-  bool json_ = false;
+  bool json_ = false, brief_ = false, fail_if_not_fit_ = false;
 };
 
 }  // namespace

@@ -168,7 +168,7 @@ class Search final : public Command {
     if (same_file(csv_, html_))
       return fail_field("html", "found the file of " + marked("csv") + ", expected another");
     for (const std::string* path : {&csv_, &html_})
-      if (!path->empty()) TRY(check_writable(*path));
+      if (!path->empty()) TRY(check_output(*path));
     return {};
   }
 
@@ -205,12 +205,15 @@ class Search final : public Command {
     const int interrupted = answer.interrupted && stop_asked ? kInterruptedStatus : 0;
     if (!first) return interrupted;
     spell(answer, words());
-    if (!csv_.empty()) TRY(write_file(csv_, sweep_csv(answer)));
-    if (!html_.empty()) TRY(write_file(html_, sweep_html(answer)));
+    if (!csv_.empty()) TRY(write_output(csv_, sweep_csv(answer)));
+    if (!html_.empty()) TRY(write_output(html_, sweep_html(answer)));
     note_threads(answer.any().result);
-    const int status = json_ ? tell(sweep_json(answer)) : show_text(sweep_text(answer));
+    const int status = takes_stdout() ? 0 : json_ ? tell(sweep_json(answer)) : show_text(sweep_text(answer));
     return status == 0 ? interrupted : status;
   }
+
+  // Whether a file that is asked for goes there, and so nothing else.
+  bool takes_stdout() const { return is_stdout(csv_) || is_stdout(html_); }
 
   // The list, or the launch of the best.
   Result<std::string> told(const Session& session, const SearchAnswer& answer, SearchList list) const {
@@ -237,14 +240,15 @@ class Search final : public Command {
     spell(answer, words());
     const SearchList list = all_ ? SearchList::kAll : SearchList::kFamilies;
     if (csv) TRY(csv->commit());
-    if (!html_.empty()) TRY(write_file(html_, search_html(answer, dots.plans(), list)));
+    if (!html_.empty()) TRY(write_output(html_, search_html(answer, dots.plans(), list)));
     note_threads(answer.result);
     if (::isatty(STDERR_FILENO) == 1)
       std::fprintf(stderr, "foretrain: %s plans in %s\n",
                    with_commas(static_cast<std::int64_t>(answer.result.counts.candidates)).c_str(),
                    human_seconds(Seconds(answer.result.seconds)).c_str());
     TRY_ASSIGN(const std::string text, told(session, answer, list));
-    const int status = json_ || !request_.launch.empty() ? tell(text) : show_text(text);
+    const bool is_plain = json_ || !request_.launch.empty();
+    const int status = takes_stdout() ? 0 : is_plain ? tell(text) : show_text(text);
     return status == 0 ? interrupted : status;
   }
 

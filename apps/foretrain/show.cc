@@ -21,6 +21,7 @@ class Show final : public Command {
                      "A name (foretrain list ...), a YAML file, a profile's folder; a model also a "
                      "config.json or its folder",
                      Takes::kName);
+    options.option("--csv", "F.csv", csv_, "profile: also its models as CSV; - is stdout", Takes::kFile);
     options.flag("--json", request_.json, "Answer in JSON");
   }
   std::string word(std::string_view field) const override {
@@ -28,12 +29,25 @@ class Show final : public Command {
     return field == "kind" ? "show" : Command::word(field);
   }
   Result<int> run(Session& session, Team*) override {
+    if (!csv_.empty()) TRY(write_models(session));
+    if (is_stdout(csv_)) return 0;
     TRY_ASSIGN(const std::string text, ask(session, request_));
     return request_.kind == "profile" && !request_.json ? show_text(text) : tell(text);
   }
 
  private:
+  Result<void> write_models(Session& session) const {
+    if (request_.kind != "profile")
+      return fail_field("csv", "found with " + request_.kind + ", expected with profile");
+    TRY(of_field("csv", check_output(csv_)));
+    ShowRequest request = request_;
+    request.json = true;
+    TRY_ASSIGN(const std::string json, ask(session, request));
+    return write_rows(csv_, json, "models");
+  }
+
   ShowRequest request_;
+  std::string csv_;
 };
 
 }  // namespace

@@ -88,9 +88,9 @@ class Validate final : public Command {
         if (same_file(*path, *files[other].second))
           return fail_field(field, "found the file of " + marked(files[other].first) + ", expected another");
       for (const std::string& input : inputs_)
-        if (same_file(*path, input))
+        if (!is_stdout(*path) && same_file(*path, input))
           return fail_field(field, "found a table to be read, expected another file");
-      TRY(check_writable(*path));
+      TRY(check_output(*path));
     }
     if (check_ && !baseline_.empty())
       return fail_field("baseline", "found with " + marked("check") + ", which compares nothing");
@@ -107,9 +107,10 @@ class Validate final : public Command {
 
   Result<int> show(const ValidateAnswer& answer) const {
     const Drift* drift = answer.drift ? &*answer.drift : nullptr;
-    if (!csv_.empty()) TRY(write_file(csv_, validate_csv(answer.rows)));
-    if (!html_.empty()) TRY(write_file(html_, scoreboard_html(answer.rows, drift)));
+    if (!csv_.empty()) TRY(write_output(csv_, validate_csv(answer.rows)));
+    if (!html_.empty()) TRY(write_output(html_, scoreboard_html(answer.rows, drift)));
     if (!write_baseline_.empty()) TRY(write_file(write_baseline_, baseline_json(baseline_of(answer.rows))));
+    if (is_stdout(csv_) || is_stdout(html_)) return 0;
     const ValidateReport report{answer.by, rows_, drift};
     return json_ ? tell(validate_json(answer.rows, report)) : show_text(validate_text(answer.rows, report));
   }

@@ -41,6 +41,12 @@ std::string letters_and_digits(std::string_view text) {
   return kept;
 }
 
+std::string listed(std::span<const std::string> names) {
+  constexpr std::size_t kMaxListed = 12;
+  const auto first = names.first(std::min(names.size(), kMaxListed));
+  return join({first.begin(), first.end()}, ", ") + (names.size() > kMaxListed ? ", ..." : "");
+}
+
 }  // namespace
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
@@ -61,20 +67,20 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 }
 
 std::string suggestion(std::string_view word, std::span<const std::string> candidates) {
-  constexpr std::size_t kMaxListed = 12;
   if (const auto near = nearest(word, candidates)) return "; did you mean " + quoted(*near) + "?";
   if (candidates.empty()) return "";
-  // A beginning counts, whatever dashes and dots it lacks: "llama3" for "llama-3-8b".
-  const std::string start = letters_and_digits(word);
-  std::vector<std::string> begun;
-  for (const std::string& candidate : candidates)
-    if (!start.empty() && letters_and_digits(candidate).starts_with(start)) begun.push_back(candidate);
-  const std::span<const std::string> offered =
-      begun.empty() ? candidates : std::span<const std::string>(begun);
-  const auto listed = offered.first(std::min(offered.size(), kMaxListed));
-  return (begun.empty() ? "; expected one of " : "; did you mean one of ") +
-         join({listed.begin(), listed.end()}, ", ") + (offered.size() > kMaxListed ? ", ..." : "") +
-         (begun.empty() ? "" : "?");
+  // A beginning counts, whatever dashes and dots it lacks: "llama3" for "llama-3-8b"; else any part: "h100" for "dgx-h100".
+  constexpr std::size_t kLeastPart = 3;
+  const std::string part = letters_and_digits(word);
+  std::vector<std::string> begun, holding;
+  for (const std::string& candidate : candidates) {
+    const std::size_t at = letters_and_digits(candidate).find(part);
+    if (at == 0 && !part.empty()) begun.push_back(candidate);
+    if (at != std::string::npos && part.size() >= kLeastPart) holding.push_back(candidate);
+  }
+  if (begun.empty()) begun = std::move(holding);
+  return begun.empty() ? "; expected one of " + listed(candidates)
+                       : "; did you mean one of " + listed(begun) + "?";
 }
 
 }  // namespace foretrain

@@ -50,6 +50,12 @@ TEST_CASE("what begins like the word is offered before a list of everything") {
   CHECK(suggestion("llama3", names) == "; did you mean one of llama-3-8b, llama-3.2-1b?");
 }
 
+TEST_CASE("where nothing begins like the word, what holds it is offered, unless the word says too little") {
+  const std::vector<std::string> names = {"dgx-a100", "dgx-h100", "cisco-h100-nvl", "vista"};
+  CHECK(suggestion("h100", names) == "; did you mean one of dgx-h100, cisco-h100-nvl?");
+  CHECK(suggestion("h1", names) == "; expected one of dgx-a100, dgx-h100, cisco-h100-nvl, vista");
+}
+
 TEST_CASE("at most twelve candidates are listed") {
   const std::vector<std::string> names(13, "abc");
   CHECK(suggestion("optimizer", names) ==

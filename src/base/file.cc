@@ -109,12 +109,26 @@ Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
               Position{path});
 }
 
+std::string behind_links(std::string path) {
+  constexpr int kMostLinks = 40;  // as many as the system follows
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::error_code error;
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error) return path;
+    path = (target.is_absolute() ? target : std::filesystem::path(path).parent_path() / target).string();
+  }
+  return path;
+}
+
 Result<void> write_file(const std::string& path, std::string_view content) {
   TRY(expect_path(path));
   // Renaming over /dev/null or the like would replace the device itself.
   if (struct stat status{}; ::stat(path.c_str(), &status) == 0) TRY(expect_regular(status, path));
-  const std::string partial = path + ".partial." + std::to_string(::getpid());
-  return write_and_rename(partial, path, content);
+  const std::string place = behind_links(path);
+  const std::string partial = place + ".partial." + std::to_string(::getpid());
+  auto written = write_and_rename(partial, place, content);
+  if (!written && place != path) return fail(written.error().message, Position{path});
+  return written;
 }
 
 Result<void> check_writable(const std::string& path) {

@@ -15,8 +15,12 @@ namespace foretrain {
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
 
 // Written beside (path + ".partial." + process id), then renamed: a reader sees the old file or the new one,
-// never half, even where two processes write the same file. Refuses to replace what is not a plain file.
+// never half, even where two processes write the same file. A link stays one: what it leads to is written. Refuses to
+// replace what is not a plain file.
 Result<void> write_file(const std::string& path, std::string_view content);
+
+// Where a path leads that may be a link, also to what is not there yet: the link stays, its target is written.
+std::string behind_links(std::string path);
 
 // What write_file would refuse, as far as it can be known beforehand: for work that ends in a file.
 Result<void> check_writable(const std::string& path);

@@ -86,6 +86,19 @@ TEST_CASE("a link planted in the temporary's place is not followed") {
   CHECK(read_file(folder / "victim", 100).value() == "untouched");
 }
 
+TEST_CASE("behind a link its target is written, there or not yet, and the link stays") {
+  const Scratch scratch;
+  std::filesystem::create_symlink("target", scratch / "link");
+  std::filesystem::create_symlink("link", scratch / "further");
+  for (const std::string text : {"first", "second"}) {
+    REQUIRE(write_file(scratch / "further", text));
+    CHECK(std::filesystem::is_symlink(scratch / "further"));
+    CHECK(std::filesystem::is_symlink(scratch / "link"));
+    CHECK(read_file(scratch / "target", 100) == text);
+  }
+  CHECK(scratch.entries() == 3);
+}
+
 TEST_CASE("what cannot be written is known beforehand, and nothing is written to find out") {
   const Scratch folder;
   REQUIRE(write_file(folder / "a", "old"));

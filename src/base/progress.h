@@ -16,11 +16,12 @@
 
 namespace foretrain {
 
-// What both say. Rate and time left are told from the first second on, once something is done.
+// What both say. Rate and time left are told after the first second, once something is done.
 std::string progress_text(std::string_view unit, std::size_t done, std::size_t all, Seconds elapsed,
                           std::string_view note = {});
 
-// The line of a terminal. What is wider than `width` loses places of its bar, then its end.
+// The line of a terminal. What is wider than `width` loses places of its bar, then its rate, its counts and what follows
+// the first comma of its note: at 40 places its share and the time left still stand there.
 std::string progress_line(std::string_view what, std::string_view unit, std::size_t done, std::size_t all,
                           Seconds elapsed, std::string_view note = {}, std::size_t width = std::string::npos);
 

@@ -26,8 +26,9 @@ StreamedFile::~StreamedFile() {
 
 Result<StreamedFile> StreamedFile::open(const std::string& path) {
   TRY(check_writable(path));
-  const std::string beside = path + ".partial." + std::to_string(::getpid());
-  StreamedFile opened(path, beside, nullptr);  // first, so that the file has an owner from its beginning
+  const std::string place = behind_links(path);
+  const std::string beside = place + ".partial." + std::to_string(::getpid());
+  StreamedFile opened(place, beside, nullptr);  // first, so that the file has an owner from its beginning
   opened.file_ = std::fopen(beside.c_str(), "wxe");
   if (opened.file_ == nullptr) return cannot("write", path, errno);
   return opened;

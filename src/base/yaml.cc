@@ -8,6 +8,7 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <exception>
 #include <sstream>
 #include <tuple>
@@ -70,7 +71,7 @@ struct Refused {
 
 class TreeBuilder : public YAML::EventHandler {
  public:
-  explicit TreeBuilder(const std::string& file) : file_(file) {}
+  TreeBuilder(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
   // The document's node, if there was a document.
   bool found_root() const { return found_root_; }
@@ -111,6 +112,7 @@ class TreeBuilder : public YAML::EventHandler {
                 const std::string& value) override {
     refuse_tag(tag, mark);
     refuse_control_characters(value, mark);
+    refuse_open_quote(mark);
     Node node = begin_node(Node::Kind::kScalar, mark);
     if (expects_key()) return set_key(value, std::move(node.at));
     node.scalar = value;
@@ -150,6 +152,22 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   // The file has none, but "\0" or "\e" in double quotes make them.
+  // yaml-cpp takes the rest of the file for what a quote opens that nothing closes.
+  void refuse_open_quote(const YAML::Mark& mark) const {
+    const auto at = static_cast<std::size_t>(std::max(mark.pos, 0));
+    if (at >= text_.size() || (text_[at] != '"' && text_[at] != '\'')) return;
+    const char quote = text_[at];
+    for (std::size_t i = at + 1; i < text_.size(); ++i) {
+      if (quote == '"' && text_[i] == '\\') {
+        ++i;
+      } else if (text_[i] == quote) {
+        if (quote == '"' || i + 1 == text_.size() || text_[i + 1] != quote) return;
+        ++i;
+      }
+    }
+    refuse(fmt::format("found a quote {} that nothing closes, opened here", quote), mark);
+  }
+
   void refuse_control_characters(std::string_view value, const YAML::Mark& mark) const {
     for (std::size_t i = 0; i < value.size();) {
       const std::size_t length = utf8_length(value.substr(i));
@@ -222,6 +240,7 @@ class TreeBuilder : public YAML::EventHandler {
     }
   }
 
+  std::string_view text_;
   const std::string& file_;
   std::vector<Open> open_;
   std::size_t node_count_ = 0;
@@ -271,7 +290,7 @@ Result<Node> parse_yaml(std::string_view text, std::string file_name) {
 
 Result<Node> parse_yaml_by_library(std::string_view text, const std::string& file_name) {
   TRY(refuse_early(text, file_name));
-  TreeBuilder builder(file_name);
+  TreeBuilder builder(text, file_name);
   try {
     std::istringstream in{std::string(text)};
     YAML::Parser parser(in);

@@ -163,12 +163,34 @@ Result<std::string> profile_of(const Node* node, const RunOptions& options) {
   return profile->text();
 }
 
+// The value of the file that a rule's words are about: of "global_batch 7 is not a multiple of dp*micro_batch" the count
+// that they begin with, else the first key of the plan that they name and the file states, else the plan.
+const Node* named_in(std::string_view message, const Node& file, const Node* plan) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  bool is_first = true;
+  for (std::size_t at = 0; at < message.size(); is_first = false) {
+    const auto* end = std::find_if_not(message.begin() + at, message.end(), is_letter);
+    const std::string_view word(message.data() + at, static_cast<std::size_t>(end - message.begin()) - at);
+    const bool is_count = word == "gpus" || word == "global_batch" || word == "seq";
+    if (is_first && is_count && file.find(word) != nullptr) return file.find(word);
+    if (plan != nullptr && plan->is_map() && !word.empty())
+      if (const Node* stated = plan->find(word)) return stated;
+    const auto* next = std::find_if(end, message.end(), is_letter);
+    at = static_cast<std::size_t>(next - message.begin());
+  }
+  return plan;
+}
+
 // What breaks a rule of check_run is the plan, or a count that does not go with it: the field where it
-// states the plan, the file's plan where the file states all of them; else nothing in the file is at fault.
-tl::unexpected<Error> blamed(Error error, const Node* plan, const RunOptions& options) {
+// states the plan, the file's own value where the file states all of them; else nothing in the file is at fault.
+tl::unexpected<Error> blamed(Error error, const Node* file, const RunOptions& options) {
   if (!options.plan.empty()) return in_field("plan", std::move(error));
   const bool file_alone = options.gpus == 0 && options.global_batch == 0 && options.seq == 0;
-  if (plan != nullptr && file_alone) error.at = plan->at;
+  const Node* plan = field(file, "plan");
+  if (file_alone && file != nullptr) {
+    const Node* named = named_in(error.message, *file, plan);
+    if (named != nullptr) error.at = named->at;
+  }
   return tl::unexpected<Error>(std::move(error));
 }
 
@@ -190,7 +212,7 @@ Result<void> read_rest(const Node* node, const RunOptions& options, Run& run) {
   TRY(read_task(node, options, run));
   if (auto applied = apply_task(run.task, run.plan, run.assumed); !applied) {
     if (!options.task.empty()) return in_field("task", std::move(applied).error());
-    return blamed(std::move(applied).error(), plan, options);
+    return blamed(std::move(applied).error(), node, options);
   }
   return settle_batch(node, run);
 }
@@ -251,8 +273,7 @@ Result<Run> parse_specs(const Node* node, const RunOptions& options, const Catal
 
 Result<Run> parse_run(const Node* node, const RunOptions& options, Run run) {
   TRY(read_rest(node, options, run));
-  if (auto checked = check_run(run); !checked)
-    return blamed(std::move(checked).error(), field(node, "plan"), options);
+  if (auto checked = check_run(run); !checked) return blamed(std::move(checked).error(), node, options);
   return run;
 }
 

@@ -35,6 +35,10 @@ std::string predict_text(const Run& run, const Prediction& prediction, const Tra
 std::string predict_json(const Run& run, const Prediction& prediction, const Training* whole = nullptr,
                          const StepView* view = nullptr);
 
+// One line: "gpt2 on 8 x h100-80gb-sxm: 31.4 ms a step (25.1 ms to 39.2 ms), MFU 2.6 %, needs 3.04 GiB of 79.2 GiB: fits (over
+// 99 % sure)".
+std::string predict_brief(const Run& run, const Prediction& prediction);
+
 // One of several runs, with the word that it was asked by.
 struct PredictedRun {
   std::string name;

@@ -36,6 +36,23 @@ bool same_letters(std::string_view a, std::string_view b) {
                     [&](char x, char y) { return lower(x) == lower(y); });
 }
 
+constexpr int kMostOffered = 12;
+
+bool holds(std::string_view text, std::string_view word) {
+  for (std::size_t at = 0; at + word.size() <= text.size(); ++at)
+    if (same_letters(text.substr(at, word.size()), word)) return true;
+  return false;
+}
+
+// What a cluster's file says of its GPU, where that is a name.
+std::string gpu_line(std::string_view content) {
+  constexpr std::string_view kKey = "\ngpu: ";
+  const std::size_t at = content.find(kKey);
+  if (at == std::string_view::npos) return "";
+  const std::string_view line = content.substr(at + kKey.size());
+  return std::string(line.substr(0, line.find_first_of("\n#")));
+}
+
 // The first of: the path as it stands (so from the current directory), from the folder of the file that names
 // it. Where neither is there the path as it stands, for the error.
 std::string resolved(const Files& files, const std::string& path, const std::string& named_in) {
@@ -137,7 +154,21 @@ Result<Catalog::Text> Catalog::find(std::string_view kind, std::string_view word
   if (const auto name = meant(kind, word))
     if (auto found = exactly(kind, *name, at)) return *std::move(found);
   const std::string_view one = kind.substr(0, kind.size() - 1);
-  return fail(fmt::format("unknown {} {}{}", one, quoted(word), suggestion(word, names(kind))), at);
+  const std::vector<std::string> known = names(kind);
+  std::string
+      offered;  // clusters that have the word in their GPU's name too: who asks for "h100" knows what, not where
+  int count = 0;
+  for (const std::string& name : known) {
+    if (kind != "clusters" || nearest(word, known)) break;
+    const auto text = exactly(kind, name, {});
+    const std::string gpu = text && *text ? gpu_line((*text)->content) : "";
+    if (!holds(name, word) && !holds(gpu, word)) continue;
+    if (++count <= kMostOffered) offered += (offered.empty() ? "" : ", ") + name;
+  }
+  if (count > kMostOffered) offered += ", ...";
+  const std::string hint =
+      offered.empty() ? suggestion(word, known) : "; did you mean one of " + offered + "?";
+  return fail(fmt::format("unknown {} {}{}", one, quoted(word), hint), at);
 }
 
 Result<Node> Catalog::load(std::string_view kind, const Node& name_path_or_map) const {
