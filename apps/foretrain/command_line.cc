@@ -9,6 +9,7 @@
 #include "command_table.h"
 #include "help_text.h"
 #include "output.h"
+#include "version.h"
 
 namespace foretrain {
 
@@ -138,7 +139,7 @@ Result<CommandLine> read_command_line(int argc, char** argv,
   }
   TRY(check_extras(app));
   if (common.version) {
-    line.told = "foretrain " FORETRAIN_VERSION "\n";
+    line.told = std::string("foretrain ") + kVersion + "\n";
     return line;
   }
   TRY_ASSIGN(line.command, chosen_command(app, commands));

@@ -207,6 +207,14 @@ TEST_CASE("a mebibyte of anything is answered within two seconds, in one line") 
   }
 }
 
+TEST_CASE("a quote that nothing closes is found where it was opened") {
+  CHECK(refusal("model: 'gpt2\ngpus: 8\n") ==
+        "f.yaml:1:8: error: found a quote ' that nothing closes, opened here");
+  CHECK(refusal("gpus: 8\nmodel: \"gpt\\\"2\n") ==
+        "f.yaml:2:8: error: found a quote \" that nothing closes, opened here");
+  CHECK(refusal("a: 'it''s'\nb: \"x\\\"y\"\nc: don't\n") == "accepted");
+}
+
 TEST_CASE("a mebibyte of noise is refused") {
   std::mt19937 random(1);
   std::string noise(kMaxYamlBytes, ' ');

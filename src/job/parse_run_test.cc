@@ -120,8 +120,10 @@ TEST_CASE("an option's error names the option") {
 
 TEST_CASE("a broken rule is laid at the door of the option that states the plan or its counts") {
   const std::string file = "plan: {tp: 4, pp: 4, micro_batch: 4}\n" + kSpecs + kRest;
-  CHECK(
-      error_of(run_of(replaced(file, "tp: 4", "tp: 3"))).starts_with("run.yaml:1:7: error: gpus 128 is not"));
+  const auto line =
+      1 + std::count(file.begin(), file.begin() + static_cast<int>(file.find("gpus: 128")), '\n');
+  CHECK(error_of(run_of(replaced(file, "tp: 4", "tp: 3")))
+            .starts_with("run.yaml:" + std::to_string(line) + ":7: error: gpus 128 is not"));
   RunOptions options;
   options.plan = "micro_batch=3";
   CHECK(error_of(run_of(file, options)) ==
@@ -167,7 +169,7 @@ TEST_CASE("a wrong run file is refused with its place") {
             .starts_with("run.yaml:2:1: error: duplicate key 'model'"));
   CHECK(error_of(run_of("gpus: 10000001\n" + kSpecs)).starts_with("run.yaml:1:7: error: gpus: "));
   CHECK(error_of(run_of("plan: {tp: 3}\n" + kSpecs + "gpus: 3\nglobal_batch: 8\n")) ==
-        "run.yaml:1:7: error: tp 3 does not divide heads 64");
+        "run.yaml:1:12: error: tp 3 does not divide heads 64");
 }
 
 TEST_CASE("GPUs are shared out without remainder") {
