@@ -1,6 +1,6 @@
 #include "schema_files.h"
 
-#include "spec/embedded.h"
+#include "server/page.h"
 
 namespace foretrain {
 namespace {
@@ -16,13 +16,13 @@ std::string_view name_of(const EmbeddedFile& file) {
 
 std::vector<std::string> schema_names() {
   std::vector<std::string> names;
-  for (const EmbeddedFile& file : embedded_files())
+  for (const EmbeddedFile& file : page_files())
     if (const std::string_view name = name_of(file); !name.empty()) names.emplace_back(name);
   return names;
 }
 
 std::optional<std::string_view> schema_of(std::string_view name) {
-  for (const EmbeddedFile& file : embedded_files())
+  for (const EmbeddedFile& file : page_files())
     if (!name.empty() && name_of(file) == name) return file.content;
   return std::nullopt;
 }
