@@ -4,7 +4,8 @@
 
 namespace foretrain {
 
-const char* const kVersion =
-    std::string_view(FORETRAIN_COMMIT).empty() ? FORETRAIN_VERSION : FORETRAIN_VERSION " (" FORETRAIN_COMMIT ")";
+const char* const kVersion = std::string_view(FORETRAIN_COMMIT).empty() ? FORETRAIN_VERSION
+                                                                        : FORETRAIN_VERSION
+                                 " (" FORETRAIN_COMMIT ")";
 
 }  // namespace foretrain
