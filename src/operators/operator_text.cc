@@ -13,6 +13,8 @@
 namespace foretrain {
 namespace {
 
+constexpr std::size_t kLongest = 60;  // of a value as it stands in a message
+
 constexpr std::int64_t kMaxSize = 1'000'000'000'000'000;
 
 constexpr std::string_view kGeluTanh = "gelu_tanh";
@@ -69,7 +71,8 @@ Result<void> read_size(Operator& op, std::string_view item, std::array<bool, kMa
   const bool flag = word == "causal";
   const auto number = parse_integer(value);
   if (!number || *number < (flag ? 0 : 1) || *number > (flag ? 1 : kMaxSize))
-    return fail(fmt::format("found {}={}, expected {}", word, printable(value),
+    return fail(fmt::format("found {}={}, expected {}", word,
+                            value.size() > kLongest ? quoted(value) : printable(value),
                             flag ? "0 or 1" : "a whole number from 1 to 10^15"),
                 at);
   FlatSizes sizes = op.flat();
