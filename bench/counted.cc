@@ -241,14 +241,15 @@ void search_small() {
   });
 }
 
-// Several counts of GPUs in one space, each with a front of its own, on stages that splits can change.
-void search_gpus() {
+// A part of a large space on H100s, by one thread.
+void search_part(const char* model, const char* gpus, const char* global_batch,
+                 std::vector<std::string> set) {
   SearchRequest request = small_search();
   request.cluster = "dgx-h100";
-  request.model = "llama-3-8b";
-  request.gpus = "16..32";
-  request.global_batch = "32";
-  request.set = {"tp=2", "pp=4,8", "zero=1", "sp=1"};
+  request.model = model;
+  request.gpus = gpus;
+  request.global_batch = global_batch;
+  request.set = std::move(set);
   counted([&] {
     Session session(no_files());
     const auto answer = ask(session, request);
@@ -299,7 +300,24 @@ constexpr Work kWork[] = {
     {"predict", predict_request},
     {"over", predict_over},
     {"search_small", search_small},
-    {"search_gpus", search_gpus},
+    // Several counts of GPUs in one space, each with a front of its own, on stages that splits can change.
+    {"search_gpus",
+     [] {
+       search_part("llama-3-8b", "16..32", "32", {"tp=2", "pp=4,8", "zero=1", "sp=1"});
+     }},
+    // Some of what bench/search_times searches whole.
+    {"search_llama_1024",
+     [] {
+       search_part("llama-3-70b", "1024", "1024", {"tp=8", "pp=8", "zero=1", "sp=1", "micro_batch=1"});
+     }},
+    {"search_deepseek_2048",
+     [] {
+       search_part("deepseek-v3", "2048", "8192", {"tp=1", "pp=16", "ep=64", "zero=1", "micro_batch=1"});
+     }},
+    {"search_gpt_65536",
+     [] {
+       search_part("gpt-1t", "65536", "8192", {"tp=8", "pp=64", "zero=1", "sp=1", "micro_batch=1"});
+     }},
     {"search_batches", search_batches},
     {"what_if_price", [] { what_if_of("price_per_gpu_hour=4"); }},
     {"what_if_link", [] { what_if_of("intra_gbytes=100"); }},
