@@ -15,7 +15,9 @@ from server import Server, read_all
 PROGRAM = sys.argv.pop(1)
 LONG = os.environ.get("FORETRAIN_LONG") == "1"
 SMALL = {"model": "gpt2-xl", "cluster": "dgx-a100", "gpus": 8, "global_batch": 64}
-ENDLESS = {"model": "deepseek-v3", "cluster": "dgx-h100", "gpus": 2048, "global_batch": 8192, "seq": 4096}
+QUICK = {**SMALL, "set": ["pp=1", "zero=1", "micro_batch=1"]}  # a search of a moment
+FLAT_MIB = float(os.environ.get("FORETRAIN_FLAT_MIB", "16"))
+ENDLESS = {"model": "llama-3-70b", "cluster": "dgx-h100", "gpus": "512..1024", "global_batch": 1024, "seq": 8192}
 
 
 def status_of(data):
@@ -217,7 +219,7 @@ class Border(unittest.TestCase):
             self.assertEqual(status, 200)
         after = self.server.memory_kb()
         print(f"{requests} predicts: {before} KiB before, {after} KiB after", file=sys.stderr)
-        self.assertLess(after, before + 16 * 1024)
+        self.assertLess(after, before + FLAT_MIB * 1024)
 
 
 class Searches(unittest.TestCase):
@@ -234,7 +236,7 @@ class Searches(unittest.TestCase):
         self.assertEqual(status, 202, answer)
         return answer["id"]
 
-    def wait(self, id_, states, within=60):
+    def wait(self, id_, states, within=300):
         end = time.monotonic() + within
         while time.monotonic() < end:
             status, look = self.server.json("GET", "/api/v1/search/" + id_)
@@ -248,7 +250,7 @@ class Searches(unittest.TestCase):
         id_ = self.start()
         self.assertRegex(id_, "^[0-9a-f]{32}$")
         self.wait(id_, ["running"])
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         while time.monotonic() < end:
             progress = self.server.json("GET", "/api/v1/search/" + id_)[1]
             if progress["best_s"]:
@@ -262,7 +264,7 @@ class Searches(unittest.TestCase):
         self.assertTrue(look["answer"]["best"])
 
     def test_cancelled_searches_give_the_machine_back(self):
-        first, second = self.start(), self.start(SMALL)
+        first, second = self.start(), self.start(QUICK)
         self.wait(first, ["running"])
         self.assertEqual(self.server.json("GET", "/api/v1/search/" + second)[1]["before"], 1)
         self.assertEqual(self.server.ask("DELETE", "/api/v1/search/" + first)[0], 200)
@@ -279,14 +281,14 @@ class Searches(unittest.TestCase):
         self.assertIn("too many searches", answer["error"]["message"])
         for id_ in ids:
             self.server.ask("DELETE", "/api/v1/search/" + id_)
-        self.wait(self.start(SMALL), ["done"])
+        self.wait(self.start(QUICK), ["done"])
 
     def test_a_client_that_leaves(self):
         for _ in range(5):
             with self.server.raw(b"POST /api/v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                                 b"Content-Length: %d\r\n\r\n%s" % (len(json.dumps(SMALL)), json.dumps(SMALL).encode())):
+                                 b"Content-Length: %d\r\n\r\n%s" % (len(json.dumps(QUICK)), json.dumps(QUICK).encode())):
                 pass  # closed without reading the id
-        self.wait(self.start(SMALL), ["done"])
+        self.wait(self.start(QUICK), ["done"])
         self.assertEqual(self.server.post("predict", SMALL)[0], 200)
 
     def test_predicts_beside_a_search(self):
@@ -301,7 +303,7 @@ class Searches(unittest.TestCase):
         begin = time.monotonic()
         status, _ = self.server.end(signal.SIGINT)
         self.assertEqual(status, 0)
-        self.assertLess(time.monotonic() - begin, 8)
+        self.assertLess(time.monotonic() - begin, 15)
 
 
 class Ends(unittest.TestCase):

@@ -29,7 +29,7 @@ class Server:
     def __exit__(self, *_):
         self.end()
 
-    def end(self, sent=signal.SIGTERM, within=10):
+    def end(self, sent=signal.SIGTERM, within=60):
         """Its exit status and what it wrote on stderr."""
         if self.reader is None:
             return self.process.returncode, "".join(self.log)
