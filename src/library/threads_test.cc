@@ -61,7 +61,7 @@ TEST_CASE("a search is watched and stopped from other threads while it works") {
 TEST_CASE("a search that is cancelled, or closed, ends soon") {
   const auto session = held(foretrain_session_open(nullptr));
   constexpr const char* kLong =
-      R"({"model": "deepseek-v3", "cluster": "dgx-h100", "gpus": 2048, "global_batch": 8192})";
+      R"({"model": "llama-3-8b", "cluster": "dgx-h100", "gpus": 512, "global_batch": 1024})";
   auto search = held(foretrain_search_start(session.get(), kLong));
   REQUIRE(search != nullptr);
   CHECK(foretrain_search_wait(search.get(), 0) == 0);
