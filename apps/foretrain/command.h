@@ -61,5 +61,6 @@ std::unique_ptr<Command> schema_command();
 std::unique_ptr<Command> help_command();
 std::unique_ptr<Command> man_command();
 std::unique_ptr<Command> completion_command();
+std::unique_ptr<Command> calibrate_command();
 
 }  // namespace foretrain

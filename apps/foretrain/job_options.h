@@ -9,6 +9,8 @@ inline constexpr const char* kProfileHelp =
     "Where operators' seconds come from: a profile, or analytic; without it, the GPU's own";
 inline constexpr const char* kCsvHelp =
     "Also its rows as CSV, in columns named as the keys of --json; - is stdout";
+inline constexpr const char* kCalibrationHelp =
+    "What measurements of this cluster taught: a folder of foretrain calibrate";
 inline constexpr const char* kTokensHelp = "Also what training on this many costs: 300e9, 300B, 1.5T";
 
 // What is trained on what: fields of the same names in a PredictRequest, which has a plan too, and a

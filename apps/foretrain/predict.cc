@@ -49,6 +49,7 @@ class Predict final : public Command {
                      "is stdin; without it and --model, a built-in example",
                      Takes::kFile);
     declare_job(options, r, "GPUs in all");
+    options.option("--calibration", "FOLDER", r.calibration, kCalibrationHelp, Takes::kFolder);
     options.group("What is asked");
     options.option("--tokens", "T", r.tokens, kTokensHelp);
     options.option(
@@ -138,6 +139,8 @@ class Predict final : public Command {
         return fail_field(field, "is of runs, but " + marked("over") + " asks for many points");
     if (brief_ && (json_ || request_.chart))
       return fail_field("brief", "is one line, but " + marked(json_ ? "json" : "chart") + " asks for more");
+    if (!over_.empty() && !request_.calibration.empty())
+      return fail_field("calibration", "is of single runs, but " + marked("over") + " asks for many");
     if (!trace_stages_.empty() && trace_.empty())
       return fail_field("trace_stages", "found no " + marked("trace") + ", expected the file that it is for");
     if (request_.chart && json_)
@@ -192,7 +195,7 @@ class Predict final : public Command {
     const PredictedRun& one = runs.front();
     if (runs.size() > 1) return predict_json(runs);
     return predict_json(one.run, one.prediction, one.whole ? &*one.whole : nullptr,
-                        one.view ? &*one.view : nullptr);
+                        one.view ? &*one.view : nullptr, one.standing ? &*one.standing : nullptr);
   }
 
   std::string text_of_runs(const std::vector<PredictedRun>& runs) const {
@@ -203,7 +206,9 @@ class Predict final : public Command {
       for (const PredictedRun& r : runs) lines += predict_brief(r.run, r.prediction);
       return lines;
     }
-    std::string out = runs.size() > 1 ? compare_text(runs) : predict_text(one.run, one.prediction, whole);
+    const Standing* standing = one.standing ? &*one.standing : nullptr;
+    std::string out =
+        runs.size() > 1 ? compare_text(runs) : predict_text(one.run, one.prediction, whole, standing);
     if (!request_.chart) return out;
     const ChartStyle style = chart_style();
     Seconds longest;  // so that the charts compare

@@ -18,6 +18,7 @@
 #include "command.h"
 #include "job_options.h"
 #include "output.h"
+#include "report/calibration_report.h"
 #include "report/search_report.h"
 #include "report/sweep_report.h"
 #include "run_source.h"
@@ -107,6 +108,7 @@ class Search final : public Command {
     options.argument("FILE", run_files_, "A run whose plan is sought, as predict takes it; - is stdin",
                      Takes::kFile);
     declare_job(options, r, "GPUs in all: 64, a list 64,128, or a range 64..512");
+    options.option("--calibration", "FOLDER", r.calibration, kCalibrationHelp, Takes::kFolder);
     options.group("Which plans");
     options.repeated("--set", "K=V", r.set, "Only these values: tp=8, zero=1,2", Takes::kDimension);
     options.repeated("--range", "K=A..B", r.range, "Only values from one to another: pp=1..16",
@@ -216,14 +218,17 @@ class Search final : public Command {
   bool takes_stdout() const { return is_stdout(csv_) || is_stdout(html_); }
 
   // The list, or the launch of the best.
-  Result<std::string> told(const Session& session, const SearchAnswer& answer, SearchList list) const {
-    if (request_.launch.empty()) return json_ ? search_json(answer) : search_text(answer, list);
+  Result<std::string> told(const Session& session, const SearchAnswer& answer, SearchList list,
+                           const Standing* standing) const {
+    if (request_.launch.empty() && json_) return search_json(answer, nullptr, standing);
+    if (request_.launch.empty())
+      return search_text(answer, list) + (standing == nullptr ? "" : "\n" + standing_text(*standing));
     TRY_ASSIGN(const WholeLaunch whole,
                launch_of_best(session.catalog(), answer, *find_launch_format(request_.launch)));
-    return json_ ? search_json(answer, &whole) : launch_text(whole, false);
+    return json_ ? search_json(answer, &whole, standing) : launch_text(whole, false);
   }
 
-  Result<int> tell_search(const Session& session, AnswerRequest& request, bool first,
+  Result<int> tell_search(Session& session, AnswerRequest& request, bool first,
                           std::optional<StreamedFile>& csv) const {
     SomePlans dots;
     Frameworks frameworks(request.problem, csv ? request.frameworks() : std::vector<Stack>{});
@@ -237,6 +242,7 @@ class Search final : public Command {
     // To stop at a time that was given is an answer.
     const int interrupted = answer.result.interrupted && stop_asked ? kInterruptedStatus : 0;
     if (!first) return interrupted;
+    TRY_ASSIGN(const std::optional<Standing> standing, stand(session, request_, answer));
     spell(answer, words());
     const SearchList list = all_ ? SearchList::kAll : SearchList::kFamilies;
     if (csv) TRY(csv->commit());
@@ -246,7 +252,7 @@ class Search final : public Command {
       std::fprintf(stderr, "foretrain: %s plans in %s\n",
                    with_commas(static_cast<std::int64_t>(answer.result.counts.candidates)).c_str(),
                    human_seconds(Seconds(answer.result.seconds)).c_str());
-    TRY_ASSIGN(const std::string text, told(session, answer, list));
+    TRY_ASSIGN(const std::string text, told(session, answer, list, standing ? &*standing : nullptr));
     const bool is_plain = json_ || !request_.launch.empty();
     const int status = takes_stdout() ? 0 : is_plain ? tell(text) : show_text(text);
     return status == 0 ? interrupted : status;

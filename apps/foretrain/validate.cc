@@ -37,6 +37,7 @@ class Validate final : public Command {
         "Group by source, gpu, stack, cluster, feature (dense, experts, latent-attention, low-precision, "
         "context-parallel, fine-tuning), or group: rows of nearly one configuration",
         {"source", "gpu", "stack", "cluster", "feature", "group"});
+    options.option("--calibration", "FOLDER", request_.calibration, kCalibrationHelp, Takes::kFolder);
     options.flag("--rows", rows_, "Each row as well");
     options.flag("--json", json_, "Answer in JSON");
     options.option("--csv", "F.csv", csv_,

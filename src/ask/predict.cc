@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "ask/calibrate.h"
 #include "ask/guard.h"
 #include "ask/run_file.h"
 #include "ask/words.h"
@@ -58,14 +59,25 @@ Result<bool> wants_events(const PredictRequest& request, const Run& run) {
   return request.trace || request.html || request.chart || (request.path && events <= kMostEventsUnasked);
 }
 
-Result<PredictedRun> predicted(Session& session, const PredictRequest& request, const Source* source) {
+Result<PredictedRun> predicted(Session& session, const PredictRequest& request, const Source* source,
+                               const std::optional<Calibration>& calibration) {
   TRY_ASSIGN(Run run, run_of(request, source, session.catalog()));
   TRY_ASSIGN(const ProfileStore::Choice choice, costs_of(session, request, run));
   run.profile = choice.profile;
+  if (calibration) TRY(of_field("calibration", check_applies(*calibration, run.cluster)));
+  std::optional<Standing> standing;
   TRY_ASSIGN(PredictedRun out,
              predicted_run(request, std::move(run), [&](const Run& checked, StepTrace* trace) {
-               return session.predict(checked, choice.costs, trace);
+               if (!calibration) return session.predict(checked, choice.costs, trace);
+               const CalibratedCluster here =
+                   calibrated(*calibration, kind_of(checked), checked.cluster, choice.costs);
+               Run there = checked;
+               there.cluster = here.cluster;
+               Prediction prediction = session.predict(there, here.costs, trace);
+               standing = stand(*calibration, checked, choice.costs, prediction);
+               return prediction;
              }));
+  out.standing = std::move(standing);
   if (source != nullptr && !request.is_example()) out.name = source->name;
   return out;
 }
@@ -73,6 +85,8 @@ Result<PredictedRun> predicted(Session& session, const PredictRequest& request, 
 Result<PredictAnswer> predicted_all(Session& session, const PredictRequest& request) {
   TRY(check_run_count(request.runs.size()));
   TRY(tokens_of(request));  // before the work
+  TRY_ASSIGN(const std::optional<Calibration> calibration,
+             of_field("calibration", calibration_of(session, request.calibration)));
   const std::optional<Source> first = run_source(request);
   std::vector<const Source*> sources;
   for (const Source& source : request.runs) sources.push_back(&source);
@@ -80,7 +94,7 @@ Result<PredictAnswer> predicted_all(Session& session, const PredictRequest& requ
   PredictAnswer answer;
   answer.example = request.is_example();
   for (const Source* source : sources) {
-    TRY_ASSIGN(PredictedRun one, predicted(session, request, source));
+    TRY_ASSIGN(PredictedRun one, predicted(session, request, source, calibration));
     answer.runs.push_back(std::move(one));
   }
   return answer;

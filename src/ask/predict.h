@@ -18,7 +18,8 @@ namespace foretrain {
 struct PredictRequest {
   std::vector<Source> runs;  // YAML; without any and without `model`, a built-in example
   std::string model, cluster, gpus, plan, global_batch, seq, documents, stack, profile, task;
-  std::string tokens;  // also what training on this many costs
+  std::string calibration;  // a folder of calibrate's, that predictions stand on
+  std::string tokens;       // also what training on this many costs
   // Views of a step's events that will be drawn; and whether its critical path shall be told even so, unless
   // that took longer than all the rest.
   bool trace = false, html = false, chart = false;

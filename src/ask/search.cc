@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <thread>
 
+#include "ask/calibrate.h"
 #include "ask/guard.h"
 #include "ask/launch.h"
 #include "ask/number_range.h"
@@ -17,6 +19,7 @@
 #include "base/field_mark.h"
 #include "base/text.h"
 #include "base/threads.h"
+#include "cost/scaled_cost.h"
 #include "job/expert_check.h"
 #include "job/fine_tuning.h"
 #include "job/launch_check.h"
@@ -204,6 +207,7 @@ Result<void> check_several(const SearchRequest& r, const BatchPoints& over) {
   for (const auto& [field, given] : {std::pair{"why", !r.why.empty()},
                                      {"what_if", !r.what_if.empty()},
                                      {"top", !r.top.empty()},
+                                     {"calibration", !r.calibration.empty()},
                                      {"launch", !r.launch.empty()}})
     if (given)
       return fail_field(field, fmt::format("is of one search, but {} and {} ask for {}: each has its best",
@@ -390,6 +394,41 @@ Result<void> choose_stack(const Catalog& catalog, const std::string& asked, Sear
   return {};
 }
 
+// Of the kind that all plans are, but for a format that the search chooses.
+RunKind kind_of(const AnswerRequest& request) {
+  Plan plan = request.problem.given;
+  const Constraint* precision = request.constraints.find("precision");
+  if (precision != nullptr && precision->set_words.size() == 1) plan.precision = precision->set_words.front();
+  return kind_of(request.problem.model, request.problem.stack, plan, request.problem.seq);
+}
+
+// Plans are searched on the cluster as it was measured to be; another cluster in place of it (what-if) is taken to be off by
+// as much.
+Result<void> stand_on(Session& session, const SearchRequest& request, AnswerRequest& out) {
+  TRY_ASSIGN(const std::optional<Calibration> calibration,
+             of_field("calibration", calibration_of(session, request.calibration)));
+  if (!calibration) return {};
+  TRY(of_field("calibration", check_applies(*calibration, out.problem.cluster)));
+  const RunKind kind = kind_of(out);
+  ClusterFactors back = calibration->factors_for(kind);
+  for (double& factor : back) factor = -factor;
+  const double held = calibration->memory ? calibration->memory->held : 0;
+  out.problem.cluster = calibrated(*calibration, kind, out.problem.cluster, nullptr).cluster;
+  out.costs_for = [costs_for = out.costs_for, back,
+                   held](const Cluster& cluster) -> Result<std::shared_ptr<const CostSource>> {
+    Cluster stated = scaled(cluster, back);
+    stated.gpu.usable = cluster.gpu.usable * std::exp(held);
+    TRY_ASSIGN(std::shared_ptr<const CostSource> costs, costs_for(stated));
+    ClusterFactors factors = back;
+    for (double& factor : factors) factor = -factor;
+    return std::shared_ptr<const CostSource>(std::make_shared<const ScaledCost>(std::move(costs), factors));
+  };
+  out.assumed.push_back(fmt::format("calibration {}, of {} run{} on this cluster",
+                                    printable(calibration->name), calibration->runs(),
+                                    calibration->runs() == 1 ? "" : "s"));
+  return {};
+}
+
 Result<AnswerRequest> prepared(Session& session, SearchRequest request) {
   AnswerRequest out;
   const std::string asked = request.stack;
@@ -408,6 +447,7 @@ Result<AnswerRequest> prepared(Session& session, SearchRequest request) {
     TRY_ASSIGN(ProfileStore::Choice found, of_field("profile", session.costs_for(cluster, profile)));
     return std::move(found.costs);
   };
+  TRY(stand_on(session, request, out));
   out.frameworks = [&session, threads = out.options.threads] {
     return all_stacks(session.catalog(), threads);
   };
@@ -434,6 +474,25 @@ Result<SearchAnswer> ask(Session& session, const SearchRequest& request) {
     return fail_field("global_batch",
                       fmt::format("found {} searches, expected one", ready.over.points.size()));
   return ask(ready);
+}
+
+Result<std::optional<Standing>> stand(Session& session, SearchRequest request, SearchAnswer& answer) {
+  TRY_ASSIGN(const std::optional<Calibration> calibration,
+             of_field("calibration", calibration_of(session, request.calibration)));
+  if (!calibration || answer.best.empty()) return std::optional<Standing>();
+  request.calibration.clear();
+  TRY_ASSIGN(const AnswerRequest stated, prepare(session, request));
+  TRY_ASSIGN(const std::shared_ptr<const CostSource> costs, stated.costs_for(stated.problem.cluster));
+  const auto of_plan = [&](RankedPlan& plan) {
+    Run run = plan.run;
+    run.cluster = stated.problem.cluster;
+    return stand(*calibration, run, costs, plan.prediction);
+  };
+  Standing best = of_plan(answer.best.front());
+  for (std::size_t i = 1; i < answer.best.size(); ++i) of_plan(answer.best[i]);
+  for (ListFamily& family : answer.families) of_plan(family.best);
+  for (RankedPlan& plan : answer.pareto) of_plan(plan);
+  return std::optional<Standing>(std::move(best));
 }
 
 }  // namespace foretrain

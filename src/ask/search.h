@@ -8,6 +8,7 @@
 
 #include "ask/session.h"
 #include "base/files.h"
+#include "calibrate/calibration.h"
 #include "search/answer.h"
 #include "search/sweep.h"
 
@@ -18,6 +19,7 @@ struct SearchRequest {
   std::vector<Source>
       runs;  // at most one: what it states holds where no word is given; its plan is left to the search
   std::string model, cluster, gpus, global_batch, seq, documents, stack, profile, task;
+  std::string calibration;  // a folder of calibrate's, that the search stands on
   std::vector<std::string> set, range, forbid, why, what_if;
   std::string top, objective, tokens, deadline, budget, headroom, threads, time;
   std::string
@@ -34,5 +36,9 @@ Result<SweepAnswer> ask_sweep(const AnswerRequest& prepared);
 
 // Both in one, of one batch and length.
 Result<SearchAnswer> ask(Session& session, const SearchRequest& request);
+
+// How the best plan of an answer stands on the calibration that its request names; none: it names none, or there is no plan.
+// Intervals of the plans that the answer lists become those that the calibration leaves.
+Result<std::optional<Standing>> stand(Session& session, SearchRequest request, SearchAnswer& answer);
 
 }  // namespace foretrain

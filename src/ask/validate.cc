@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 #include <utility>
 
+#include "ask/calibrate.h"
 #include "ask/guard.h"
 #include "base/field_mark.h"
+#include "base/text.h"
+#include "calibrate/measured_rows.h"
 #include "spec/choice.h"
 
 namespace foretrain {
@@ -56,6 +60,31 @@ Result<void> check_tables(const std::vector<Sources>& tables) {
   return {};
 }
 
+// Rows of the calibration's cluster as it has them; those that taught it among them, which is told.
+Result<void> stand_on(Session& session, const ValidateRequest& request, ValidateAnswer& answer) {
+  TRY_ASSIGN(const std::optional<Calibration> calibration,
+             of_field("calibration", calibration_of(session, request.calibration)));
+  if (!calibration) return {};
+  std::size_t rows = 0, taught = 0;
+  for (RowScore& row : answer.rows) {
+    if (!row.skipped.empty() || !check_applies(*calibration, row.run->cluster)) continue;
+    auto choice = session.costs_for(row.run->cluster, request.profile);
+    if (!choice) {
+      TRY_ASSIGN(choice, session.costs_for(row.run->cluster, ""));
+    }
+    calibrate_score(*calibration, choice->costs, row);
+    ++rows;
+    const auto& lessons = calibration->posterior.lessons();
+    taught += std::any_of(lessons.begin(), lessons.end(),
+                          [&](const Lesson& lesson) { return lesson.name.ends_with(": " + row.id); })
+                  ? 1
+                  : 0;
+  }
+  answer.notes.push_back(fmt::format("{} of {} rows stand on calibration {}; {} of them taught it", rows,
+                                     answer.rows.size(), printable(calibration->name), taught));
+  return {};
+}
+
 Result<ValidateAnswer> validated(Session& session, ValidateRequest& request) {
   TRY(check_tables(request.tables));
   ValidateAnswer answer;
@@ -70,6 +99,7 @@ Result<ValidateAnswer> validated(Session& session, ValidateRequest& request) {
     TRY(of_field("profile", profiles.load(request.profile)));
   TRY_ASSIGN(const std::vector<MeasuredRow> rows, rows_of(request.tables, answer.notes));
   TRY_ASSIGN(answer.rows, score_rows(rows, session.catalog(), against, &profiles, request.profile));
+  TRY(stand_on(session, request, answer));
   if (before) answer.drift = drift_of(*before, baseline_of(answer.rows));
   return answer;
 }

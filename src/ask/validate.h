@@ -16,6 +16,7 @@ namespace foretrain {
 struct ValidateRequest {
   std::vector<Sources> tables;  // measured_sources() reads them
   std::string profile, against, by;
+  std::string calibration;         // a folder of calibrate's: rows of its cluster stand on it
   std::optional<Source> baseline;  // the JSON of an earlier answer
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "predict/uncertainty.h"
+#include "report/calibration_report.h"
 #include "report/memory_report.h"
 #include "report/plan_json.h"
 #include "report/predict_report.h"
@@ -137,7 +138,7 @@ void put_shares(JsonWriter& w, const Prediction& p) {
 }
 
 void put_prediction(JsonWriter& w, const Run& run, const Prediction& p, const Training* whole,
-                    const StepView* view) {
+                    const StepView* view, const Standing* standing) {
   w.begin_answer();
   put(w, "step_s", p.step.value);
   put(w, "step_low_s", p.step.low());
@@ -183,6 +184,10 @@ void put_prediction(JsonWriter& w, const Run& run, const Prediction& p, const Tr
     w.end_object();
   }
   w.end_array();
+  if (standing != nullptr) {
+    w.key("calibration");
+    put_standing(w, *standing);
+  }
   put_run(w, run);
   w.key("assumed").begin_array();
   for (const std::string& line : p.assumed) w.value(line);
@@ -192,9 +197,10 @@ void put_prediction(JsonWriter& w, const Run& run, const Prediction& p, const Tr
 
 }  // namespace
 
-std::string predict_json(const Run& run, const Prediction& p, const Training* whole, const StepView* view) {
+std::string predict_json(const Run& run, const Prediction& p, const Training* whole, const StepView* view,
+                         const Standing* standing) {
   JsonWriter w;
-  put_prediction(w, run, p, whole, view);
+  put_prediction(w, run, p, whole, view, standing);
   return w.text();
 }
 
@@ -202,7 +208,8 @@ std::string predict_json(std::span<const PredictedRun> runs) {
   JsonWriter w;
   w.begin_array();
   for (const PredictedRun& r : runs)
-    put_prediction(w, r.run, r.prediction, r.whole ? &*r.whole : nullptr, r.view ? &*r.view : nullptr);
+    put_prediction(w, r.run, r.prediction, r.whole ? &*r.whole : nullptr, r.view ? &*r.view : nullptr,
+                   r.standing ? &*r.standing : nullptr);
   w.end_array();
   return w.text();
 }

@@ -22,6 +22,7 @@
 #include <span>
 #include <string>
 
+#include "calibrate/calibration.h"
 #include "predict/prediction.h"
 #include "report/step_view.h"
 #include "report/training.h"
@@ -30,10 +31,11 @@
 namespace foretrain {
 
 // `whole` is what training costs in all; null where nobody asked. `view` is what the step's events tell: null
-// where there are too many, and the JSON's keys for it are null then.
-std::string predict_text(const Run& run, const Prediction& prediction, const Training* whole = nullptr);
+// where there are too many, and the JSON's keys for it are null then. `standing`: on which calibration it stands; null: on none.
+std::string predict_text(const Run& run, const Prediction& prediction, const Training* whole = nullptr,
+                         const Standing* standing = nullptr);
 std::string predict_json(const Run& run, const Prediction& prediction, const Training* whole = nullptr,
-                         const StepView* view = nullptr);
+                         const StepView* view = nullptr, const Standing* standing = nullptr);
 
 // One line: "gpt2 on 8 x h100-80gb-sxm: 31.4 ms a step (25.1 ms to 39.2 ms), MFU 2.6 %, needs 3.04 GiB of 79.2 GiB: fits (over
 // 99 % sure)".
@@ -46,6 +48,7 @@ struct PredictedRun {
   Prediction prediction;
   std::optional<Training> whole;
   std::optional<StepView> view;
+  std::optional<Standing> standing;
 };
 std::string predict_json(std::span<const PredictedRun> runs);  // an array
 

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "job/job.h"
+#include "report/calibration_report.h"
 #include "report/memory_report.h"
 #include "report/predict_report.h"
 #include "report/table.h"
@@ -116,11 +117,12 @@ std::string rests_on(const Prediction& p) {
                      kStacks[static_cast<std::size_t>(p.uncertain.described)]);
 }
 
-std::string summary(const Run& run, const Prediction& p, const Training* whole) {
+std::string summary(const Run& run, const Prediction& p, const Training* whole, const Standing* standing) {
   std::string out =
       fmt::format("step        {}, 80 % interval {} to {}\n", human_seconds(Seconds(p.step.value)),
                   human_seconds(Seconds(p.step.low())), human_seconds(Seconds(p.step.high())));
   out += rests_on(p);
+  if (standing != nullptr) out += standing_text(*standing);
   if (p.jitter)
     out +=
         fmt::format("typical     {}, the median with this cluster's jitter; one step in ten takes over {}\n",
@@ -202,10 +204,11 @@ std::string origins(const Prediction& p) {
 
 }  // namespace
 
-std::string predict_text(const Run& run, const Prediction& prediction, const Training* whole) {
-  std::string out = header(run, prediction) + summary(run, prediction, whole) + time_by_cause(prediction) +
-                    time_by_operator(prediction) + time_by_stage(prediction) + memory_text(prediction) +
-                    would_fit_text(run, prediction) + origins(prediction);
+std::string predict_text(const Run& run, const Prediction& prediction, const Training* whole,
+                         const Standing* standing) {
+  std::string out = header(run, prediction) + summary(run, prediction, whole, standing) +
+                    time_by_cause(prediction) + time_by_operator(prediction) + time_by_stage(prediction) +
+                    memory_text(prediction) + would_fit_text(run, prediction) + origins(prediction);
   if (!prediction.assumed.empty()) out += "assumed\n";
   for (const std::string& line : prediction.assumed) out += "  " + printable(line) + "\n";
   return out;

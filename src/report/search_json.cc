@@ -6,6 +6,7 @@
 #include "job/fine_tuning.h"
 #include "job/launch_run.h"
 #include "predict/uncertainty.h"
+#include "report/calibration_report.h"
 #include "report/launch_report.h"
 #include "report/search_curve.h"
 #include "report/search_report.h"
@@ -303,7 +304,7 @@ void put_what_ifs(JsonWriter& w, const SearchAnswer& a) {
 
 }  // namespace
 
-std::string search_json(const SearchAnswer& a, const WholeLaunch* launch) {
+std::string search_json(const SearchAnswer& a, const WholeLaunch* launch, const Standing* standing) {
   JsonWriter w;
   w.begin_answer();
   put_search_counts(w, a);
@@ -318,6 +319,10 @@ std::string search_json(const SearchAnswer& a, const WholeLaunch* launch) {
   if (a.smallest) put_smallest(w, a);
   if (!a.whys.empty()) put_whys(w, a);
   if (!a.what_ifs.empty()) put_what_ifs(w, a);
+  if (standing != nullptr) {
+    w.key("calibration");
+    put_standing(w, *standing);
+  }
   put_words(w, "assumed", a.assumed);
   w.end_object();
   return w.text();

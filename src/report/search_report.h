@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 
+#include "calibrate/calibration.h"
 #include "search/answer.h"
 
 namespace foretrain {
@@ -31,7 +32,8 @@ std::string search_text(const SearchAnswer& answer, SearchList list = SearchList
 // What was searched, under which limits and with which counts; of several batches or lengths, all of these.
 std::string search_head_text(const SearchAnswer& answer, const BatchPoints* over = nullptr);
 // `launch`: of its best plan, where one was asked for.
-std::string search_json(const SearchAnswer& answer, const WholeLaunch* launch = nullptr);
+std::string search_json(const SearchAnswer& answer, const WholeLaunch* launch = nullptr,
+                        const Standing* standing = nullptr);
 // Keys of the JSON that searches have in common; of several batches or lengths, all of these.
 void put_search_counts(JsonWriter& writer, const SearchAnswer& answer);
 void put_problem(JsonWriter& writer, const SearchAnswer& answer, const BatchPoints* over = nullptr);

@@ -205,6 +205,7 @@ Result<RowScore> RowScorer::score(const MeasuredRow& row) {
   const Prediction prediction = evaluator->predict(row_run.run.plan, row_run.run.global_batch);
 
   out.measured = *measured;
+  out.against = against_;
   out.broken =
       row_run.unsteady && is_broken(row, *row_run.unsteady, row_run.run.model, row_run.run.cluster.gpu);
   out.predicted = prediction.step;
@@ -219,7 +220,8 @@ Result<RowScore> RowScorer::score(const MeasuredRow& row) {
   out.fit_probability = chance_to_fit(row_run.run, *evaluator, prediction);
   out.needed_share = prediction.needed / prediction.usable;
   out.params = prediction.params;
-  out.assumed = std::move(row_run.run.assumed);
+  out.assumed = row_run.run.assumed;
+  out.run = std::make_shared<const Run>(std::move(row_run.run));
   return out;
 }
 

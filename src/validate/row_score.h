@@ -38,9 +38,10 @@ struct RowScore {
   bool broken = false;                // by its own figures: set apart
   std::string skipped;                // the reason; then nothing below is set
   std::optional<Seconds> measured;    // absent: the run failed for memory
-  Estimate predicted;                 // seconds
-  Uncertainty uncertain;              // what its interval rests on
-  double widened = 1;                 // of its deviations, where facts are guessed
+  Against against = Against::kMedian;
+  Estimate predicted;     // seconds
+  Uncertainty uncertain;  // what its interval rests on
+  double widened = 1;     // of its deviations, where facts are guessed
   // All forwards, all backwards, the optimizer's step; where the row's notes have them.
   std::array<std::optional<PartScore>, 3> parts;
   std::optional<Bytes> measured_memory;
@@ -49,6 +50,7 @@ struct RowScore {
   double needed_share = 0;  // of the usable memory, on the worst stage
   std::int64_t params = 0;
   std::vector<std::string> assumed;
+  std::shared_ptr<const Run> run;  // as it was predicted
 
   // (predicted - measured) / measured
   std::optional<double> error() const;

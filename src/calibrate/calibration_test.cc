@@ -1,0 +1,121 @@
+#include "calibrate/calibration.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "calibrate/calibration_text.h"
+#include "calibrate/testing.h"
+#include "predict/evaluator.h"
+
+using namespace foretrain;
+
+namespace {
+
+constexpr ClusterFactors kTruth = {0.10, 0.15, 0.30, 0.10, 0.20, 0, 0};
+
+Calibration taught() {
+  auto learned = learn(measured_with(varied_runs(), kTruth));
+  REQUIRE(learned);
+  learned->calibration.name = "mine";
+  learned->calibration.origin = {"twelve runs"};
+  return learned->calibration;
+}
+
+Prediction with(const Calibration& calibration, const Run& run, Standing& standing) {
+  const auto costs = std::make_shared<const AnalyticCost>(run.cluster);
+  const CalibratedCluster here = calibrated(calibration, kind_of(run), run.cluster, costs);
+  Run there = run;
+  there.cluster = here.cluster;
+  Prediction prediction = predict(there, here.costs);
+  standing = stand(calibration, run, costs, prediction);
+  return prediction;
+}
+
+}  // namespace
+
+TEST_CASE("a calibrated run is near its truth, and surer; one of another kind is less sure than that") {
+  const Calibration calibration = taught();
+  const Run run = run_on_dgx("llama-3-8b", 16, 64, "tp=4,zero=1");
+  const auto costs = std::make_shared<const AnalyticCost>(run.cluster);
+  Standing standing;
+  const Prediction prediction = with(calibration, run, standing);
+  const double truth = predict_with(run, costs, kTruth).step.value;
+  CHECK(std::abs(std::log(truth / prediction.step.value)) <
+        0.3 * std::abs(std::log(truth / standing.uncalibrated_s)));
+  CHECK(prediction.step.spread < standing.uncalibrated_spread);
+  CHECK(standing.differs.empty());
+  CHECK(standing.likeness == 1);
+  const Run other = run_on_dgx("llama-2-70b", 32, 64, "tp=8,pp=4,precision=fp8-delayed");
+  Standing far;
+  with(calibration, other, far);
+  CHECK(far.settled < standing.settled);
+  CHECK(far.differs.size() == 2);
+}
+
+TEST_CASE("a calibration is of its cluster alone") {
+  const Calibration calibration = taught();
+  Cluster cluster = run_on_dgx("gpt2", 8, 8, "").cluster;
+  CHECK(check_applies(calibration, cluster));
+  cluster.gpu.name = "a100-80gb-sxm";
+  CHECK(!check_applies(calibration, cluster));
+}
+
+TEST_CASE("a calibrated score is worked out by the same path: as many operators are asked for, once each") {
+  class Counting final : public CostSource {
+   public:
+    Counting(std::shared_ptr<const CostSource> source, std::size_t& asked)
+        : source_(std::move(source)), asked_(asked) {}
+    OperatorCost cost(const Operator& op) const override { return ++asked_, source_->cost(op); }
+
+   private:
+    std::shared_ptr<const CostSource> source_;
+    std::size_t& asked_;
+  };
+  const Calibration calibration = taught();
+  const Run run = run_on_dgx("llama-3-8b", 16, 64, "tp=4,zero=1");
+  std::size_t plain = 0, scaled_asks = 0;
+  const auto physics = std::make_shared<const AnalyticCost>(run.cluster);
+  Evaluator before(run.model, run.cluster, run.stack, run.seq, std::make_shared<Counting>(physics, plain));
+  before.score(run.plan, run.global_batch);
+  const auto counting = std::make_shared<Counting>(physics, scaled_asks);
+  const CalibratedCluster here = calibrated(calibration, kind_of(run), run.cluster, counting);
+  Evaluator after(run.model, here.cluster, run.stack, run.seq, here.costs);
+  after.score(run.plan, run.global_batch);
+  CHECK(plain == scaled_asks);
+  const std::size_t cold = scaled_asks;
+  after.score(run.plan, run.global_batch);
+  CHECK(scaled_asks == cold);  // warm: the factors are not even looked at
+}
+
+TEST_CASE("a calibration is read back as it was written") {
+  const Calibration calibration = taught();
+  const std::string text = calibration_yaml(calibration);
+  const auto read = parse_calibration({"calibration.yaml", text});
+  REQUIRE_MESSAGE(read.has_value(), (read ? "" : read.error().text()));
+  CHECK(calibration_yaml(*read) == text);
+  CHECK(read->cluster == "dgx-h100");
+  const RunKind kind = calibration.posterior.lessons().front().kind;
+  for (std::size_t k = 0; k < kClusterFactorCount; ++k)
+    CHECK(read->factors_for(kind)[k] == doctest::Approx(calibration.factors_for(kind)[k]));
+}
+
+TEST_CASE("a file that was edited, cut or misspelt is refused with its place") {
+  const std::string text = calibration_yaml(taught());
+  const auto with_instead = [&](std::string_view was, std::string_view is) {
+    std::string other = text;
+    const std::size_t at = other.find(was);
+    REQUIRE(at != std::string::npos);
+    other.replace(at, was.size(), is);
+    const auto read = parse_calibration({"mine/calibration.yaml", other});
+    REQUIRE(!read);
+    CHECK(read.error().text().starts_with("mine/calibration.yaml:"));
+    return read.error().text();
+  };
+  CHECK(with_instead("version: 1", "version: 2").find("version") != std::string::npos);
+  CHECK(with_instead("products: {times: ", "products: {times: 9").find("the lessons give") !=
+        std::string::npos);
+  CHECK(with_instead("lessons:", "lesson:").find("lessons") != std::string::npos);
+  CHECK(with_instead("part: step", "part: steps").find("step") != std::string::npos);
+  CHECK(with_instead("weight: ", "weight: -").find("weight") != std::string::npos);
+}

@@ -1,0 +1,122 @@
+// Synthetic truth: measurements made by the predictor with factors changed teach these factors back.
+#include "calibrate/learn.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "calibrate/figures.h"
+#include "calibrate/testing.h"
+
+using namespace foretrain;
+
+namespace {
+
+// A factor and what runs of its kinds have besides are told apart only as far as their priors allow, so what is held against
+// the truth is the two together, as predictions take them.
+constexpr double kDeviations = 2;
+
+void check_recovered(const ClusterFactors& truth) {
+  const std::vector<Run> runs = varied_runs();
+  const auto learned = learn(measured_with(runs, truth));
+  REQUIRE(learned);
+  const Posterior& posterior = learned->calibration.posterior;
+  for (std::size_t k = 0; k < kClusterFactorCount; ++k) {
+    const auto factor = static_cast<ClusterFactor>(k);
+    INFO(name(factor), ": truth ", truth[k], ", learned ", posterior.factors()[k], " +- ",
+         posterior.deviation(factor));
+    CHECK(std::abs(posterior.factors()[k] - truth[k]) <= kDeviations * posterior.deviation(factor));
+  }
+  // And runs are predicted better, those that taught and one that did not.
+  std::vector<Run> asked = runs;
+  asked.push_back(run_on_dgx("llama-3-8b", 16, 64, "tp=4,micro_batch=2"));
+  double before = 0, after = 0;
+  for (const Run& run : asked) {
+    const auto costs = std::make_shared<const AnalyticCost>(run.cluster);
+    const double is = predict_with(run, costs, truth).step.value;
+    before += std::abs(std::log(is / predict_with(run, costs, {}).step.value));
+    after += std::abs(
+        std::log(is / predict_with(run, costs, learned->calibration.factors_for(kind_of(run))).step.value));
+  }
+  INFO("off by ", before, " before, ", after, " after");
+  CHECK(after < 0.8 * before);
+}
+
+}  // namespace
+
+TEST_CASE("each factor alone comes back within its stated uncertainty") {
+  constexpr ClusterFactors kTruths = {0.10, 0.15, 0.40, 0.25, 0.40, 0.40, 0.70};
+  for (std::size_t k = 0; k < kClusterFactorCount; ++k) {
+    INFO(kClusterFactorNames[k]);
+    ClusterFactors truth{};
+    truth[k] = kTruths[k];
+    check_recovered(truth);
+  }
+}
+
+TEST_CASE("three factors together come back within their stated uncertainty") {
+  check_recovered({0.10, 0, 0.30, 0, 0.30, 0, 0});
+  check_recovered({0, 0.10, 0, 0.15, 0, 0, 0.30});
+}
+
+TEST_CASE("the same measurement counts once, another of the same run makes it unsure") {
+  const Run run = run_on_dgx("llama-3-8b", 8, 32, "tp=8,zero=1");
+  Measured a = measured_with(run, {0.1}, "a"), b = a, c = a;
+  b.name = "b", c.name = "c";
+  c.figures.front().seconds *= 1.5;
+  const auto learned = learn({a, b, c});
+  REQUIRE(learned);
+  const auto& lessons = learned->calibration.posterior.lessons();
+  REQUIRE(lessons.size() == 1);
+  CHECK(lessons.front().measured == doctest::Approx(a.figures.front().seconds * std::sqrt(1.5)));
+  CHECK(lessons.front().spread > std::log(1.5) / 2);
+  REQUIRE(learned->remarks.size() == 2);
+  CHECK(learned->remarks[0].name == "b");
+  CHECK(learned->remarks[0].left_out);
+  CHECK(learned->remarks[1].words.find("contradict") != std::string::npos);
+}
+
+TEST_CASE("what cannot be is refused by name") {
+  const Run run = run_on_dgx("llama-3-8b", 8, 32, "tp=8,zero=1");
+  Measured fast = measured_with(run, {}, "fast"), slow = fast;
+  slow.name = "slow";
+  fast.figures.front().seconds *= 0.01;
+  slow.figures.front().seconds *= 20;
+  const auto learned = learn({fast, slow});
+  REQUIRE(!learned);
+  CHECK(learned.error().message.find("fast: its step would be") != std::string::npos);
+  const auto rest = learn({fast, slow, measured_with(run_on_dgx("gpt2", 8, 8, ""), {0.1}, "good")});
+  REQUIRE(rest);
+  CHECK(rest->calibration.posterior.lessons().size() == 1);
+  CHECK(rest->remarks.size() == 2);
+}
+
+TEST_CASE("parts that a breakdown shows teach their own factors") {
+  const Run run = run_on_dgx("llama-3-8b", 8, 32, "tp=8,zero=1");
+  Measured one = measured_with(run, {}, "a trace");
+  const Prediction slower = predict_with(run, one.costs, {0, 0.2});
+  const Prediction plain = predict_with(run, one.costs, {});
+  REQUIRE(plain.step.value > 0);
+  one.figures = {{MeasuredPart::kProducts, predicted_figure(run, plain, MeasuredPart::kProducts).value},
+                 {MeasuredPart::kStreaming, predicted_figure(run, slower, MeasuredPart::kStreaming).value}};
+  const auto learned = learn({one});
+  REQUIRE(learned);
+  const Posterior& posterior = learned->calibration.posterior;
+  CHECK(posterior.lessons().size() == 2);
+  CHECK(posterior.lessons()[0].slope[0] == doctest::Approx(1).epsilon(0.01));
+  CHECK(posterior.lessons()[1].slope[1] == doctest::Approx(1).epsilon(0.01));
+  CHECK(posterior.factors()[1] > posterior.factors()[0]);
+}
+
+TEST_CASE("two hundred runs are learned from in seconds") {
+  std::vector<Measured> many;
+  for (int i = 0; i < 200; ++i)
+    many.push_back(
+        measured_with(run_on_dgx("gpt2", 8, 8 * (i + 1), ""), {0.1 + 0.001 * (i % 7)}, fmt::format("{}", i)));
+  const auto begin = std::chrono::steady_clock::now();
+  REQUIRE(learn(many));
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  WARN(took.count() < 10);
+  MESSAGE("200 runs: " << took.count() << " s");
+}
