@@ -2,6 +2,7 @@
 #include "calibrate/learn.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <chrono>
 #include <cmath>

@@ -114,25 +114,25 @@ std::vector<Probe> possible_probes(const Contest& c, std::int64_t gpus_per_node)
                  0.01};
   };
   std::vector<Probe> out = {
-      direct("products, by the sampler on one GPU", "docs/sampling.md, then fit --gpu", 10,
+      direct("products, by the sampler on one GPU", "docs/sampling.md, then foretrain fit", 10,
              ClusterFactor::kProducts, 0.02),
-      direct("light operators, by the sampler on one GPU", "docs/sampling.md, then fit --gpu", 10,
+      direct("light operators, by the sampler on one GPU", "docs/sampling.md, then foretrain fit", 10,
              ClusterFactor::kMemoryBound, 0.02),
       direct("launches, by the sampler on one GPU", "docs/sampling.md: host_us", 10, ClusterFactor::kHost,
              0.05),
-      direct("nccl-tests of large messages inside a node", "foretrain import nccl-tests, then fit --cluster",
-             5 * node, ClusterFactor::kIntraBandwidth, 0.03),
-      direct("nccl-tests of small messages inside a node", "foretrain import nccl-tests, then fit --cluster",
-             5 * node, ClusterFactor::kIntraLatency, 0.05),
+      direct("nccl-tests of large messages inside a node", "foretrain import nccl-tests, then fit", 5 * node,
+             ClusterFactor::kIntraBandwidth, 0.03),
+      direct("nccl-tests of small messages inside a node", "foretrain import nccl-tests, then fit", 5 * node,
+             ClusterFactor::kIntraLatency, 0.05),
       run("the first", c.a, 1, 0),
       run("the second", c.b, 0, 1)};
   if (c.a.gpus > gpus_per_node || c.b.gpus > gpus_per_node) {
     out.push_back(direct("nccl-tests of large messages between two nodes",
-                         "foretrain import nccl-tests, then fit --cluster", 10 * node,
-                         ClusterFactor::kInterBandwidth, 0.03));
+                         "foretrain import nccl-tests, then fit", 10 * node, ClusterFactor::kInterBandwidth,
+                         0.03));
     out.push_back(direct("nccl-tests of small messages between two nodes",
-                         "foretrain import nccl-tests, then fit --cluster", 10 * node,
-                         ClusterFactor::kInterLatency, 0.05));
+                         "foretrain import nccl-tests, then fit", 10 * node, ClusterFactor::kInterLatency,
+                         0.05));
   }
   return out;
 }

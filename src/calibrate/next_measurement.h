@@ -31,7 +31,7 @@ struct Contest {
 // Something that can be measured.
 struct Probe {
   std::string what;  // "nccl-tests between two nodes"
-  std::string how;   // "foretrain import nccl-tests, then fit --cluster"
+  std::string how;   // "foretrain import nccl-tests, then fit"
   double gpu_minutes = 0;
   ClusterFactors slope{};     // of the factors
   double of_a = 0, of_b = 0;  // 1: it is a run of that plan

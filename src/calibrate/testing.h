@@ -1,10 +1,8 @@
 // Runs that tests measure: on DGX H100s, by physics alone, from one GPU to four nodes.
 #pragma once
 
-#include <doctest/doctest.h>
-#include <fmt/format.h>
-
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -28,7 +26,7 @@ inline Run run_on_dgx(const std::string& model, std::int64_t gpus, std::int64_t 
   options.seq = 1024;
   options.plan = plan;
   auto run = parse_run(nullptr, options, Catalog());
-  REQUIRE_MESSAGE(run.has_value(), (run ? "" : run.error().text()));
+  if (!run) throw std::runtime_error(run.error().text());  // the test case that asked for it fails
   return *std::move(run);
 }
 
@@ -61,7 +59,7 @@ inline Measured measured_with(const Run& run, const ClusterFactors& truth, const
 inline std::vector<Measured> measured_with(const std::vector<Run>& runs, const ClusterFactors& truth) {
   std::vector<Measured> out;
   for (std::size_t i = 0; i < runs.size(); ++i)
-    out.push_back(measured_with(runs[i], truth, fmt::format("run {}", i)));
+    out.push_back(measured_with(runs[i], truth, "run " + std::to_string(i)));
   return out;
 }
 

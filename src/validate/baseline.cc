@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -13,7 +14,8 @@ namespace foretrain {
 
 namespace {
 
-constexpr double kMostError = 1e9;  // a thousand million times as long: nobody's figure
+// Whatever is finite: a table may hold a step of 1e-300 s, and what is written of it is read again.
+constexpr double kMostError = std::numeric_limits<double>::max();
 constexpr std::int64_t kMostRows = 1'000'000'000;
 
 void write(JsonWriter& w, const GroupSummary& figures) {
