@@ -1,13 +1,10 @@
 // How far factors are likely to be off before anything is measured: deviations of their logarithms, in proportion to each
 // other, and what the first three have in common.
 //
-//   products 0.03, memory_bound 0.05   what the same kernels differ by between cards of one kind and clocks: products of three
-//                                      H200s within 3 %, streams within 5 (docs/accuracy.md)
-//   host 0.25                          machines differ by 21 % in the mean (predict/uncertainty.h)
-//   bandwidths 0.15, 0.30              shares of links that collectives reach: 0.7 to 0.9 inside a node, and what fabrics that
-//                                      nobody measured reach of their rate, half to all of it
-//   latencies 0.30, 0.60               NCCL's steps against NCCL's own table, by a third inside and by half between nodes
-//   common 0.15                        frameworks that are slower in everything (predict/uncertainty.h: 10 to 15 % in the mean)
+//   host 0.25      machines differ by 21 % in the mean (predict/uncertainty.h)
+//   common 0.15    of the first three: frameworks that nobody described are slower by 10 to 15 % in the mean (likewise)
+//   products 0.03, memory_bound 0.05; bandwidths 0.15 inside a node, 0.30 between; latencies 0.30, 0.60: assumed, from what is
+//                  sampled best to what depends most on the fabric
 #pragma once
 
 #include "spec/cluster_factors.h"

@@ -3,9 +3,9 @@
 //
 //   likeness = exp(-1.5 [another model] - 1.5 [another format] - 2 [another stack] - 0.35 |log(seq / seq')|)
 //
-// The lengths were stated before any error was looked at for them: published runs of one model on one cluster lie within 0.008
-// to 0.036 of each other where those of all its models spread by 0.03 to 0.07, and other lengths gave the same errors to a
-// few tenths of a point (docs/calibrate.md).
+// The lengths were chosen by hand among a few that were tried on published runs, which gave the same errors to a few tenths of a
+// point: runs of one model on one cluster lie within 0.008 to 0.036 of each other where those of all its models spread by 0.03
+// to 0.07 (docs/calibrate.md).
 #pragma once
 
 #include <cstdint>
