@@ -39,6 +39,8 @@ def on_page_markdown(markdown, page, config, files):
         leaves = path.parts[:1] == ("..",) or page.file.src_path == "index.md" or (ROOT / "docs" / path).is_dir()
         return words if leaves else match[0]  # which mkdocs --strict refuses
 
+    if page.file.src_path == "index.md":
+        markdown = markdown.replace("](docs/images/", "](images/")
     return LINK.sub(inside, COMMENT.sub("", markdown))
 
 

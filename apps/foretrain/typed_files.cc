@@ -1,26 +1,32 @@
 #include "typed_files.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <cstdio>
-#include <memory>
+#include <optional>
 
-#include "base/file.h"
+#include "base/text.h"
 
 namespace foretrain {
 namespace {
 
-bool is_stdin(const std::string& path) { return path == "-" || path == "/dev/stdin"; }
-bool is_stream(const std::string& path) { return is_stdin(path) || path.starts_with("/dev/fd/"); }
+constexpr std::string_view kOpened = "/dev/fd/";
+constexpr std::int64_t kMostOpen = 1'000'000;
 
-Result<std::string> read_stream(std::FILE* stream, const std::string& name, std::size_t max_bytes) {
+bool is_stdin(const std::string& path) { return path == "-" || path == "/dev/stdin"; }
+bool is_stream(const std::string& path) { return is_stdin(path) || path.starts_with(kOpened); }
+
+// Of what is open already: stdin, or what the shell opened for us.
+Result<std::string> read_stream(int descriptor, const std::string& name, std::size_t max_bytes) {
   std::string text;
   char buffer[65536];
-  while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, stream)) {
-    text.append(buffer, count);
+  ssize_t count = 0;
+  while ((count = ::read(descriptor, buffer, sizeof buffer)) > 0) {
+    text.append(buffer, static_cast<std::size_t>(count));
     if (text.size() > max_bytes)
       return fail(fmt::format("larger than {} MiB", max_bytes >> 20), {name, 0, 0});
   }
+  if (count < 0) return fail("cannot be read", {name, 0, 0});
   return text;
 }
 
@@ -30,13 +36,10 @@ Result<std::string> TypedFiles::read(const std::string& path, std::size_t max_by
   if (!is_stream(path)) return disk().read(path, max_bytes);
   const std::string name = is_stdin(path) ? "stdin" : path;
   if (const auto known = read_.find(name); known != read_.end()) return known->second;
-  if (is_stdin(path)) {
-    TRY_ASSIGN(std::string text, read_stream(stdin, name, max_bytes));
-    return read_[name] = std::move(text);
-  }
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
-  if (!file) return fail("cannot be opened", {name, 0, 0});
-  TRY_ASSIGN(std::string text, read_stream(file.get(), name, max_bytes));
+  const auto number =
+      is_stdin(path) ? std::optional<std::int64_t>(STDIN_FILENO) : parse_integer(path.substr(kOpened.size()));
+  if (!number || *number < 0 || *number > kMostOpen) return fail("is no open file", {name, 0, 0});
+  TRY_ASSIGN(std::string text, read_stream(static_cast<int>(*number), name, max_bytes));
   return read_[name] = std::move(text);
 }
 
