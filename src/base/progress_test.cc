@@ -36,7 +36,7 @@ TEST_CASE("what the work has come to stands before the counts, and a narrow line
   CHECK(line(std::string::npos) == all);
   CHECK(line(all.size()) == all);
   CHECK(line(all.size() - 4) == "searching  [##########..........]   50 %  best 2 s; 50 of 100 plans");
-  CHECK(line(40) == "searching  [######.......]   50 %  best 2 s");
+  CHECK(line(40) == "searching  [#####.....]   50 %  best 2 s");
 }
 
 TEST_CASE("in the first second nobody knows how long it takes") {
@@ -47,7 +47,7 @@ TEST_CASE("in the first second nobody knows how long it takes") {
 TEST_CASE("40 places hold how far it is and how long it takes, whatever else there is to tell") {
   const std::string line = progress_line("searching", "plans", 123'456, 4'000'000, Seconds(3),
                                          "search 2 of 3: best 6.48 s, another at most 4.2 % better", 40);
-  CHECK(line == "searching  [....]    3 %  1.57 min left");
+  CHECK(line == "searching  [.......]    3 %  94.2 s left");
   CHECK(line.size() <= 40);
 }
 
