@@ -78,7 +78,7 @@ std::vector<MeasuredFigure> figures_of(const MeasuredRun& measured) {
   const double products = of(KernelFamily::kMatmul) + of(KernelFamily::kAttention);
   const double streaming = of(KernelFamily::kNorm) + of(KernelFamily::kElementwise) +
                            of(KernelFamily::kLoss) + of(KernelFamily::kOptimizer);
-  if (products > 0) out.push_back({MeasuredPart::kProducts, products});
+  if (products > 0) out.push_back({MeasuredPart::kMatrixProducts, products});
   if (streaming > 0) out.push_back({MeasuredPart::kStreaming, streaming});
   return out;
 }

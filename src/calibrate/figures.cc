@@ -29,9 +29,9 @@ Seconds predicted_figure(const Run& run, const Prediction& prediction, MeasuredP
       return stage.backward * passes;
     case MeasuredPart::kOptimizer:
       return prediction.breakdown[static_cast<std::size_t>(StepCause::kOptimizer)];
-    case MeasuredPart::kProducts:
+    case MeasuredPart::kMatrixProducts:
     case MeasuredPart::kStreaming:
-      return kernels(prediction, part == MeasuredPart::kProducts);
+      return kernels(prediction, part == MeasuredPart::kMatrixProducts);
     case MeasuredPart::kStep:
       break;
   }

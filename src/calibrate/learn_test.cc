@@ -99,8 +99,9 @@ TEST_CASE("parts that a breakdown shows teach their own factors") {
   const Prediction slower = predict_with(run, one.costs, {0, 0.2});
   const Prediction plain = predict_with(run, one.costs, {});
   REQUIRE(plain.step.value > 0);
-  one.figures = {{MeasuredPart::kProducts, predicted_figure(run, plain, MeasuredPart::kProducts).value},
-                 {MeasuredPart::kStreaming, predicted_figure(run, slower, MeasuredPart::kStreaming).value}};
+  one.figures = {
+      {MeasuredPart::kMatrixProducts, predicted_figure(run, plain, MeasuredPart::kMatrixProducts).value},
+      {MeasuredPart::kStreaming, predicted_figure(run, slower, MeasuredPart::kStreaming).value}};
   const auto learned = learn({one});
   REQUIRE(learned);
   const Posterior& posterior = learned->calibration.posterior;

@@ -17,7 +17,14 @@
 namespace foretrain {
 
 // Of a run. Parts are those of a run on stages without a pipeline, kernels those of a profiler's trace.
-enum class MeasuredPart : unsigned char { kStep, kForward, kBackward, kOptimizer, kProducts, kStreaming };
+enum class MeasuredPart : unsigned char {
+  kStep,
+  kForward,
+  kBackward,
+  kOptimizer,
+  kMatrixProducts,
+  kStreaming
+};
 inline constexpr std::size_t kMeasuredPartCount = 6;
 inline constexpr std::array<std::string_view, kMeasuredPartCount> kMeasuredPartNames = {
     "step", "forward", "backward", "optimizer", "products", "streaming"};

@@ -115,7 +115,7 @@ std::vector<Probe> possible_probes(const Contest& c, std::int64_t gpus_per_node)
   };
   std::vector<Probe> out = {
       direct("products, by the sampler on one GPU", "docs/sampling.md, then foretrain fit", 10,
-             ClusterFactor::kProducts, 0.02),
+             ClusterFactor::kMatrixProducts, 0.02),
       direct("light operators, by the sampler on one GPU", "docs/sampling.md, then foretrain fit", 10,
              ClusterFactor::kMemoryBound, 0.02),
       direct("launches, by the sampler on one GPU", "docs/sampling.md: host_us", 10, ClusterFactor::kHost,

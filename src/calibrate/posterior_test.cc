@@ -50,8 +50,8 @@ TEST_CASE("one lesson of one factor is the textbook's") {
 TEST_CASE("what a lesson cannot tell stays at its prior") {
   const Posterior one({lesson(0.2, kFabricAlone)}, {});
   CHECK(one.factors()[0] == 0);
-  CHECK(one.deviation(ClusterFactor::kProducts) ==
-        doctest::Approx(one.prior_deviation(ClusterFactor::kProducts)));
+  CHECK(one.deviation(ClusterFactor::kMatrixProducts) ==
+        doctest::Approx(one.prior_deviation(ClusterFactor::kMatrixProducts)));
   CHECK(one.deviation(ClusterFactor::kInterBandwidth) < one.prior_deviation(ClusterFactor::kInterBandwidth));
 }
 

@@ -7,7 +7,7 @@ namespace foretrain {
 
 ScaledCost::ScaledCost(std::shared_ptr<const CostSource> source, const ClusterFactors& factors)
     : source_(std::move(source)),
-      products_(std::exp(of(factors, ClusterFactor::kProducts))),
+      products_(std::exp(of(factors, ClusterFactor::kMatrixProducts))),
       memory_bound_(std::exp(of(factors, ClusterFactor::kMemoryBound))),
       host_(std::exp(of(factors, ClusterFactor::kHost))) {}
 

@@ -22,7 +22,7 @@
 namespace foretrain {
 
 enum class ClusterFactor : unsigned char {
-  kProducts,
+  kMatrixProducts,
   kMemoryBound,
   kHost,
   kIntraBandwidth,
