@@ -43,7 +43,7 @@ class Predictions(unittest.TestCase):
         self.assertLess(p.step_low_s, p.step_s)
         self.assertAlmostEqual(sum(p.breakdown_s.data.values()), p.step_s)
         self.assertIn("mfu", dir(p))
-        with self.assertRaisesRegex(AttributeError, "no 'stepp_s'; it has step_s"):
+        with self.assertRaisesRegex(AttributeError, "no 'stepp_s'; it has version, step_s"):
             p.stepp_s
 
     def test_a_plan_is_words_a_dict_or_lists(self):

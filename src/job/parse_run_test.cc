@@ -220,7 +220,7 @@ TEST_CASE("a plan fits its cluster") {
   const std::string one_node = replaced(kSpecs, "  inter: {gbps: 800, latency_us: 6}\n", "");
   CHECK(error_of(run_of(one_node, options)) == "no error");
   CHECK(error_of(run_of(one_node + kRest)) ==
-        "foretrain: error: gpus 128 is more than 4, and cluster 'inline' states no 'inter' links");
+        "run.yaml:21:7: error: gpus 128 is more than 4, and cluster 'inline' states no 'inter' links");
   CHECK(error_of_plan("precision=fp16") == "foretrain: error: plan: gpu 'inline' has no fp16 rate");
   // Six GPUs are refused for what they are, not for the batch that does not go with them.
   options.gpus = 6;

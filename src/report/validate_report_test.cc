@@ -90,6 +90,7 @@ mean of groups     2  12.5%   12.5%  22.5%  +12.5%    50.0%            1  20.0% 
 TEST_CASE("JSON: summary, groups and the predicted rows in their order") {
   const std::string json = validate_json(example(), {GroupBy::kSource, true});
   CHECK(json.starts_with(R"({
+  "version": 1,
   "summary": {
     "count": 2,
     "skipped": 1,
