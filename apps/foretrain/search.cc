@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "ask/launch.h"
 #include "base/file.h"
@@ -171,6 +172,9 @@ class Search final : public Command {
       return fail_field("html", "found the file of " + marked("csv") + ", expected another");
     for (const std::string* path : {&csv_, &html_})
       if (!path->empty()) TRY(check_output(*path));
+    if (takes_stdout() && (json_ || !request_.launch.empty()))
+      return fail_field(is_stdout(html_) ? "html" : "csv",
+                        "found stdout, where " + marked(json_ ? "json" : "launch") + " goes");
     return {};
   }
 
@@ -181,6 +185,10 @@ class Search final : public Command {
     if (all_ && request.over.several())
       return fail_field("all", "is of one search, but several batches or lengths are asked for");
     if (csv_.empty() || request.over.several()) return request;
+    if (is_stdout(csv_)) {
+      TRY(write_output(csv_, search_csv_header()));
+      return request;
+    }
     TRY_ASSIGN(StreamedFile file, StreamedFile::open(csv_));
     csv.emplace(std::move(file));
     csv->write(search_csv_header());
@@ -231,11 +239,22 @@ class Search final : public Command {
   Result<int> tell_search(Session& session, AnswerRequest& request, bool first,
                           std::optional<StreamedFile>& csv) const {
     SomePlans dots;
-    Frameworks frameworks(request.problem, csv ? request.frameworks() : std::vector<Stack>{});
+    Frameworks frameworks(request.problem, csv_.empty() ? std::vector<Stack>{} : request.frameworks());
+    constexpr std::size_t kRowsAtOnce = std::size_t{1} << 20;
+    std::string rows;  // on their way to stdout
+    Result<void> told_rows;
     if (!csv_.empty() || !html_.empty())
       request.options.evaluated = [&](const ScoredPlan& plan, const Candidate& candidate) {
-        if (csv)
-          csv->write(search_csv_row(request.problem, plan, candidate, frameworks.that_launch(candidate)));
+        if (!csv_.empty()) {
+          const std::string row =
+              search_csv_row(request.problem, plan, candidate, frameworks.that_launch(candidate));
+          if (csv)
+            csv->write(row);
+          else
+            rows += row;
+          if (rows.size() >= kRowsAtOnce && told_rows)
+            told_rows = write_output(csv_, std::exchange(rows, {}));
+        }
         if (!html_.empty()) dots.add(plan);
       };
     TRY_ASSIGN(SearchAnswer answer, watched<Result<SearchAnswer>>(request, first, ask));
@@ -246,6 +265,8 @@ class Search final : public Command {
     spell(answer, words());
     const SearchList list = all_ ? SearchList::kAll : SearchList::kFamilies;
     if (csv) TRY(csv->commit());
+    TRY(told_rows);
+    if (!rows.empty()) TRY(write_output(csv_, rows));
     if (!html_.empty()) TRY(write_output(html_, search_html(answer, dots.plans(), list)));
     note_threads(answer.result);
     if (::isatty(STDERR_FILENO) == 1)

@@ -135,6 +135,8 @@ class Columns:
         self.size = len(self.by_key)
         for column, (key, values) in zip(self.columns, self.by_key.items()):
             encoded, words = _encoded(key, values)
+            if len(encoded) != self.count:
+                raise ValueError(f"column {key!r}: found {len(encoded)} values, expected {self.count}, one a plan")
             real = (encoded.typecode == "d") if isinstance(encoded, array) else encoded.dtype.kind == "f"
             column.key = key.encode()
             if self.count:

@@ -83,9 +83,11 @@ def plain(value: Any) -> Any:
     return value
 
 
-def content(value: Any) -> Any:
-    """A file to be read: a path, or a content by itself."""
-    if isinstance(value, os.PathLike) or (isinstance(value, str) and "\n" not in value and
+def content(value: Any, files: bool = True) -> Any:
+    """A file to be read: a path, or a content by itself. Without `files` no path is opened: a text is a content."""
+    if isinstance(value, os.PathLike) and not files:
+        raise ValueError(f"found the path {os.fspath(value)!r}, but no file is opened for this session")
+    if isinstance(value, os.PathLike) or (files and isinstance(value, str) and "\n" not in value and
                                           not value.lstrip().startswith("{")):
         return text_of(value)
     return plain(value)
@@ -105,12 +107,13 @@ def value_text(key: str, value: Any) -> str:
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
-def request(**words: Any) -> bytes:
+def request(files: bool, **words: Any) -> bytes:
+    """The request of these words; `files`: whether paths among its contents may be opened."""
     given = {key: value for key, value in words.items() if value is not None}
     if "run" in given:
-        given["run"] = content(given["run"])
+        given["run"] = content(given["run"], files)
     if "runs" in given:
-        given["runs"] = [content(run) for run in given["runs"]]
+        given["runs"] = [content(run, files) for run in given["runs"]]
     if "plan" in given:
         given["plan"] = plan_text(given["plan"])
     return json.dumps(plain(given)).encode()

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 from collections import OrderedDict
@@ -39,12 +40,13 @@ class Session:
         self._handle = library.Handle(library.function("session_open")(json.dumps(options).encode()),
                                       "session_close")
         self._answer = library.function("answer")
+        self._files = files
         self._runs: "OrderedDict[bytes, Run]" = OrderedDict()
         self._lock = threading.Lock()
 
     def answer(self, verb: str, **words: Any) -> str:
         """The JSON that answers a request of docs/formats/api.md; the other methods are made of it."""
-        return library.taken(self._answer(self._handle.pointer, verb.encode(), request(**words)))
+        return library.taken(self._answer(self._handle.pointer, verb.encode(), request(self._files, **words)))
 
     def predict(self, model: Optional[Spec] = None, *, cluster: Optional[Spec] = None, gpus: Optional[Word] = None,
                 plan: Optional[Plan] = None, global_batch: Optional[Word] = None, seq: Optional[Word] = None,
@@ -70,7 +72,9 @@ class Session:
     def run(self, model: Optional[Spec] = None, **words: Unpack[PlannedJob]) -> Run:
         """One model, cluster, stack, batch and number of GPUs, to be asked about plan after plan: arguments as of
         predict. The plan is where others start from."""
-        text = request(model=model, **words)
+        text = request(self._files, model=model, **words)
+        if any(_is_file(words.get(key)) for key in ("cluster", "stack")) or _is_file(model):
+            return Run(library.function("run_open")(self._handle.pointer, text))  # whose file may change
         with self._lock:
             known = self._runs.get(text)
             if known is not None:
@@ -107,7 +111,7 @@ class Session:
         Ctrl-C ends the search and raises SearchInterrupted, whose ``result`` has the best plans so far.
         """
         given: "dict[str, Any]" = {**words, "model": model}
-        handle = library.Handle(library.function("search_start")(self._handle.pointer, request(**given)),
+        handle = library.Handle(library.function("search_start")(self._handle.pointer, request(self._files, **given)),
                                 "search_close")
         tell = _line if progress is True else progress
         wait, now = library.function("search_wait"), library.function("search_progress")
@@ -118,6 +122,9 @@ class Session:
         except KeyboardInterrupt:
             library.function("search_cancel")(handle.pointer)
             raise SearchInterrupted(self._result(handle, given)) from None
+        except BaseException:  # of progress: nobody waits for the search any more
+            library.function("search_cancel")(handle.pointer)
+            raise
         return self._result(handle, given)
 
     def _result(self, handle: library.Handle, given: "dict[str, Any]") -> SearchResult:
@@ -171,29 +178,33 @@ class Session:
     def cost(self, words: Union[str, Iterable[str], None] = None, **more: Any) -> Answer:
         """What one operator takes: cost("linear m=8192 k=4096 n=4096", gpu="h100-80gb-sxm", impl="aten")."""
         if "samples" in more:
-            more["samples"] = content(more["samples"])
+            more["samples"] = content(more["samples"], self._files)
         return Answer(self.answer("cost", words=words, **more))
 
     def validate(self, tables: Any, **words: Any) -> Answer:
         """Predictions against tables of measured runs (paths or texts; docs/formats/measured-runs.md): profile, against,
         by, rows=True, check=True, baseline."""
         if "baseline" in words:
-            words["baseline"] = content(words["baseline"])
-        return Answer(self.answer("validate", tables=_contents(tables), **words))
+            words["baseline"] = content(words["baseline"], self._files)
+        return Answer(self.answer("validate", tables=_contents(tables, self._files), **words))
 
     def diagnose(self, measured: Any, **words: Unpack[PlannedJob]) -> Answer:
         """Is a run as fast as it should be: its log, or a trace of PyTorch's profiler (a path or a text), and of what run
         it was, as arguments of predict (docs/diagnose.md)."""
-        return Answer(self.answer("diagnose", measured=content(measured), **words))
+        return Answer(self.answer("diagnose", measured=content(measured, self._files), **words))
 
     def import_(self, format: str, logs: Any, **words: Any) -> Any:
         """What others measured ("log", "kineto", "topo", "nccl-tests", "operator-tables"), from paths or texts."""
-        return wrapped(json.loads(self.answer("import", format=format, logs=_contents(logs), **words)))
+        return wrapped(json.loads(self.answer("import", format=format, logs=_contents(logs, self._files), **words)))
 
 
-def _contents(files: Any) -> Any:
-    one = isinstance(files, (str, dict)) or hasattr(files, "__fspath__")
-    return [content(file) for file in ([files] if one else files)]
+def _contents(given: Any, files: bool) -> Any:
+    one = isinstance(given, (str, dict)) or hasattr(given, "__fspath__")
+    return [content(file, files) for file in ([given] if one else given)]
+
+
+def _is_file(word: Any) -> bool:
+    return isinstance(word, os.PathLike) or (isinstance(word, str) and os.path.exists(word))
 
 
 def _line(progress: Answer) -> None:

@@ -342,6 +342,14 @@ class OtherQuestions(unittest.TestCase):
         shut = foretrain.Session(files=False)
         with self.assertRaisesRegex(foretrain.InputError, "no file is opened"):
             shut.predict("/etc/hostname", cluster="dgx-a100", gpus=8, global_batch=64)
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write("model: gpt2\n")
+            file.flush()
+            with self.assertRaises(foretrain.InputError) as caught:  # the words of the path are a text like any other
+                shut.predict(run=file.name)
+            self.assertNotIn("gpt2", str(caught.exception))
+            with self.assertRaisesRegex(ValueError, "no file is opened"):
+                shut.diagnose(pathlib.Path(file.name))
         run = shut.run(**RUN)
         del shut
         gc.collect()

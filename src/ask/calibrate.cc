@@ -147,9 +147,15 @@ Result<void> check_one_cluster(const std::vector<Measured>& all) {
 Result<Lesson> asked(Session& session, const CalibrateRequest& request, const Source& source,
                      const Calibration& calibration, std::int64_t& gpus_per_node) {
   TRY_ASSIGN(RunFile file, read_run_file(source, session.catalog()));
-  TRY_ASSIGN(Run run, run_of(request.run, std::move(file), session.catalog()));
-  TRY_ASSIGN(const ProfileStore::Choice choice, costs_of(session, request.run, run));
-  if (!calibration.cluster.empty()) TRY(of_field("next", check_applies(calibration, run.cluster)));
+  PredictRequest words = request.run;
+  if (!request.measured.empty()) {  // then words tell what was measured, which these runs are not
+    words = {};
+    words.cluster = request.run.cluster, words.stack = request.run.stack, words.profile = request.run.profile;
+  }
+  TRY_ASSIGN(Run run, run_of(words, std::move(file), session.catalog()));
+  TRY_ASSIGN(const ProfileStore::Choice choice, costs_of(session, words, run));
+  if (!calibration.cluster.empty())
+    TRY(of_field("next", check_applies(calibration, run.cluster, choice.profile)));
   const ClusterFactors factors = calibration.factors_for(kind_of(run));
   const Prediction prediction = predict_with(run, choice.costs, factors);
   gpus_per_node = run.cluster.gpus_per_node;

@@ -64,7 +64,7 @@ Result<PredictedRun> predicted(Session& session, const PredictRequest& request, 
   TRY_ASSIGN(Run run, run_of(request, source, session.catalog()));
   TRY_ASSIGN(const ProfileStore::Choice choice, costs_of(session, request, run));
   run.profile = choice.profile;
-  if (calibration) TRY(of_field("calibration", check_applies(*calibration, run.cluster)));
+  if (calibration) TRY(of_field("calibration", check_applies(*calibration, run.cluster, choice.profile)));
   std::optional<Standing> standing;
   TRY_ASSIGN(PredictedRun out,
              predicted_run(request, std::move(run), [&](const Run& checked, StepTrace* trace) {

@@ -402,13 +402,20 @@ RunKind kind_of(const AnswerRequest& request) {
   return kind_of(request.problem.model, request.problem.stack, plan, request.problem.seq);
 }
 
-// Plans are searched on the cluster as it was measured to be; another cluster in place of it (what-if) is taken to be off by
-// as much.
+// Plans are searched on the cluster as it was measured to be.
 Result<void> stand_on(Session& session, const SearchRequest& request, AnswerRequest& out) {
   TRY_ASSIGN(const std::optional<Calibration> calibration,
              of_field("calibration", calibration_of(session, request.calibration)));
   if (!calibration) return {};
-  TRY(of_field("calibration", check_applies(*calibration, out.problem.cluster)));
+  TRY(of_field("calibration", check_applies(*calibration, out.problem.cluster, out.profile)));
+  // What was learned depends on the format, and a figure that is changed has been measured by nobody.
+  if (const Constraint* precision = out.constraints.find("precision");
+      precision != nullptr && precision->set_words.size() != 1)
+    return fail_field("calibration", "is of one number format, but the search chooses among several");
+  if (!request.what_if.empty())
+    return fail_field("what_if",
+                      "changes figures as they were stated, not as they were measured; expected no " +
+                          marked("calibration"));
   const RunKind kind = kind_of(out);
   ClusterFactors back = calibration->factors_for(kind);
   for (double& factor : back) factor = -factor;
@@ -417,7 +424,7 @@ Result<void> stand_on(Session& session, const SearchRequest& request, AnswerRequ
   out.costs_for = [costs_for = out.costs_for, back,
                    held](const Cluster& cluster) -> Result<std::shared_ptr<const CostSource>> {
     Cluster stated = scaled(cluster, back);
-    stated.gpu.usable = cluster.gpu.usable * std::exp(held);
+    stated.gpu.usable = cluster.gpu.usable * std::max(1.0, std::exp(held));
     TRY_ASSIGN(std::shared_ptr<const CostSource> costs, costs_for(stated));
     ClusterFactors factors = back;
     for (double& factor : factors) factor = -factor;

@@ -67,11 +67,12 @@ Result<void> stand_on(Session& session, const ValidateRequest& request, Validate
   if (!calibration) return {};
   std::size_t rows = 0, taught = 0;
   for (RowScore& row : answer.rows) {
-    if (!row.skipped.empty() || !check_applies(*calibration, row.run->cluster)) continue;
+    if (!row.skipped.empty()) continue;
     auto choice = session.costs_for(row.run->cluster, request.profile);
     if (!choice) {
       TRY_ASSIGN(choice, session.costs_for(row.run->cluster, ""));
     }
+    if (!check_applies(*calibration, row.run->cluster, choice->profile)) continue;
     calibrate_score(*calibration, choice->costs, row);
     ++rows;
     const auto& lessons = calibration->posterior.lessons();

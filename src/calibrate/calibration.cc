@@ -27,8 +27,12 @@ std::size_t Calibration::runs() const {
   return names.size();
 }
 
-Result<void> check_applies(const Calibration& calibration, const Cluster& cluster) {
-  if (calibration.cluster == cluster.name && calibration.gpu == cluster.gpu.name) return {};
+Result<void> check_applies(const Calibration& calibration, const Cluster& cluster, std::string_view profile) {
+  if (calibration.cluster == cluster.name && calibration.gpu == cluster.gpu.name) {
+    if (calibration.profile == profile) return {};
+    return fail(fmt::format("found a calibration of profile {}, expected one of {}",
+                            quoted(calibration.profile), quoted(profile)));
+  }
   return fail(fmt::format("found a calibration of cluster {} ({}), expected one of {} ({})",
                           quoted(calibration.cluster), calibration.gpu, quoted(cluster.name),
                           cluster.gpu.name));
@@ -38,7 +42,9 @@ CalibratedCluster calibrated(const Calibration& calibration, const RunKind& kind
                              const std::shared_ptr<const CostSource>& costs) {
   const ClusterFactors factors = calibration.factors_for(kind);
   CalibratedCluster out{scaled(cluster, factors), std::make_shared<const ScaledCost>(costs, factors)};
-  if (calibration.memory) out.cluster.gpu.usable = cluster.gpu.usable * std::exp(-calibration.memory->held);
+  // A GPU is no larger than it is, however little was held of what is predicted.
+  if (calibration.memory)
+    out.cluster.gpu.usable = cluster.gpu.usable * std::min(1.0, std::exp(-calibration.memory->held));
   return out;
 }
 

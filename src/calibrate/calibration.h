@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibrate/posterior.h"
@@ -38,7 +39,7 @@ struct Calibration {
 };
 
 // Of another cluster or GPU: nothing was learned about it.
-Result<void> check_applies(const Calibration& calibration, const Cluster& cluster);
+Result<void> check_applies(const Calibration& calibration, const Cluster& cluster, std::string_view profile);
 
 // A cluster and its operators' costs as a calibration has them for runs of a kind. `costs` are those of the cluster as stated.
 struct CalibratedCluster {

@@ -56,9 +56,10 @@ TEST_CASE("a calibrated run is near its truth, and surer; one of another kind is
 TEST_CASE("a calibration is of its cluster alone") {
   const Calibration calibration = taught();
   Cluster cluster = run_on_dgx("gpt2", 8, 8, "").cluster;
-  CHECK(check_applies(calibration, cluster));
+  CHECK(check_applies(calibration, cluster, calibration.profile));
+  CHECK(!check_applies(calibration, cluster, "another"));
   cluster.gpu.name = "a100-80gb-sxm";
-  CHECK(!check_applies(calibration, cluster));
+  CHECK(!check_applies(calibration, cluster, calibration.profile));
 }
 
 TEST_CASE("a calibrated score is worked out by the same path: as many operators are asked for, once each") {

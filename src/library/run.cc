@@ -2,6 +2,8 @@
 // evaluator of its own.
 #include "library/run.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 #include <optional>

@@ -12,6 +12,7 @@ Connection::Connection(const ConnectionTimes& times, MostBody most_body, Clock::
       deadline_(now + times.move) {}
 
 std::size_t Connection::expected_bytes() const {
+  if (state_ == State::kWorking) return asked_bytes_;
   return state_ == State::kReading && reader_.state() == HttpReader::State::kBody ? reader_.body_bytes() : 0;
 }
 
@@ -49,6 +50,7 @@ std::optional<HttpRequest> Connection::advance(Clock::time_point now) {
   keep_alive_ = request.keep_alive;
   head_only_ = request.method == "HEAD";
   asked_ = request.method + " " + request.path;
+  asked_bytes_ = request.body.size();
   state_ = State::kWorking;
   began_ = since_ = now;
   return request;

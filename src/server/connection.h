@@ -71,6 +71,7 @@ class Connection {
   State state_ = State::kReading;
   Clock::time_point since_, began_, deadline_, body_deadline_;
   std::string out_, asked_;
+  std::size_t asked_bytes_ = 0;  // of the body that is worked on
   std::size_t written_ = 0;
   int status_ = 0;
   bool keep_alive_ = true, head_only_ = false, continues_ = false;

@@ -46,7 +46,9 @@ bool HttpReader::refuse(int status, const std::string& message) {
 
 bool HttpReader::read_head() {
   // An empty line before a request is passed over (RFC 9112, section 2.2).
-  while (held_.starts_with("\r\n")) held_.erase(0, 2);
+  std::size_t empty = 0;
+  while (std::string_view(held_).substr(empty, 2) == "\r\n") empty += 2;
+  held_.erase(0, empty);
   const std::size_t end = held_.find("\r\n\r\n");
   const std::size_t line_end = held_.find("\r\n");
   if (std::min(line_end, held_.size()) > limits_.line)
@@ -88,13 +90,17 @@ bool HttpReader::read_header(std::string_view line) {
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
     return refuse(400, "found a header without a name");
-  const std::string_view value = trim(line.substr(colon + 1));
+  // Spaces and tabs alone stand around a value; a bare line feed would be another header to somebody in between.
+  std::string_view value = line.substr(colon + 1);
+  value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
+  value.remove_suffix(value.size() - (value.find_last_not_of(" \t") + 1));
   if (!is_plain(value, true)) return refuse(400, "found control characters in a header");
   if (request_.headers.size() == limits_.headers)
     return refuse(431, fmt::format("more than {} headers", limits_.headers));
   std::string name = lower(line.substr(0, colon));
   // Of these a second one could mean something else to somebody in between.
-  for (const char* once : {"host", "content-length", "transfer-encoding", "content-type", "origin"})
+  for (const char* once :
+       {"host", "content-length", "transfer-encoding", "content-type", "origin", "connection"})
     if (name == once && request_.header(name) != nullptr) return refuse(400, "found two headers " + name);
   request_.headers.emplace_back(std::move(name), std::string(value));
   return true;
@@ -129,7 +135,7 @@ void HttpReader::check_length(std::size_t most) {
     return;
   }
   state_ = State::kBody;
-  held_.reserve(length_);
+  held_.reserve(std::min(length_, std::size_t{1} << 20));  // more as it comes
 }
 
 void HttpReader::read_body() {

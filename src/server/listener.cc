@@ -136,7 +136,10 @@ bool Listener::make_room() {
 std::size_t Listener::most_body(const HttpRequest& head) const {
   std::size_t held = 0;
   for (const auto& [id, client] : clients_) held += client.connection.expected_bytes();
-  return std::min(service_.most_body(head), limits_.held_bytes - std::min(held, limits_.held_bytes));
+  // Small bodies are always read: nobody can shut others out by what he says that he will send.
+  constexpr std::size_t kAlways = std::size_t{1} << 20;
+  const std::size_t left = limits_.held_bytes - std::min(held, limits_.held_bytes);
+  return std::min(service_.most_body(head), std::max(left, kAlways));
 }
 
 void Listener::serve(std::uint64_t id, std::uint32_t events) {
@@ -147,8 +150,12 @@ void Listener::serve(std::uint64_t id, std::uint32_t events) {
     clients_.erase(found);
     return;
   }
-  if ((events & EPOLLIN) != 0) read_some(id, client);
-  settle(id);  // which writes
+  try {
+    if ((events & EPOLLIN) != 0) read_some(id, client);
+    settle(id);                      // which writes
+  } catch (const std::exception&) {  // out of memory: this one goes, the others stay
+    clients_.erase(id);
+  }
 }
 
 void Listener::read_some(std::uint64_t id, Client& client) {

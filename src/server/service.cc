@@ -79,6 +79,7 @@ std::string_view word(const SearchJobs::View& view) {
 }  // namespace
 
 std::size_t Service::most_body(const HttpRequest& head) const {
+  if (check_border(head, hosts_)) return kMostUnasked;
   const RouteMatch match = find_route(head.method, head.path);
   // Where nothing is asked a body is read so that what is wrong can be told.
   return std::max(kMostUnasked, match.route == nullptr ? 0 : match.route->most_body);

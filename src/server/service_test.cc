@@ -101,12 +101,15 @@ TEST_CASE("pages: by exact name, packed for who takes it, not sent twice, never 
 }
 
 TEST_CASE("work: quick questions first, heavy ones never on the last thread, no more than may wait") {
-  WorkQueue queue(3, 1);
+  WorkQueue queue(2, 1);
   CHECK(queue.add({1, {}, true}));
   CHECK(queue.add({2, {}, true}));
-  CHECK(queue.add({3, {}, false}));
-  CHECK_FALSE(queue.add({4, {}, false}));
+  CHECK_FALSE(queue.add({6, {}, true}));
+  CHECK(queue.add({3, {}, false}));  // heavy ones that wait are not in its way
+  CHECK(queue.add({4, {}, false}));
+  CHECK_FALSE(queue.add({7, {}, false}));
   CHECK(queue.take()->connection == 3);
+  CHECK(queue.take()->connection == 4);
   CHECK(queue.take()->connection == 1);
   CHECK(queue.add({5, {}, false}));
   CHECK(queue.take()->connection == 5);  // the second heavy one waits for the first

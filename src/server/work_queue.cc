@@ -6,8 +6,10 @@ namespace foretrain {
 
 bool WorkQueue::add(WorkItem item) {
   const std::lock_guard lock(mutex_);
-  if (closed_ || quick_.size() + heavy_.size() >= most_waiting_) return false;
-  (item.heavy ? heavy_ : quick_).push_back(std::move(item));
+  // Each kind has its own bound, so that heavy ones do not lock out quick ones.
+  std::deque<WorkItem>& waiting = item.heavy ? heavy_ : quick_;
+  if (closed_ || waiting.size() >= most_waiting_) return false;
+  waiting.push_back(std::move(item));
   changed_.notify_one();
   return true;
 }

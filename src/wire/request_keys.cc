@@ -10,6 +10,7 @@ namespace foretrain {
 namespace {
 
 constexpr const char* kRequest = "request";  // as places in it are called
+constexpr std::size_t kMostContents = 64;
 
 tl::unexpected<Error> wrong(const Node& node, const std::string& expected) {
   const std::string found = node.is_map() ? "an object" : node.is_list() ? "a list" : quoted(node.scalar);
@@ -120,21 +121,23 @@ void RequestKeys::flag(const char* key, bool& target, const char* help) {
 }
 
 void RequestKeys::plan(const char* key, std::string& target, const char* help) {
-  keys_.push_back(
-      {key, help, [&target](const Node& node) -> Result<void> {
-         if (!node.is_map()) {
-           TRY_ASSIGN(target, joined(node, ",", "a plan: \"tp=4,pp=2\" or {\"tp\": 4, \"pp\": 2}"));
-           return {};
-         }
-         std::vector<std::string> words;
-         for (const Node::Entry& entry : node.entries) {
-           if (entry.value.kind == Node::Kind::kNull) continue;
-           TRY_ASSIGN(const std::string value, joined(entry.value, "-", "the value of a plan's key"));
-           words.push_back(entry.key + "=" + value);
-         }
-         target = join(words, ",");
-         return {};
-       }});
+  keys_.push_back({key, help, [&target](const Node& node) -> Result<void> {
+                     if (!node.is_map()) {
+                       TRY_ASSIGN(target,
+                                  joined(node, ",", "a plan: \"tp=4,pp=2\" or {\"tp\": 4, \"pp\": 2}"));
+                       return {};
+                     }
+                     std::vector<std::string> words;
+                     for (const Node::Entry& entry : node.entries) {
+                       if (entry.value.kind == Node::Kind::kNull) continue;
+                       const bool of_stages = entry.key == "layers_per_stage" || entry.key == "bf16_layers";
+                       TRY_ASSIGN(const std::string value,
+                                  joined(entry.value, of_stages ? "-" : "+", "the value of a plan's key"));
+                       words.push_back(entry.key + "=" + value);
+                     }
+                     target = join(words, ",");
+                     return {};
+                   }});
 }
 
 void RequestKeys::spec(const char* key, std::string& target, const char* help) {
@@ -164,6 +167,10 @@ void RequestKeys::content(const char* key, std::optional<Source>& target, const 
 void RequestKeys::contents(const char* key, std::vector<Source>& target, const char* help, bool inlined) {
   keys_.push_back({key, help, [this, key, &target, inlined](const Node& node) -> Result<void> {
                      if (!node.is_list()) return wrong(node, "a list of contents");
+                     if (node.items.size() > kMostContents)  // each is held with its place in the request
+                       return fail(fmt::format("{}: found {} contents, expected at most {}", key,
+                                               node.items.size(), kMostContents),
+                                   node.at);
                      for (const Node& item : node.items) {
                        const std::string name = fmt::format("{} {}", key, target.size() + 1);
                        TRY_ASSIGN(Source source, content_of(item, name, inlined));
