@@ -103,7 +103,7 @@ TEST_CASE("no word of a request opens a file") {
     for (const char* key : {"model", "cluster", "stack", "profile"}) {
       std::string request(kQuestion);
       request.insert(1, fmt::format("\"{}\": \"{}\", ", key, word));
-      const std::string_view given = fmt::format("\"{}\": \"", key);
+      const std::string given = fmt::format("\"{}\": \"", key);
       // The question's own model and cluster give way.
       if (const std::size_t second = request.find(given, 5); second != std::string::npos && second > 1)
         request.erase(second, request.find(',', second) - second + 2);
