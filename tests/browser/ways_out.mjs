@@ -15,11 +15,15 @@ async function copied(page, name) {
   await page.getByRole("button", { name }).click();
   return page.evaluate(() => navigator.clipboard.readText());
 }
-async function saved(page, name) {
+// Headless Chromium now and then drops one of many downloads in a row without a word: who asks for it again gets it.
+async function saved(page, name, tries = 3) {
   const button = page.getByRole("button", { name, exact: true });
-  const [download] = await Promise.all([page.waitForEvent("download", PATIENCE), button.click()]).catch((error) => {
+  const asked = Promise.all([page.waitForEvent("download", { timeout: PATIENCE.timeout / 2 }), button.click()]);
+  const [download] = await asked.catch((error) => {
+    if (tries > 1) return [];
     throw new Error(`${page.url().slice(0, 60)}: ${name}: ${error.message}`);
   });
+  if (!download) return saved(page, name, tries - 1);
   return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
 }
 
