@@ -6,6 +6,7 @@
 
 #include "ask/predict.h"
 #include "report/diagnose_report.h"
+#include "search/better_plans.h"
 
 namespace foretrain {
 
@@ -15,6 +16,8 @@ struct DiagnoseRequest {
   PredictRequest
       run;  // what it was of: at most one file, and words; what the log itself states comes after these
   std::string time;  // that a search for better plans may take: "3s"; empty: so long; "0s": no search
+  double most_seconds = 600;  // that `time` may be
+  MachineShare share{};       // for that search
 };
 
 inline constexpr double kSearchSeconds = 3;

@@ -73,7 +73,7 @@ Result<Constraints> kept_choices(const Run& run, Problem& problem) {
 
 // The best plan of a search that is stopped after so many seconds and looks at nothing slower than `known`.
 std::optional<Run> searched(const Run& run, const Run& known, const std::shared_ptr<const CostSource>& costs,
-                            double seconds, BetterPlans& out) {
+                            double seconds, const MachineShare& share, BetterPlans& out) {
   const auto begin = std::chrono::steady_clock::now();
   Problem problem = problem_of(run);
   auto constraints = kept_choices(run, problem);
@@ -83,6 +83,8 @@ std::optional<Run> searched(const Run& run, const Run& known, const std::shared_
   if (!space || space->size() == 0) return std::nullopt;
   AnswerRequest limits;
   SearchOptions options = one_plan(options_for(limits, copy));
+  options.threads = share.threads;
+  options.stop = share.stop;
   options.until = begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                               std::chrono::duration<double>(std::min(seconds, kLongest)));
   Evaluators evaluators(copy, costs);
@@ -99,7 +101,8 @@ std::optional<Run> searched(const Run& run, const Run& known, const std::shared_
 }  // namespace
 
 BetterPlans better_plans(const Run& run, const Prediction& own, Evaluator& evaluator,
-                         const std::shared_ptr<const CostSource>& costs, double seconds, std::size_t most) {
+                         const std::shared_ptr<const CostSource>& costs, double seconds, std::size_t most,
+                         const MachineShare& share) {
   BetterPlans out;
   const Seconds step(own.step.value);
   std::vector<Scored> first = faster(run, step * (1 - kLeastGain), evaluator);
@@ -117,7 +120,7 @@ BetterPlans better_plans(const Run& run, const Prediction& own, Evaluator& evalu
     if (!first.empty()) best = first.front();
   }
   if (seconds > 0)
-    if (const auto found = searched(run, best.run, costs, seconds, out)) {
+    if (const auto found = searched(run, best.run, costs, seconds, share, out)) {
       const Score score = evaluator.score(found->plan, found->global_batch);
       if (score.step < best.step) best = {{}, *found, score.step};
     }

@@ -2,6 +2,7 @@
 // gains most first, and the best plan that a search finds in a given time. All of them fit, and the run's stack launches them.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -26,11 +27,18 @@ struct BetterPlans {
   bool is_interrupted = false;         // it was stopped at its time
 };
 
+// What of the machine the search may have.
+struct MachineShare {
+  int threads = 0;                          // 0: as many as there are
+  const std::atomic<bool>* stop = nullptr;  // ends it early
+};
+
 inline constexpr double kLeastGain = 0.01;  // what gains less is not worth a restart
 
 // `evaluator` is of the run's model, cluster, stack and so on, with costs `costs`; `own` is the run's prediction.
 // A search of no seconds is left out. `most` limits the list of single changes.
 BetterPlans better_plans(const Run& run, const Prediction& own, Evaluator& evaluator,
-                         const std::shared_ptr<const CostSource>& costs, double seconds, std::size_t most);
+                         const std::shared_ptr<const CostSource>& costs, double seconds, std::size_t most,
+                         const MachineShare& share = {});
 
 }  // namespace foretrain

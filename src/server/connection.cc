@@ -4,28 +4,29 @@
 
 namespace foretrain {
 
-Connection::Connection(const ConnectionTimes& times, MostBody most_body, Clock::time_point now)
+Connection::Connection(const ConnectionTimes& times, LimitOf body_limit, Clock::time_point now)
     : times_(times),
-      most_body_(std::move(most_body)),
+      body_limit_(std::move(body_limit)),
       since_(now),
       began_(now),
       deadline_(now + times.move) {}
 
 std::size_t Connection::expected_bytes() const {
-  if (state_ == State::kWorking) return asked_bytes_;
   return state_ == State::kReading && reader_.state() == HttpReader::State::kBody ? reader_.body_bytes() : 0;
 }
 
 std::optional<HttpRequest> Connection::read(std::string_view bytes, Clock::time_point now) {
   if (state_ != State::kReading) return std::nullopt;
-  if (!reader_.has_begun()) deadline_ = now + times_.move;  // a head's time begins with its first byte
+  // A head's time begins with its first byte; empty lines before it are nothing that a connection could live on.
+  if (!reader_.has_begun() && bytes.find_first_not_of("\r\n") != std::string_view::npos)
+    deadline_ = now + times_.move;
   reader_.take(bytes);
   return advance(now);
 }
 
 std::optional<HttpRequest> Connection::advance(Clock::time_point now) {
   const HttpReader::State before = reader_.state();
-  switch (reader_.advance(most_body_)) {
+  switch (reader_.advance(body_limit_)) {
     case HttpReader::State::kHead:
       return std::nullopt;
     case HttpReader::State::kBody: {
@@ -50,7 +51,6 @@ std::optional<HttpRequest> Connection::advance(Clock::time_point now) {
   keep_alive_ = request.keep_alive;
   head_only_ = request.method == "HEAD";
   asked_ = request.method + " " + request.path;
-  asked_bytes_ = request.body.size();
   state_ = State::kWorking;
   began_ = since_ = now;
   return request;

@@ -23,7 +23,7 @@ struct ConnectionTimes {
 class Connection {
  public:
   using Clock = std::chrono::steady_clock;
-  using MostBody = std::function<std::size_t(const HttpRequest&)>;
+  using LimitOf = std::function<BodyLimit(const HttpRequest&)>;
 
   enum class State : unsigned char {
     kReading,
@@ -33,12 +33,12 @@ class Connection {
     kClosed
   };
 
-  Connection(const ConnectionTimes& times, MostBody most_body, Clock::time_point now);
+  Connection(const ConnectionTimes& times, LimitOf body_limit, Clock::time_point now);
 
   State state() const { return state_; }
   bool is_idle() const { return state_ == State::kReading && !reader_.has_begun(); }
   Clock::time_point since() const { return since_; }  // of the state, and of an idle one's last request
-  // What a body that is on its way will take.
+  // What a body that is on its way will take; one that is whole is with whoever answers.
   std::size_t expected_bytes() const;
 
   // A request, where the bytes complete one; then answer() is due.
@@ -66,12 +66,11 @@ class Connection {
   void refuse(const HttpResponse& response, Clock::time_point now);
 
   ConnectionTimes times_;
-  MostBody most_body_;
+  LimitOf body_limit_;
   HttpReader reader_;
   State state_ = State::kReading;
   Clock::time_point since_, began_, deadline_, body_deadline_;
   std::string out_, asked_;
-  std::size_t asked_bytes_ = 0;  // of the body that is worked on
   std::size_t written_ = 0;
   int status_ = 0;
   bool keep_alive_ = true, head_only_ = false, continues_ = false;

@@ -12,7 +12,7 @@ constexpr const char* kGet = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 struct Fixture {
   Connection::Clock::time_point now{};
-  Connection connection{{}, [](const HttpRequest&) { return std::size_t{1} << 20; }, now};
+  Connection connection{{}, [](const HttpRequest&) { return BodyLimit{1 << 20, 1 << 20}; }, now};
 
   // Writes all that there is, so many bytes at a time.
   std::string written(std::size_t each = 1 << 20) {
@@ -113,6 +113,25 @@ TEST_CASE("between requests a connection may wait longer") {
   CHECK(f.connection.state() == State::kReading);
   f.connection.tick(f.now + 15s);
   CHECK(f.connection.state() == State::kClosed);
+}
+
+TEST_CASE("empty lines are nothing that a connection could live on") {
+  Fixture f;
+  for (auto at = 0ms; at < 2000ms; at += 500ms) {
+    f.connection.read(at.count() % 1000 == 0 ? "\r\n" : "\r\n\r\n", f.now + at);
+    f.connection.tick(f.now + at);
+    CHECK(f.connection.state() == State::kReading);
+  }
+  f.connection.tick(f.now + 2s);
+  CHECK(f.connection.state() == State::kClosed);
+
+  Fixture later;  // before a request they are passed over
+  REQUIRE(later.connection.read("\r\n\r\n" + std::string(kGet), later.now + 1900ms));
+  later.connection.answer({}, later.now + 1900ms);
+  later.written();
+  later.connection.read("\r\n", later.now + 5s);
+  later.connection.tick(later.now + 16s);
+  CHECK(later.connection.state() == State::kClosed);
 }
 
 TEST_CASE("what is refused ends the connection, and HEAD has no body") {

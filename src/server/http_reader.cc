@@ -129,9 +129,15 @@ bool HttpReader::check_headers() {
   return true;
 }
 
-void HttpReader::check_length(std::size_t most) {
-  if (length_ > most) {
-    refuse(413, fmt::format("found {} bytes, expected at most {}", length_, most));
+void HttpReader::check_length(const BodyLimit& limit) {
+  if (length_ > limit.most) {
+    refuse(413, fmt::format("found {} bytes, expected at most {}", length_, limit.most));
+    return;
+  }
+  if (length_ > limit.now) {
+    refuse(503, fmt::format("found {} bytes, and others' bodies leave room for {}: ask again in a second",
+                            length_, limit.now));
+    refused_.headers.emplace_back("Retry-After", "1");
     return;
   }
   state_ = State::kBody;

@@ -18,6 +18,11 @@ struct HttpLimits {
   std::size_t headers = 64;
 };
 
+// What a request's body may have: `most` ever, and `now` while others' are held.
+struct BodyLimit {
+  std::size_t most = 0, now = 0;
+};
+
 class HttpReader {
  public:
   explicit HttpReader(const HttpLimits& limits = {}) : limits_(limits) {}
@@ -25,10 +30,10 @@ class HttpReader {
   enum class State : unsigned char { kHead, kBody, kDone, kRefused };
 
   void take(std::string_view bytes) { held_.append(bytes); }
-  // Reads as far as the bytes go. `most_body`: of the request whose head was just read.
-  template <class MostBody>
-  State advance(const MostBody& most_body) {
-    if (state_ == State::kHead && read_head()) check_length(most_body(request_));
+  // Reads as far as the bytes go. `body_limit`: of the request whose head was just read.
+  template <class LimitOf>
+  State advance(const LimitOf& body_limit) {
+    if (state_ == State::kHead && read_head()) check_length(body_limit(request_));
     if (state_ == State::kBody) read_body();
     return state_;
   }
@@ -44,7 +49,7 @@ class HttpReader {
 
  private:
   bool read_head();  // whether it is whole and fine
-  void check_length(std::size_t most);
+  void check_length(const BodyLimit& limit);
   void read_body();
   bool read_request_line(std::string_view line);
   bool read_header(std::string_view line);

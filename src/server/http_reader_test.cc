@@ -12,7 +12,7 @@ constexpr std::size_t kMost = 1000;
 
 State after(HttpReader& reader, std::string_view bytes, std::size_t most = kMost) {
   reader.take(bytes);
-  return reader.advance([most](const HttpRequest&) { return most; });
+  return reader.advance([most](const HttpRequest&) { return BodyLimit{most, most}; });
 }
 
 int status_of(const std::string& bytes) {
@@ -22,6 +22,21 @@ int status_of(const std::string& bytes) {
 
 std::string get(const std::string& headers) { return "GET / HTTP/1.1\r\n" + headers + "\r\n"; }
 std::string post(const std::string& headers) { return "POST /x HTTP/1.1\r\n" + headers + "\r\n"; }
+
+TEST_CASE(
+    "a body that is too long for anybody is told so, one for which there is no room just now to come again") {
+  const auto refused = [](std::size_t length, const BodyLimit& limit) {
+    HttpReader reader;
+    reader.take(fmt::format("POST /x HTTP/1.1\r\nContent-Length: {}\r\n\r\n", length));
+    reader.advance([&limit](const HttpRequest&) { return limit; });
+    return reader.state() == State::kRefused ? reader.refused() : HttpResponse{};
+  };
+  CHECK(refused(101, {100, 50}).status == 413);
+  const HttpResponse later = refused(100, {100, 50});
+  CHECK(later.status == 503);
+  CHECK(later.headers.back() == std::pair<std::string, std::string>("Retry-After", "1"));
+  CHECK(refused(50, {100, 50}).status == 200);
+}
 
 TEST_CASE("a request is its line, its headers in lower case, and as much body as it states") {
   HttpReader reader;

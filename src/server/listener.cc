@@ -115,7 +115,7 @@ void Listener::accept_all() {
     event.data.u64 = id;
     if (::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, number, &event) != 0) continue;
     Connection connection(
-        limits_.times, [this](const HttpRequest& head) { return most_body(head); }, Clock::now());
+        limits_.times, [this](const HttpRequest& head) { return body_limit(head); }, Clock::now());
     clients_.emplace(
         id, Client{std::move(accepted.socket), std::move(accepted.from), std::move(connection), EPOLLIN});
   }
@@ -133,20 +133,22 @@ bool Listener::make_room() {
   return true;
 }
 
-std::size_t Listener::most_body(const HttpRequest& head) const {
-  std::size_t held = 0;
+BodyLimit Listener::body_limit(const HttpRequest& head) const {
+  std::size_t held = queue_.body_bytes();
   for (const auto& [id, client] : clients_) held += client.connection.expected_bytes();
   // Small bodies are always read: nobody can shut others out by what he says that he will send.
   constexpr std::size_t kAlways = std::size_t{1} << 20;
   const std::size_t left = limits_.held_bytes - std::min(held, limits_.held_bytes);
-  return std::min(service_.most_body(head), std::max(left, kAlways));
+  return {service_.most_body(head), std::max(left, kAlways)};
 }
 
 void Listener::serve(std::uint64_t id, std::uint32_t events) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
   Client& client = found->second;
-  if ((events & (EPOLLERR | EPOLLHUP)) != 0) {
+  // Who closes his side while he waits has left, as browsers do whose question has changed.
+  const bool works = client.connection.state() == Connection::State::kWorking;
+  if ((events & (EPOLLERR | EPOLLHUP)) != 0 || (works && (events & EPOLLRDHUP) != 0)) {
     clients_.erase(found);
     return;
   }
@@ -202,7 +204,7 @@ void Listener::handle(std::uint64_t id, Client& client, HttpRequest request) {
     client.connection.answer(service_.answer(request), Clock::now());
     return;
   }
-  if (queue_.add({id, std::move(request), work == Service::Work::kHeavy})) return;
+  if (queue_.add({id, std::move(request), work == Service::Work::kHeavy, client.waiting.left()})) return;
   HttpResponse busy = refusal(429, "too many questions wait already: ask again in a second");
   busy.headers.emplace_back("Retry-After", "1");
   client.connection.answer(busy, Clock::now());
@@ -247,7 +249,8 @@ void Listener::settle(std::uint64_t id) {
   }
   const bool reads = state == Connection::State::kReading || state == Connection::State::kLingering;
   const std::uint32_t writes = state == Connection::State::kWriting ? EPOLLOUT : 0u;
-  const std::uint32_t watched = reads ? std::uint32_t{EPOLLIN} : writes;
+  const std::uint32_t works = state == Connection::State::kWorking ? EPOLLRDHUP : 0u;
+  const std::uint32_t watched = reads ? std::uint32_t{EPOLLIN} : writes | works;
   if (watched == client.watched) return;
   epoll_event event{};
   event.events = watched;
@@ -265,6 +268,7 @@ void Listener::tick() {
     if (client.connection.state() != before) ids.push_back(id);
   }
   for (const std::uint64_t id : ids) settle(id);
+  queue_.drop_left();
 }
 
 // 127.0.0.1 "POST /api/v1/predict" 200 1834 bytes 3.2 ms

@@ -20,7 +20,7 @@ namespace foretrain {
 
 struct ListenerLimits {
   std::size_t connections = 512;
-  std::size_t held_bytes = std::size_t{256} << 20;  // of bodies on their way
+  std::size_t held_bytes = std::size_t{256} << 20;  // of bodies, on their way or with who answers
   std::chrono::milliseconds farewell{3000};         // for answers that are under way at the end
   ConnectionTimes times;
 };
@@ -47,6 +47,7 @@ class Listener {
     std::string from;
     Connection connection;
     std::uint32_t watched = 0;  // events of epoll
+    Waiting waiting{};
   };
   using Clients = std::unordered_map<std::uint64_t, Client>;
 
@@ -62,7 +63,7 @@ class Listener {
   void tick();
   void note(const Client& client) const;
   bool is_busy() const;  // somebody waits for an answer
-  std::size_t most_body(const HttpRequest& head) const;
+  BodyLimit body_limit(const HttpRequest& head) const;
 
   Service& service_;
   WorkQueue& queue_;

@@ -16,6 +16,8 @@ namespace foretrain {
 namespace {
 
 constexpr int kSearchNiceness = 10;
+constexpr double kMostSeconds = 30;               // of a question that says itself how long it looks
+constexpr std::chrono::milliseconds kPause(100);  // until memory may be there again
 constexpr std::size_t kOtherDescriptors = 32;
 
 int cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
@@ -51,9 +53,9 @@ class Server {
       if (thread == 0)
         own_connections(stop);
       else if (thread == 2)
-        run_searches();
+        keep_on([this] { run_searches(); });
       else
-        answer_questions();
+        keep_on([this] { answer_questions(); });
     });
     if (stop) return {};
     return tl::unexpected(
@@ -104,17 +106,42 @@ class Server {
     });
   }
 
+  // Does the work until it ends by itself. What it throws (memory that runs out where nothing guards) ends this round of it:
+  // a thread less would be one that nobody starts again.
+  template <class Work>
+  static void keep_on(const Work& work) {
+    while (!guarded([&]() -> Result<void> {
+      work();
+      return {};
+    }))
+      std::this_thread::sleep_for(kPause);
+  }
+
   void answer_questions() {
     JsonSession session(presets_, options_.presets);
     has_worker_ = true;
     while (auto item = queue_.take()) {
       const AtWork at_work(at_work_);
-      auto response =
-          guarded([&]() -> Result<HttpResponse> { return service_.answer(item->request, session); });
-      queue_.done(item->heavy);
-      listener_.answer(item->connection,
-                       response ? *std::move(response) : refusal(503, response.error().message));
+      HttpResponse response = answer(*item, session);
+      queue_.done(*item);
+      // An answer that nobody gets told would keep its connection for good.
+      while (!guarded([&]() -> Result<void> {
+        listener_.answer(item->connection, std::move(response));
+        return {};
+      })) {
+        std::this_thread::sleep_for(kPause);
+        response = {.status = 503};
+      }
     }
+  }
+
+  HttpResponse answer(const WorkItem& item, JsonSession& session) {
+    const VerbBounds bounds{kMostSeconds, std::max(1, cores() - 1), item.left.get()};
+    auto response =
+        guarded([&]() -> Result<HttpResponse> { return service_.answer(item.request, session, bounds); });
+    if (response) return *std::move(response);
+    auto told = guarded([&]() -> Result<HttpResponse> { return refusal(503, response.error().message); });
+    return told ? *std::move(told) : HttpResponse{.status = 503};
   }
 
   void run_searches() {
@@ -123,7 +150,11 @@ class Server {
     has_runner_ = true;
     while (const auto job = service_.jobs().take()) {
       const AtWork at_work(at_work_);
-      service_.run_search(*job, session, std::max(1, cores() - 1));
+      const auto ran = guarded([&]() -> Result<void> {
+        service_.run_search(*job, session, std::max(1, cores() - 1));
+        return {};
+      });
+      if (!ran) service_.jobs().finish(*job, tl::unexpected(ran.error()), SearchJobs::Clock::now());
     }
   }
 

@@ -115,13 +115,13 @@ HttpResponse Service::answer(const HttpRequest& request) {
   }
 }
 
-HttpResponse Service::answer(const HttpRequest& request, JsonSession& session) {
+HttpResponse Service::answer(const HttpRequest& request, JsonSession& session, const VerbBounds& bounds) {
   if (work_of(request) == Work::kNone) return answer(request);
   const RouteMatch match = find_route(request.method, request.path);
   if (match.route->kind == RouteKind::kSearchStart) return start_search(request, session);
   if (match.route->kind == RouteKind::kList)
     return of_result(session.answer("list", "{\"kind\": " + json_text(match.parameter) + "}"));
-  return of_result(session.answer(match.route->verb, request.body));
+  return of_result(session.answer(match.route->verb, request.body, bounds));
 }
 
 // What is wrong with a search is told at once; the job reads it again in the session that runs it.

@@ -24,8 +24,9 @@ class Service {
   enum class Work : unsigned char { kNone, kQuick, kHeavy };
   Work work_of(const HttpRequest& request) const;
 
-  HttpResponse answer(const HttpRequest& request);                        // REQUIRES: Work::kNone
-  HttpResponse answer(const HttpRequest& request, JsonSession& session);  // of any
+  HttpResponse answer(const HttpRequest& request);  // REQUIRES: Work::kNone
+  HttpResponse answer(const HttpRequest& request, JsonSession& session,
+                      const VerbBounds& bounds = {});  // of any
 
   SearchJobs& jobs() { return jobs_; }
   // Runs a search that was taken from the jobs in a session, on so many threads.

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
+
 #include "server/work_queue.h"
 
 namespace foretrain {
@@ -113,10 +115,39 @@ TEST_CASE("work: quick questions first, heavy ones never on the last thread, no 
   CHECK(queue.take()->connection == 1);
   CHECK(queue.add({5, {}, false}));
   CHECK(queue.take()->connection == 5);  // the second heavy one waits for the first
-  queue.done(true);
+  queue.done({1, {}, true});
   CHECK(queue.take()->connection == 2);
   queue.close();
   CHECK_FALSE(queue.take());
+}
+
+TEST_CASE(
+    "work: what nobody waits for any more makes room, and is not begun; bodies count until they are "
+    "answered") {
+  WorkQueue queue(2, 1);
+  HttpRequest body;
+  body.body = std::string(100, 'x');
+  auto first = std::make_unique<Waiting>(), second = std::make_unique<Waiting>();
+  REQUIRE(queue.add({1, body, false, first->left()}));
+  REQUIRE(queue.add({2, body, false, second->left()}));
+  CHECK(queue.body_bytes() == 200);
+  CHECK_FALSE(queue.add({3, body, false}));
+  first.reset();
+  CHECK(queue.add({3, body, false}));  // in the place of the one that left
+  const auto taken = queue.take();
+  REQUIRE(taken);
+  CHECK(taken->connection == 2);
+  CHECK(queue.body_bytes() == 200);  // of one at work and one that waits
+  second.reset();
+  CHECK(taken->is_left());  // which stops it, where it looks
+  queue.done(*taken);
+  CHECK(queue.body_bytes() == 100);
+  auto third = std::make_unique<Waiting>();
+  REQUIRE(queue.add({4, body, true, third->left()}));
+  third.reset();
+  queue.drop_left();
+  CHECK(queue.body_bytes() == 100);
+  CHECK(queue.take()->connection == 3);
 }
 
 }  // namespace

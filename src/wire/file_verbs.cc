@@ -138,6 +138,10 @@ class Diagnose final : public VerbRequest {
     keys.word("time", request_.time,
               "How long to look for a better plan: \"3s\" without it; \"0s\": single changes");
   }
+  void bound(const VerbBounds& bounds) override {
+    request_.most_seconds = bounds.most_seconds;
+    request_.share = {bounds.threads, bounds.stop};
+  }
   Result<std::string> answer(Session& session) override {
     if (!measured_) return fail_field("measured", "found none, expected a log or a trace");
     request_.measured = *std::move(measured_);

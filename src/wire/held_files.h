@@ -16,6 +16,7 @@ class HeldFiles final : public Files {
   explicit HeldFiles(const Files& below) : below_(&below) {}  // which has to outlive it
 
   void hold(std::string path, std::string text) { texts_.insert_or_assign(std::move(path), std::move(text)); }
+  bool holds(const std::string& path) const { return texts_.contains(path); }
   void let_go() { texts_.clear(); }
 
   Result<std::string> read(const std::string& path, std::size_t max_bytes) const override;

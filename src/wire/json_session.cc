@@ -19,13 +19,15 @@ class Held {
 
 }  // namespace
 
-Result<std::string> JsonSession::answer(std::string_view verb, std::string_view request) {
+Result<std::string> JsonSession::answer(std::string_view verb, std::string_view request,
+                                        const VerbBounds& bounds) {
   return guarded([&]() -> Result<std::string> {
     TRY_ASSIGN(const Verb* found, find_verb(verb));
     const Held held(files_);
     RequestKeys keys(files_);
     const std::unique_ptr<VerbRequest> asked = found->make();
     asked->declare(keys);
+    asked->bound(bounds);
     TRY(keys.read(request, found->most_bytes));
     return asked->answer(session_);
   });

@@ -26,7 +26,7 @@ class JsonSession {
   JsonSession(const JsonSession&) = delete;
   JsonSession& operator=(const JsonSession&) = delete;
 
-  Result<std::string> answer(std::string_view verb, std::string_view request);
+  Result<std::string> answer(std::string_view verb, std::string_view request, const VerbBounds& bounds = {});
 
   // A search that is run later, by answer(question), in this session and on its thread.
   Result<SearchQuestion> prepare_search(std::string_view request);

@@ -151,6 +151,8 @@ void RequestKeys::spec(const char* key, std::string& target, const char* help) {
                      std::string name = source.name == kRequest ? key : file_name(source.name);
                      if (!name.ends_with(".json") && !name.ends_with(".yaml") && !name.ends_with(".yml"))
                        name += looks_like_json(source.text) ? ".json" : ".yaml";
+                     // Two contents of one name are two files: "config.json" of a model and of a cluster.
+                     if (files_.holds(name)) name = std::string(key) + "-" + name;
                      files_.hold(name, std::move(source.text));
                      target = std::move(name);
                      return {};

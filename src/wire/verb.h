@@ -2,6 +2,7 @@
 // bytes of the command line's --json.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,11 +15,19 @@
 
 namespace foretrain {
 
+// What whoever asks gives an answer: the command line all that there is, a server less.
+struct VerbBounds {
+  double most_seconds = 600;                // of what looks for something better until its time is over
+  int threads = 0;                          // 0: as many as the machine has
+  const std::atomic<bool>* stop = nullptr;  // nobody waits for it any more
+};
+
 class VerbRequest {
  public:
   virtual ~VerbRequest() = default;
   virtual void declare(RequestKeys& keys) = 0;
   virtual Result<std::string> answer(Session& session) = 0;
+  virtual void bound(const VerbBounds&) {}  // before answer(); most take no longer than they are told to
 };
 
 inline constexpr std::size_t kMostRequestBytes = std::size_t{1} << 20;  // of a question

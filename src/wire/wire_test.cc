@@ -84,6 +84,24 @@ TEST_CASE("a model is a name, an object, or the text of its file: all are the sa
   CHECK(asked(fmt::format(R"({{"name": "x/tiny.json", "text": {}}})", json_text(object))) == inlined);
 }
 
+TEST_CASE("two contents of one name are two files") {
+  const char* model =
+      R"({"name": "mine.json", "text": "{\"hidden\": 64, \"layers\": 2, \"heads\": 2, \"ffn\": 256, \"mlp\": \"gelu\", \"norm\": \"layernorm\", \"positions\": \"rope\", \"vocab\": 512, \"tied\": true, \"biases\": true}"})";
+  const std::string request = fmt::format(
+      R"({{"model": {}, "cluster": {{"name": "mine.json", "text": "{{\"gpuu\": 1}}"}}, "gpus": 8, "global_batch": 64, "seq": 64}})",
+      model);
+  const Error error = error_of("predict", request);
+  CHECK_MESSAGE(error.at.file == "cluster-mine.json", error.message);  // not the model's text
+}
+
+TEST_CASE("diagnose takes no more of the machine than it is given") {
+  JsonSession session;
+  const auto asked = session.answer("diagnose", R"({"measured": "x", "time": "31s"})", {.most_seconds = 30});
+  REQUIRE(!asked);
+  CHECK(asked.error().field == "time");
+  CHECK(asked.error().message == "found '31s', expected at most 30s");
+}
+
 TEST_CASE("what a request brought along is gone with it") {
   JsonSession session;
   const char* inlined =

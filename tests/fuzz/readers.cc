@@ -154,7 +154,9 @@ void http(const std::string& bytes) {
     std::vector<std::string> out;
     for (const std::string& piece : {bytes.substr(0, cut), bytes.substr(cut)}) {
       reader.take(piece);
-      while (reader.advance([](const HttpRequest&) { return kMostBody; }) == HttpReader::State::kDone) {
+      while (reader.advance([](const HttpRequest&) {
+        return BodyLimit{kMostBody, kMostBody};
+      }) == HttpReader::State::kDone) {
         const HttpRequest request = reader.next();
         expect(request.path.starts_with('/') && request.body.size() <= kMostBody,
                "a path and a body that is bounded");

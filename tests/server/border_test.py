@@ -10,6 +10,7 @@ import threading
 import time
 import unittest
 
+from questions import text
 from server import Server, read_all
 
 PROGRAM = sys.argv.pop(1)
@@ -117,6 +118,43 @@ class Border(unittest.TestCase):
         with self.server.raw(head + b"Content-Length: 2\r\n\r\n{}{}GET") as client:  # sends more than it says
             self.assertEqual(status_of(client.recv(65536)), 200)
         self.lives()
+
+    def test_empty_lines_keep_nobody_here(self):
+        with self.server.raw() as client:
+            begin = time.monotonic()
+            try:
+                while time.monotonic() - begin < 20:
+                    client.sendall(b"\r\n")
+                    time.sleep(0.1)
+                    client.setblocking(False)
+                    try:
+                        if client.recv(4096) == b"":
+                            break
+                    except BlockingIOError:
+                        pass
+                    client.setblocking(True)
+            except ConnectionError:
+                pass
+        self.assertLess(time.monotonic() - begin, 10)
+
+    def test_who_leaves_a_long_question_gives_the_machine_back(self):
+        steps = "".join(line for line in text("logs/megatron.log").splitlines(True) if "iteration" in line)
+        question = {"measured": steps, "time": "25s", "model": "deepseek-v3", "cluster": "dgx-h100", "gpus": 2048,
+                    "global_batch": 15360, "seq": 4096, "stack": "megatron", "plan": "tp=1,pp=16,ep=64,zero=1"}
+        body = json.dumps(question).encode()
+        head = (f"POST /api/v1/diagnose HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n").encode()
+        # As many as there are threads for such questions, and more that wait behind them.
+        clients = [self.server.raw(head + body) for _ in range(4 * (os.cpu_count() or 2))]
+        time.sleep(1)
+        for client in clients:
+            client.close()
+        begin = time.monotonic()
+        status, _, _ = self.server.post("over", {**SMALL, "over": "tp=1,2"})
+        self.assertEqual(status, 200)
+        self.assertLess(time.monotonic() - begin, 80)  # not behind four searches of 25 s; of one, what it begins with
+        status, _, told = self.server.post("diagnose", {**question, "time": "40s"})
+        self.assertEqual((status, b"expected at most 30s" in told), (422, True))
 
     def test_not_http(self):
         for data in [b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"\0" * 100 + b"\r\n\r\n", b"GET\r\n\r\n",
