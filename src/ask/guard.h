@@ -1,6 +1,6 @@
 // Between a request and whoever asked: what is thrown comes back as an Error. A check of ours that fails is
 // marked as our fault: the command line ends with exit status 1, a server answers 500, Python gets an
-// exception. Memory that runs out is the machine's.
+// exception. Memory or threads that run out are the machine's.
 #pragma once
 
 #include <exception>

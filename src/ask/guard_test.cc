@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cerrno>
 #include <new>
 #include <stdexcept>
+#include <system_error>
 
 #include "base/check.h"
 
@@ -27,6 +29,10 @@ TEST_CASE("what is thrown comes back as an error of one line that says whose fau
   CHECK(thrown(Fault("dp > 0", "evaluator.cc", 12)) ==
         "evaluator.cc:12: fault: expected dp > 0; this is a mistake in foretrain, please report it");
   CHECK(thrown(std::bad_alloc(), ErrorKind::kMachine) == "foretrain: error: out of memory");
+  CHECK(thrown(std::system_error(EAGAIN, std::generic_category(), "thread"), ErrorKind::kMachine) ==
+        "foretrain: error: the system gives no thread");
+  CHECK(thrown(std::system_error(EPERM, std::generic_category(), "lock"))
+            .starts_with("foretrain: internal error: lock"));
   CHECK(thrown(std::runtime_error("two\nlines")) == "foretrain: internal error: two\\nlines");
   CHECK(thrown(7) == "foretrain: internal error");
 }

@@ -28,10 +28,13 @@ class Pool {
     }
     return make_();
   }
-  // As many are kept as the machine can have at work.
-  void give(std::unique_ptr<T> item) {
-    const std::lock_guard lock(mutex_);
-    if (idle_.size() < std::max(1u, std::thread::hardware_concurrency())) idle_.push_back(std::move(item));
+  // As many are kept as the machine can have at work. Destructors give too: what there is no room to keep is let go of.
+  void give(std::unique_ptr<T> item) noexcept {
+    try {
+      const std::lock_guard lock(mutex_);
+      if (idle_.size() < std::max(1u, std::thread::hardware_concurrency())) idle_.push_back(std::move(item));
+    } catch (...) {
+    }
   }
 
   // What throws may leave it half done, so that it is not kept.
