@@ -61,7 +61,11 @@ def _is_scalar(value: Any) -> bool:
 def by_key(plans: Any) -> Tuple[int, Dict[str, Any]]:
     """How many plans, and a column for each key: of a DataFrame, a dict of columns, one plan, or a list of plans."""
     if hasattr(plans, "columns") and hasattr(plans, "iloc"):
-        return len(plans), {str(name): plans[name] for name in plans.columns}
+        names = [str(name) for name in plans.columns]
+        for name in names:
+            if names.count(name) > 1:  # of which a frame gives both, as another frame
+                raise ValueError(f"found {names.count(name)} columns {name!r}, expected one")
+        return len(plans), {name: plans.iloc[:, i] for i, name in enumerate(names)}
     if isinstance(plans, str):
         plans = parse(plans)
     if isinstance(plans, Mapping):

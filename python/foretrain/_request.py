@@ -14,6 +14,8 @@ Word = Union[str, int, float]
 Spec = Union[str, "os.PathLike[str]", Mapping[str, Any], "Model"]
 #: "tp=4,pp=2" or {"tp": 4, "pp": 2}.
 Plan = Union[str, Mapping[str, Any]]
+#: A folder of foretrain calibrate, its calibration.yaml, or the text of that.
+Calibration = Union[str, "os.PathLike[str]"]
 #: One word or several.
 Words = Union[str, List[str]]
 
@@ -55,6 +57,7 @@ class SearchJob(Job, total=False):
     threads: Word
     time: Word
     launch: str
+    calibration: Calibration
 
 
 def text_of(path: "os.PathLike[str] | str") -> Dict[str, str]:

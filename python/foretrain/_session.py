@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Optional, Union
 from . import _library as library
 from ._answers import Answer, Prediction, SearchResult, Table, Text, wrapped
 from ._errors import SearchInterrupted
-from ._request import Job, Plan, PlannedJob, SearchJob, Spec, Word, content, request
+from ._request import Calibration, Job, Plan, PlannedJob, SearchJob, Spec, Word, content, request
 from ._run import Run
 from ._scores import Scores
 
@@ -51,7 +51,8 @@ class Session:
     def predict(self, model: Optional[Spec] = None, *, cluster: Optional[Spec] = None, gpus: Optional[Word] = None,
                 plan: Optional[Plan] = None, global_batch: Optional[Word] = None, seq: Optional[Word] = None,
                 stack: Optional[Spec] = None, documents: Optional[Word] = None, task: Optional[str] = None,
-                profile: Optional[str] = None, tokens: Optional[Word] = None, run: Any = None) -> Prediction:
+                profile: Optional[str] = None, tokens: Optional[Word] = None, run: Any = None,
+                calibration: Optional[Calibration] = None) -> Prediction:
         """Predicts the step of one run: its seconds, memory, and where the time goes.
 
         model: a name (``foretrain.list("models")``), a Model, the path of a config.json or of its folder, or its
@@ -62,12 +63,15 @@ class Session:
         tokens: also what training on so many costs (``training`` of the answer).
         run: a RUN.yaml, or what a framework is launched with, as a path, a text or a dict. The other arguments add to
             it or override it.
+        calibration: what measurements of this cluster taught: a folder of foretrain calibrate, or the text of its
+            calibration.yaml (docs/calibrate.md).
 
         >>> foretrain.predict("llama-3-8b", cluster="dgx-h100", gpus=64, global_batch=512, plan={"tp": 2}).step_s
         """
         return Prediction(self.answer("predict", model=model, cluster=cluster, gpus=gpus, plan=plan,
                                       global_batch=global_batch, seq=seq, stack=stack, documents=documents,
-                                      task=task, profile=profile, tokens=tokens, run=run))
+                                      task=task, profile=profile, tokens=tokens, run=run,
+                                      calibration=calibration))
 
     def run(self, model: Optional[Spec] = None, **words: Unpack[PlannedJob]) -> Run:
         """One model, cluster, stack, batch and number of GPUs, to be asked about plan after plan: arguments as of
@@ -103,7 +107,7 @@ class Session:
         """The best plans of all that are legal.
 
         Arguments as of predict, without a plan; besides set, range, forbid (lists such as ["tp=8", "zero=1,2"]),
-        headroom, objective, top, tokens, deadline, budget, why, what_if, threads, time ("5s"), launch
+        headroom, objective, top, tokens, deadline, budget, why, what_if, threads, time ("5s"), launch, calibration
         (docs/search.md).
         progress: called about ten times a second with an object that has decided, all, best_s and gap; True: a line on
             stderr.
@@ -128,7 +132,8 @@ class Session:
         return self._result(handle, given)
 
     def _result(self, handle: library.Handle, given: "dict[str, Any]") -> SearchResult:
-        again = {key: given.get(key) for key in ("model", "cluster", "stack", "documents", "profile", "task", "run")}
+        again = {key: given.get(key) for key in ("model", "cluster", "stack", "documents", "profile", "task", "run",
+                                                "calibration")}
 
         def predict(best: "dict[str, Any]") -> Prediction:
             told = result.data
@@ -142,9 +147,11 @@ class Session:
         """One run over the values of one or two keys: over="inter_gbps=100..3200,seq=1k..8k" (docs/over.md)."""
         return Answer(self.answer("over", over=over, model=model, **words))
 
-    def compare(self, runs: Iterable[Any], **words: Unpack[PlannedJob]) -> List[Prediction]:
-        """Several runs, each as ``run`` of predict."""
-        return [Prediction(data=one) for one in json.loads(self.answer("compare", runs=[*runs], **words))]
+    def compare(self, runs: Iterable[Any], *, calibration: Optional[Calibration] = None,
+                **words: Unpack[PlannedJob]) -> List[Prediction]:
+        """Several runs, each as ``run`` of predict, and with its other arguments."""
+        return [Prediction(data=one)
+                for one in json.loads(self.answer("compare", runs=[*runs], calibration=calibration, **words))]
 
     @overload
     def convert(self, run: Any, to: str = "run", *, text: Literal[False] = False, **words: Any) -> Answer: ...
@@ -183,7 +190,7 @@ class Session:
 
     def validate(self, tables: Any, **words: Any) -> Answer:
         """Predictions against tables of measured runs (paths or texts; docs/formats/measured-runs.md): profile, against,
-        by, rows=True, check=True, baseline."""
+        by, rows=True, check=True, baseline, calibration."""
         if "baseline" in words:
             words["baseline"] = content(words["baseline"], self._files)
         return Answer(self.answer("validate", tables=_contents(tables, self._files), **words))

@@ -200,6 +200,14 @@ class ScoredPlans(unittest.TestCase):
         self.assertEqual(list(table.columns[:5]), list(frame.columns))
         self.assertEqual(table.step_s[1], scores.step_s[1])
 
+    @unittest.skipUnless(pandas, "no pandas")
+    def test_a_data_frame_with_a_column_twice_is_refused(self):
+        for rows in ([[1, 2]], [[1, 2], [2, 4]], [[1, 2]] * 4):  # as many as there are columns, too
+            with self.assertRaisesRegex(ValueError, "found 2 columns 'tp', expected one"):
+                foretrain.score(pandas.DataFrame(rows, columns=["tp", "tp"]), **RUN)
+        frame = pandas.DataFrame([[1, 1], [2, 0]], columns=["tp", "zero"])
+        self.check(foretrain.score(frame, **RUN), [{"tp": 1, "zero": 1}, {"tp": 2, "zero": 0}])
+
     def test_the_best_comes_first_and_shows_itself(self):
         scores = foretrain.score(self.PLANS, **RUN)
         order = scores.order()
@@ -338,6 +346,34 @@ class OtherQuestions(unittest.TestCase):
         self.assertEqual(fields["recompute"]["words"], ["none", "selective", "full"])
         self.assertEqual(fields["tp"]["kind"], "whole")
 
+    def test_a_calibration_from_its_folder_or_its_text(self):
+        program = pathlib.Path(os.environ.get("FORETRAIN_LIBRARY", "")).with_name("foretrain")
+        if not program.exists():
+            self.skipTest("no program beside the library, which calibrates")
+        run = {"model": "llama-2-7b", "cluster": "dgx-h100", "gpus": 16, "global_batch": 64, "stack": "megatron"}
+        log = ROOT / "tests/golden/inputs/diagnose/stalls.log"
+        with tempfile.TemporaryDirectory() as folder:
+            mine = pathlib.Path(folder, "mine")
+            subprocess.run([program, "calibrate", log, "--cluster", "dgx-h100", "-o", mine], check=True,
+                           stdout=subprocess.DEVNULL)
+            text = (mine / "calibration.yaml").read_text()
+            stands = foretrain.predict(**run, plan="tp=4,zero=1", calibration=mine)
+            self.assertEqual((stands.calibration.name, stands.calibration.runs), ("mine", 1))
+            self.assertNotEqual(stands.step_s, stands.calibration.uncalibrated_s)
+            self.assertEqual(stands.calibration.uncalibrated_s, foretrain.predict(**run, plan="tp=4,zero=1").step_s)
+            for same in (str(mine), str(mine / "calibration.yaml"), text):
+                self.assertEqual(foretrain.predict(**run, plan="tp=4,zero=1", calibration=same).json, stands.json)
+            shut = foretrain.Session(files=False)
+            self.assertEqual(shut.predict(**run, plan="tp=4,zero=1", calibration=text).json, stands.json)
+            with self.assertRaises(foretrain.InputError) as caught:
+                shut.predict(**run, calibration=mine)
+            self.assertEqual(caught.exception.field, "calibration")
+            found = foretrain.search(**run, set=["tp=4", "pp=1", "zero=1"], top=1, calibration=mine)
+            self.assertEqual(found.calibration.name, "mine")
+            self.assertEqual(found.predict(0).step_s, found.best[0].step_s)
+            pair = foretrain.compare([{**run, "plan": {"tp": 4, "zero": 1}}] * 2, calibration=text)
+            self.assertEqual([p.step_s for p in pair], [stands.step_s] * 2)
+
     def test_a_session_of_its_own(self):
         shut = foretrain.Session(files=False)
         with self.assertRaisesRegex(foretrain.InputError, "no file is opened"):
@@ -363,6 +399,15 @@ class ThePackage(unittest.TestCase):
                 "print(type(s.step_s).__name__, s.best, repr(s)[:7])")
         said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
         self.assertEqual(said.stdout, "array 0 2 plans\n")
+
+    def test_where_there_is_no_thread_for_a_search_the_machine_is_blamed(self):
+        # A thread's stack would be larger than all address space, which holds for root too.
+        code = ("import foretrain\n"
+                "try: foretrain.search('gpt2', cluster='dgx-a100', gpus=4, global_batch=64)\n"
+                "except foretrain.MachineError as error: print(error.message)")
+        said = subprocess.run(["bash", "-c", 'ulimit -s 1000000; ulimit -v 900000; exec "$@"', "-", sys.executable, "-c", code],
+                              check=True, capture_output=True, text=True)
+        self.assertEqual(said.stdout, "the system gives no thread\n")
 
     def test_every_public_name_is_documented_and_typed(self):
         for name in (*foretrain.__all__, "list", "show"):

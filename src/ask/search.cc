@@ -483,23 +483,33 @@ Result<SearchAnswer> ask(Session& session, const SearchRequest& request) {
   return ask(ready);
 }
 
-Result<std::optional<Standing>> stand(Session& session, SearchRequest request, SearchAnswer& answer) {
-  TRY_ASSIGN(const std::optional<Calibration> calibration,
+Result<std::optional<Footing>> footing(Session& session, SearchRequest request) {
+  TRY_ASSIGN(std::optional<Calibration> calibration,
              of_field("calibration", calibration_of(session, request.calibration)));
-  if (!calibration || answer.best.empty()) return std::optional<Standing>();
+  if (!calibration) return std::optional<Footing>();
   request.calibration.clear();
   TRY_ASSIGN(const AnswerRequest stated, prepare(session, request));
-  TRY_ASSIGN(const std::shared_ptr<const CostSource> costs, stated.costs_for(stated.problem.cluster));
+  TRY_ASSIGN(std::shared_ptr<const CostSource> costs, stated.costs_for(stated.problem.cluster));
+  return std::optional<Footing>({*std::move(calibration), stated.problem.cluster, std::move(costs)});
+}
+
+std::optional<Standing> stand(const Footing& footing, SearchAnswer& answer) {
+  if (answer.best.empty()) return std::nullopt;
   const auto of_plan = [&](RankedPlan& plan) {
     Run run = plan.run;
-    run.cluster = stated.problem.cluster;
-    return stand(*calibration, run, costs, plan.prediction);
+    run.cluster = footing.stated;
+    return stand(footing.calibration, run, footing.costs, plan.prediction);
   };
   Standing best = of_plan(answer.best.front());
   for (std::size_t i = 1; i < answer.best.size(); ++i) of_plan(answer.best[i]);
   for (ListFamily& family : answer.families) of_plan(family.best);
   for (RankedPlan& plan : answer.pareto) of_plan(plan);
-  return std::optional<Standing>(std::move(best));
+  return best;
+}
+
+Result<std::optional<Standing>> stand(Session& session, const SearchRequest& request, SearchAnswer& answer) {
+  TRY_ASSIGN(const std::optional<Footing> stated, footing(session, request));
+  return stated ? stand(*stated, answer) : std::nullopt;
 }
 
 }  // namespace foretrain

@@ -37,8 +37,19 @@ Result<SweepAnswer> ask_sweep(const AnswerRequest& prepared);
 // Both in one, of one batch and length.
 Result<SearchAnswer> ask(Session& session, const SearchRequest& request);
 
-// How the best plan of an answer stands on the calibration that its request names; none: it names none, or there is no plan.
-// Intervals of the plans that the answer lists become those that the calibration leaves.
-Result<std::optional<Standing>> stand(Session& session, SearchRequest request, SearchAnswer& answer);
+// What a search's plans stand on where its request names a calibration: that, and the cluster as it was stated. It holds what
+// it needs of the request's files.
+struct Footing {
+  Calibration calibration;
+  Cluster stated;
+  std::shared_ptr<const CostSource> costs;  // of it
+};
+Result<std::optional<Footing>> footing(Session& session, SearchRequest request);
+
+// How the best plan of an answer stands there; none: there is no plan. Intervals of the plans that the answer lists become
+// those that the calibration leaves.
+std::optional<Standing> stand(const Footing& footing, SearchAnswer& answer);
+// Both in one.
+Result<std::optional<Standing>> stand(Session& session, const SearchRequest& request, SearchAnswer& answer);
 
 }  // namespace foretrain

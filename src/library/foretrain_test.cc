@@ -4,6 +4,8 @@
 #include <limits>
 #include <vector>
 
+#include "base/file.h"
+#include "base/scratch.h"
 #include "library/testing.h"
 
 namespace foretrain {
@@ -141,14 +143,18 @@ TEST_CASE("a NULL is refused, not followed") {
 }
 
 TEST_CASE("a path is opened where that is allowed, and nowhere else") {
-  const char* request = R"({"kind": "model", "name": "../presets/models/gpt2.yaml"})";
-  const auto shut = held(foretrain_session_open(R"({"files": false})"));
-  CHECK(foretrain_answer(shut.get(), "show", request) == nullptr);
-  CHECK(last_error().find("message")->scalar.find("no file is opened") != std::string::npos);
+  const Scratch folder;
+  const std::string path = folder / "tiny.yaml";
+  REQUIRE(
+      write_file(path,
+                 "hidden: 64\nlayers: 2\nheads: 2\nffn: 256\nmlp: gelu\nnorm: layernorm\npositions: rope\n"
+                 "vocab: 512\ntied: true\nbiases: true\n"));
+  const std::string request = R"({"kind": "model", "name": ")" + path + "\"}";
   const auto open = held(foretrain_session_open(nullptr));
-  CHECK(foretrain_answer(open.get(), "show", R"({"kind": "model", "name": "./there/is/none.yaml"})") ==
-        nullptr);
-  CHECK(last_error().find("message")->scalar.find("no file is opened") == std::string::npos);
+  CHECK(number(taken(foretrain_answer(open.get(), "show", request.c_str())), "hidden") == 64);
+  const auto shut = held(foretrain_session_open(R"({"files": false})"));
+  CHECK(foretrain_answer(shut.get(), "show", request.c_str()) == nullptr);
+  CHECK(last_error().find("message")->scalar.find("no file is opened") != std::string::npos);
 }
 
 TEST_CASE("what its opener has closed, a run still has") {

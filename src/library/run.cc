@@ -67,7 +67,7 @@ Result<std::unique_ptr<OpenRun>> OpenRun::make(std::shared_ptr<Place> place, std
   RequestKeys keys(held);
   keys.content("run", file, kRunHelp, true);
   declare_job(keys, request);
-  keys.word("tokens", request.tokens, kTokensHelp);
+  keys.word("tokens", request.tokens, kTokensKeyHelp);
   TRY(keys.read(text, kMostRequestBytes));
   request.path = true;
   if (file) request.runs.push_back(*std::move(file));

@@ -11,20 +11,16 @@
 namespace foretrain {
 namespace {
 
-struct Change {
-  std::string_view key;
-  std::int64_t low, high;
-  void (*apply)(Problem& problem, std::int64_t value);
-};
-
-// Beside the figures of the cluster.
-constexpr Change kChanges[] = {
-    {"gpus", 1, 10'000'000, [](Problem& p, std::int64_t v) { p.gpus = {v}; }},
-    {"global_batch", 1, 1'000'000'000, [](Problem& p, std::int64_t v) { p.global_batch = v; }},
-    {"seq", 1, 100'000'000, [](Problem& p, std::int64_t v) { p.seq = v; }},
+constexpr RunFigure kRunFigures[] = {
+    {"gpus", "how many GPUs there are", 1, 10'000'000, [](Problem& p, std::int64_t v) { p.gpus = {v}; }},
+    {"global_batch", "sequences a step", 1, 1'000'000'000,
+     [](Problem& p, std::int64_t v) { p.global_batch = v; }},
+    {"seq", "tokens a sequence", 1, 100'000'000, [](Problem& p, std::int64_t v) { p.seq = v; }},
 };
 
 }  // namespace
+
+std::span<const RunFigure> run_figures() { return kRunFigures; }
 
 Result<WhatIf> what_if(const Problem& problem, std::string_view text) {
   const std::size_t equals = text.find('=');
@@ -35,7 +31,7 @@ Result<WhatIf> what_if(const Problem& problem, std::string_view text) {
     return fail(fmt::format("{}: found {}, expected {}", key, quoted(word), expected));
   };
   WhatIf out{fmt::format("{}={}", key, word), problem};
-  for (const Change& change : kChanges) {
+  for (const RunFigure& change : kRunFigures) {
     if (change.key != key) continue;
     const auto value = parse_count(word);
     if (!value || *value < change.low || *value > change.high)
@@ -46,7 +42,7 @@ Result<WhatIf> what_if(const Problem& problem, std::string_view text) {
   const ClusterFigure* figure = find_cluster_figure(key);
   if (figure == nullptr) {
     std::vector<std::string> keys;
-    for (const Change& change : kChanges) keys.emplace_back(change.key);
+    for (const RunFigure& change : kRunFigures) keys.emplace_back(change.key);
     for (const ClusterFigure& known : cluster_figures()) keys.emplace_back(known.key);
     return fail(fmt::format("unknown key {}{}", quoted(key), suggestion(key, keys)));
   }

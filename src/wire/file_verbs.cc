@@ -104,6 +104,7 @@ class Validate final : public VerbRequest {
     keys.word("profile", request_.profile, "A fitted profile's name, or \"analytic\"");
     keys.word("against", request_.against, "fastest or median");
     keys.word("by", request_.by, "source, gpu, stack, cluster, feature or group");
+    keys.file("calibration", request_.calibration, kCalibrationKeyHelp);
     keys.content("baseline", request_.baseline, "An earlier answer, or docs/formats/baseline.md, as text");
     keys.flag("rows", rows_, "Each row as well");
     keys.flag("check", check_, "Only what is wrong with the tables, row by row");

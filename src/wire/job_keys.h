@@ -23,6 +23,8 @@ void declare_job(RequestKeys& keys, Request& request) {
 
 inline constexpr const char* kRunHelp =
     "A RUN.yaml or what a framework is launched with, as text; or a RUN.yaml as an object";
-inline constexpr const char* kTokensHelp = "Also what training on this many costs: 3e11, \"300B\"";
+inline constexpr const char* kCalibrationKeyHelp =
+    "What measurements of this cluster taught: a folder of calibrate, or the text of its calibration.yaml";
+inline constexpr const char* kTokensKeyHelp = "Also what training on this many costs: 3e11, \"300B\"";
 
 }  // namespace foretrain

@@ -17,7 +17,8 @@ class Predict final : public VerbRequest {
   void declare(RequestKeys& keys) override {
     keys.content("run", run_, kRunHelp, true);
     declare_job(keys, request_);
-    keys.word("tokens", request_.tokens, kTokensHelp);
+    keys.file("calibration", request_.calibration, kCalibrationKeyHelp);
+    keys.word("tokens", request_.tokens, kTokensKeyHelp);
     keys.flags("views", {{"timeline", &request_.trace}},
                "{\"timeline\": true}: also the step's events; the answer is then {\"answer\", \"timeline\"}");
   }
@@ -27,7 +28,8 @@ class Predict final : public VerbRequest {
     TRY_ASSIGN(const PredictAnswer answer, ask(session, request_));
     const PredictedRun& one = answer.runs.front();
     const StepView* view = one.view ? &*one.view : nullptr;
-    std::string text = predict_json(one.run, one.prediction, one.whole ? &*one.whole : nullptr, view);
+    std::string text = predict_json(one.run, one.prediction, one.whole ? &*one.whole : nullptr, view,
+                                    one.standing ? &*one.standing : nullptr);
     if (!request_.trace) return text;
     return with_views(std::move(text), {{"timeline", timeline_json(*view)}});
   }
@@ -42,7 +44,7 @@ class Over final : public VerbRequest {
   void declare(RequestKeys& keys) override {
     keys.content("run", run_, kRunHelp, true);
     declare_job(keys, request_.predict);
-    keys.word("tokens", request_.predict.tokens, kTokensHelp);
+    keys.word("tokens", request_.predict.tokens, kTokensKeyHelp);
     keys.word("over", request_.over,
               "One or two keys of run, plan, cluster or GPU: \"inter_gbps=100..3200,seq=4k..128k\"");
   }
@@ -64,7 +66,8 @@ class Compare final : public VerbRequest {
     keys.contents("runs", request_.runs,
                   "A list of runs, each as `run` of predict; with names: {\"name\", \"text\"}", true);
     declare_job(keys, request_);
-    keys.word("tokens", request_.tokens, kTokensHelp);
+    keys.file("calibration", request_.calibration, kCalibrationKeyHelp);
+    keys.word("tokens", request_.tokens, kTokensKeyHelp);
   }
   Result<std::string> answer(Session& session) override {
     if (request_.runs.empty()) return fail_field("runs", "found none, expected runs to compare");

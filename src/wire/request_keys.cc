@@ -159,6 +159,19 @@ void RequestKeys::spec(const char* key, std::string& target, const char* help) {
                    }});
 }
 
+void RequestKeys::file(const char* key, std::string& target, const char* help) {
+  keys_.push_back({key, help, [this, key, &target](const Node& node) -> Result<void> {
+                     if (node.is_scalar() && !is_text(node.scalar)) {
+                       target = node.scalar;
+                       return {};
+                     }
+                     TRY_ASSIGN(Source source, content_of(node, key, true));
+                     target = std::string(key) + ".yaml";
+                     files_.hold(target, std::move(source.text));
+                     return {};
+                   }});
+}
+
 void RequestKeys::content(const char* key, std::optional<Source>& target, const char* help, bool inlined) {
   keys_.push_back({key, help, [this, key, &target, inlined](const Node& node) -> Result<void> {
                      TRY_ASSIGN(target, content_of(node, key, inlined));

@@ -29,6 +29,8 @@ class RequestKeys {
   void plan(const char* key, std::string& target, const char* help);
   // A preset's name; what its file would hold, as an object or as text; or {"name": ..., "text": ...}.
   void spec(const char* key, std::string& target, const char* help);
+  // A path; or the file's content, as a text, an object or {"name": ..., "text": ...}, which is put among the files.
+  void file(const char* key, std::string& target, const char* help);
   // A content: text; {"name": ..., "text": ...}; {"name": ..., "base64": ...}; with `inlined` also the object itself.
   void content(const char* key, std::optional<Source>& target, const char* help, bool inlined = false);
   // A list of contents.

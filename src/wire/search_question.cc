@@ -14,13 +14,14 @@ void SearchQuestion::declare(RequestKeys& keys) {
   SearchRequest& r = request_;
   keys.content("run", run_, "A run whose plan is sought, as predict takes it", true);
   declare_job(keys, r);
+  keys.file("calibration", r.calibration, kCalibrationKeyHelp);
   keys.words("set", r.set, "Only these values: [\"tp=8\", \"zero=1,2\"]");
   keys.words("range", r.range, "Only values from one to another: [\"pp=1..16\"]");
   keys.words("forbid", r.forbid, "Not these values: [\"schedule=gpipe\"]");
   keys.word("headroom", r.headroom, "Memory to leave free on every GPU: \"10%\" or \"8GiB\"");
   keys.word("objective", r.objective, "time (without it), money, memory or energy");
   keys.word("top", r.top, "How many plans to tell: 10 without it, at most 1000");
-  keys.word("tokens", r.tokens, kTokensHelp);
+  keys.word("tokens", r.tokens, kTokensKeyHelp);
   keys.word("deadline", r.deadline, "Only plans that train on these tokens in time: \"30d\"");
   keys.word("budget", r.budget, "Only plans that do so for this money: 1.5e6");
   keys.words("why", r.why, "Why these plans are not the best: [\"tp=4,pp=2\"]");
@@ -35,6 +36,7 @@ void SearchQuestion::declare(RequestKeys& keys) {
 Result<void> SearchQuestion::prepare(Session& session) {
   if (run_) request_.runs.push_back(*std::move(run_));
   TRY_ASSIGN(prepared_, foretrain::prepare(session, request_));
+  TRY_ASSIGN(footing_, footing(session, request_));
   return {};
 }
 
@@ -45,11 +47,13 @@ Result<std::string> SearchQuestion::answer(const Session& session) const {
     return sweep_json(answer);
   }
   TRY_ASSIGN(SearchAnswer answer, ask(prepared_));
+  const std::optional<Standing> stands = footing_ ? stand(*footing_, answer) : std::nullopt;
+  const Standing* standing = stands ? &*stands : nullptr;
   spell(answer, option_of_field);
-  if (request_.launch.empty()) return search_json(answer);
+  if (request_.launch.empty()) return search_json(answer, nullptr, standing);
   TRY_ASSIGN(const WholeLaunch whole,
              launch_of_best(session.catalog(), answer, *find_launch_format(request_.launch)));
-  return search_json(answer, &whole);
+  return search_json(answer, &whole, standing);
 }
 
 std::string progress_json(const SearchProgress& progress) {

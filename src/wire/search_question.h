@@ -23,6 +23,7 @@ class SearchQuestion {
   SearchRequest request_;
   std::optional<Source> run_;
   AnswerRequest prepared_;
+  std::optional<Footing> footing_;
 };
 
 // {"decided": N, "all": N, "best_s": s, "gap": share, "point": N, "points": N}: null is not known yet.

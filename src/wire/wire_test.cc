@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "ask/calibrate.h"
 #include "ask/predict.h"
 #include "base/json.h"
 #include "report/predict_report.h"
@@ -160,6 +161,49 @@ TEST_CASE("places in a run that is an object are those of the request") {
   CHECK(error.at.file == "request");
   CHECK(error.at.line == 2);
   CHECK(error.at.column == 36);
+}
+
+// What a step of kQuestion's run that takes four seconds teaches.
+std::string taught() {
+  Session session(no_files());
+  CalibrateRequest lesson;
+  lesson.name = "mine";
+  lesson.measured = "4";
+  lesson.run.model = "gpt2-xl";
+  lesson.run.cluster = "dgx-a100";
+  lesson.run.gpus = "8";
+  lesson.run.global_batch = "64";
+  auto answer = ask(session, std::move(lesson));
+  REQUIRE(answer);
+  return answer->files.front().content;
+}
+
+TEST_CASE("a calibration comes along as its file's text: predictions, comparisons and searches stand on it") {
+  const std::string text = json_text(taught());
+  const auto with = [](std::string_view more) {
+    return std::string(kQuestion, 1) + std::string(more) + (kQuestion + 1);
+  };
+  const std::string plain = answer_of("predict", kQuestion);
+  CHECK(plain.find("\"calibration\"") == std::string::npos);
+  const std::string stands = "\"calibration\": {\n    \"name\": \"mine\"";
+  const std::string answer = answer_of("predict", with(fmt::format("\"calibration\": {}, ", text)));
+  CHECK(answer.find(stands) != std::string::npos);
+  CHECK(answer ==
+        answer_of("predict", with(fmt::format(R"("calibration": {{"name": "c", "text": {}}}, )", text))));
+  CHECK(answer_of("compare", fmt::format(R"({{"runs": [{0}, {0}], "calibration": {1}}})", kQuestion, text))
+            .find("\"name\": \"mine\"") != std::string::npos);
+
+  // A search's own file is gone when it is answered.
+  JsonSession session;
+  auto question = session.prepare_search(
+      with(fmt::format(R"("set": ["pp=1", "tp=1", "zero=1"], "threads": 1, "calibration": {}, )", text)));
+  REQUIRE(question);
+  const auto found = session.answer(*question);
+  REQUIRE(found);
+  CHECK(found->find("\"name\": \"mine\"") != std::string::npos);
+
+  CHECK(error_of("predict", with(R"("calibration": "mine", )")).field == "calibration");
+  CHECK(error_of("predict", with(R"("calibration": "factors:\n", )")).at.file == "calibration.yaml");
 }
 
 TEST_CASE("timeline: an entry of each column for each event, beside the same answer") {
