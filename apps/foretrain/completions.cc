@@ -12,8 +12,10 @@
 #include "plan_keys.h"
 #include "schema_files.h"
 #include "search/dimension.h"
+#include "search/what_if.h"
 #include "spec/catalog.h"
 #include "spec/cluster_figures.h"
+#include "spec/plan_fields.h"
 #include "spec/schedule_kind.h"
 
 namespace foretrain {
@@ -126,17 +128,17 @@ class Completer {
         names("profiles");
         break;
       case Takes::kPlan:
-        keys(plan_words());
+        keys(plan_words(), Commas::kKeys);
         break;
       case Takes::kDimension:
       case Takes::kRange:
-        keys(dimension_words(completes.takes == Takes::kRange));
+        keys(dimension_words(completes.takes == Takes::kRange), Commas::kValues);
         break;
       case Takes::kOver:
-        keys(over_words());
+        keys(over_words(), Commas::kValues);
         break;
       case Takes::kFigure:
-        keys(figure_words());
+        keys(figure_words(), Commas::kNone);
         break;
       case Takes::kOperator:
         operators();
@@ -179,15 +181,33 @@ class Completer {
     std::string what;
   };
 
-  // Keys with commas between: tp=4,recompute=fu. A value may itself be a list: zero=1,2 or recompute_modules=mlp+norm.
-  void keys(const std::vector<Key>& known) {
-    const std::size_t comma = word_.rfind(',');
-    std::string done = before_ + (comma == std::string::npos ? "" : word_.substr(0, comma + 1));
-    const std::string part = comma == std::string::npos ? word_ : word_.substr(comma + 1);
+  // What may stand behind a comma: nothing (one key alone: gpus=512), a key (tp=4,recompute=fu), or a further value of the
+  // key before it too (zero=1,2,tp=4).
+  enum class Commas : unsigned char { kNone, kKeys, kValues };
+
+  // What the last key before a comma may be besides: "zero=1,2" has no more of 1 and 2.
+  void further_values(const std::vector<Key>& known, const std::string& done) {
+    const std::size_t equals = done.rfind('=');
+    if (equals == std::string::npos) return;
+    const std::size_t comma = done.rfind(',', equals);
+    const std::size_t begin = comma == std::string::npos ? 0 : comma + 1;
+    const std::vector<std::string_view> given = split(std::string_view(done).substr(equals + 1), ',');
+    for (const Key& key : known)
+      if (key.key == std::string_view(done).substr(begin, equals - begin))
+        for (const std::string_view word : key.words)
+          if (std::find(given.begin(), given.end(), word) == given.end()) offer(word, "");
+  }
+
+  // A value may itself be several: recompute_modules=mlp+norm.
+  void keys(const std::vector<Key>& known, Commas commas) {
+    const std::size_t comma = commas == Commas::kNone ? std::string::npos : word_.rfind(',');
+    const std::string done = comma == std::string::npos ? "" : word_.substr(0, comma + 1);
+    const std::string part = word_.substr(done.size());
     const std::size_t equals = part.find('=');
     out_.goes_on = true;
+    before_ += done;
     if (equals == std::string::npos) {
-      before_ = done;
+      if (commas == Commas::kValues) further_values(known, done);
       for (const Key& key : known) offer(std::string(key.key) + "=", key.what);
       return;
     }
@@ -195,20 +215,29 @@ class Completer {
                                   [&](const Key& k) { return k.key == part.substr(0, equals); });
     if (key == known.end()) return;
     const std::size_t plus = part.rfind('+');
-    before_ = done + part.substr(0, plus == std::string::npos ? equals + 1 : plus + 1);
+    before_ += part.substr(0, plus == std::string::npos ? equals + 1 : plus + 1);
     for (const std::string_view word : key->words) offer(word, "");
   }
 
-  static std::vector<Key> plan_words() {
+  // A number format is a recipe's name.
+  std::vector<Key> plan_words() const {
     std::vector<Key> out;
-    for (PlanKey& key : plan_keys()) out.push_back({key.key, std::move(key.words), std::move(key.meaning)});
+    for (PlanKey& key : plan_keys()) {
+      if (key.key == plan_field<&Plan::precision>.key) key.words = {recipes_.begin(), recipes_.end()};
+      out.push_back({key.key, std::move(key.words), std::move(key.meaning)});
+    }
     return out;
   }
 
-  static std::vector<Key> dimension_words(bool numbers_alone) {
+  std::vector<Key> dimension_words(bool numbers_alone) const {
+    const std::vector<Key> plan = plan_words();
     std::vector<Key> out;
-    for (const Dimension& d : dimensions())
-      if (!numbers_alone || d.words.empty()) out.push_back({d.name, {d.words.begin(), d.words.end()}, ""});
+    for (const Dimension& d : dimensions()) {
+      if (numbers_alone && (!d.words.empty() || d.read != nullptr)) continue;
+      out.push_back({d.name, {d.words.begin(), d.words.end()}, ""});
+      const auto same = std::find_if(plan.begin(), plan.end(), [&](const Key& k) { return k.key == d.name; });
+      if (d.words.empty() && same != plan.end()) out.back().words = same->words;
+    }
     return out;
   }
 
@@ -216,15 +245,14 @@ class Completer {
     std::vector<Key> out;
     for (const ClusterFigure& figure : cluster_figures())
       out.push_back({figure.key, {}, expected_of(figure)});
-    out.push_back({"gpus", {}, "how many GPUs there are"});
+    for (const RunFigure& figure : run_figures()) out.push_back({figure.key, {}, std::string(figure.what)});
     return out;
   }
 
   std::vector<Key> over_words() const {
     std::vector<Key> out = plan_words();
     for (Key& key : figure_words()) out.push_back(std::move(key));
-    for (const std::string_view key : {"seq", "global_batch", "documents", "task"})
-      out.push_back({key, {}, "of the run"});
+    for (const std::string_view key : {"documents", "task"}) out.push_back({key, {}, "of the run"});
     for (const auto& [key, list] :
          {std::pair{"model", &models_}, {"cluster", &clusters_}, {"stack", &stacks_}})
       out.push_back({key, {list->begin(), list->end()}, "of the run"});
@@ -252,7 +280,8 @@ class Completer {
   Completions out_;
   std::vector<std::string> models_ = Catalog(disk(), line_.presets).names("models"),
                            clusters_ = Catalog(disk(), line_.presets).names("clusters"),
-                           stacks_ = Catalog(disk(), line_.presets).names("stacks");
+                           stacks_ = Catalog(disk(), line_.presets).names("stacks"),
+                           recipes_ = Catalog(disk(), line_.presets).names("recipes");
 };
 
 }  // namespace

@@ -53,7 +53,7 @@ bool takes_plan(const CommandTable& table) {
 std::string short_plan_keys(std::size_t width) {
   std::vector<std::string> keys;
   for (const PlanKey& key : plan_keys()) keys.push_back(fmt::format("{}={}", key.key, key.values));
-  return "\nKeys of a plan ('foretrain help plan' says what each means):\n  " +
+  return "\n" + folded("Keys of a plan ('foretrain help plan' says what each means):", 0, 0, width) + "\n  " +
          folded(join(keys, ", "), 2, 2, width) + "\n";
 }
 
