@@ -73,7 +73,7 @@ class Calibrate final : public Command {
       TRY(replace_folder(out_, answer.files, {kCalibrationFile}));
       answer.report.written = out_;
     }
-    return tell(json_ ? calibration_json(answer.report) : calibration_text(answer.report));
+    return json_ ? tell(calibration_json(answer.report)) : show_text(calibration_text(answer.report));
   }
 
  private:

@@ -95,7 +95,7 @@ class Serve final : public Command {
           "foretrain: warning: %s is reached from other machines, without a password: who reaches it can "
           "ask anything and use this machine's time\n",
           printable(host).c_str());
-    tell(fmt::format("foretrain serves {} (Ctrl-C ends it)\n", address));
+    show_text(fmt::format("foretrain serves {} (Ctrl-C ends it)\n", address));
     if (open_) open_in_browser(address);
   }
 
