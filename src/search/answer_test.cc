@@ -209,6 +209,28 @@ TEST_CASE(
     if (why.plan && why.rejected.empty()) CHECK(is_in_time(request, *why.plan));
 }
 
+TEST_CASE("a search that is repeated for a deadline goes on where it was") {
+  AnswerRequest request = small();
+  request.problem.cluster.jitter = Jitter{.spread = 0.2};
+  const auto any = answer_search(request);
+  REQUIRE(any);
+  const RankedPlan& best = any->best.front();
+  request.tokens = 16.0 * 8192 * 1000;
+  request.deadline_s = 1000 * (best.scored.step + best.prediction.mean().value) / 2;
+  request.options.threads = 1;
+  std::uint64_t first = 0, done = 0, all = 0;
+  bool goes_back = false;
+  request.options.progress = [&](const SearchProgress& now) {
+    if (first == 0) first = now.all;
+    goes_back |= now.done < done || now.done > now.all;
+    done = now.done;
+    all = now.all;
+  };
+  REQUIRE(answer_search(request));
+  CHECK(all > first);  // it was repeated
+  CHECK_FALSE(goes_back);
+}
+
 TEST_CASE("of a deadline and a budget, the one that is missed is named") {
   AnswerRequest request = small();
   request.problem.cluster.price_per_gpu_hour = 2;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "search/workers.h"
 
@@ -36,6 +37,16 @@ bool keeps_time(const RankedPlan& plan, const Limits& limits) {
   return plan.prediction.mean() <= limits.longest_mean(plan.run.gpus);
 }
 
+std::function<void(const SearchProgress&)> progress_after(std::uint64_t plans,
+                                                          std::function<void(const SearchProgress&)> tell) {
+  if (!tell || plans == 0) return tell;
+  return [plans, tell = std::move(tell)](SearchProgress now) {
+    now.done += plans;
+    now.all += plans;
+    tell(now);
+  };
+}
+
 SearchResult search_by_mean(const Space& space, SearchOptions options, Evaluators& evaluators) {
   if (!draws_means(space.problem(), options.limits)) return search(space, nullptr, options);
   std::unordered_set<std::uint64_t> told;
@@ -44,9 +55,11 @@ SearchResult search_by_mean(const Space& space, SearchOptions options, Evaluator
                                                           const Candidate& candidate) {
       if (told.insert(plan.index).second) tell(plan, candidate);
     };
+  const auto progress = options.progress;
   const std::size_t keep = options.keep;
   options.keep = std::max(keep, kFewestKept);
   for (int i = 0;; ++i) {
+    options.progress = progress_after(static_cast<std::uint64_t>(i) * space.size(), progress);
     SearchResult result = search(space, nullptr, options);
     if (result.best.empty()) return result;
     const ScoredPlan first = result.best.front();

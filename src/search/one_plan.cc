@@ -107,6 +107,7 @@ SearchResult search_from(const Space& space, const SearchOptions& options, Evalu
   // The step may be that of a plan which is not in the space, or fills the host's memory.
   if (!step || !result.best.empty() || result.interrupted) return result;
   limited.limits = options.limits;
+  limited.progress = progress_after(space.size(), options.progress);
   return search_by_mean(space, limited, evaluators);
 }
 
