@@ -66,13 +66,22 @@ std::string plain(std::string_view text) {
   return out;
 }
 
+// What stands in docs/formats/plan.md alone is not told elsewhere: "pp > 1; see below".
+std::string without_references(std::string text) {
+  constexpr std::string_view kBelow = "see below";
+  if (!text.ends_with(kBelow)) return text;
+  text.resize(text.size() - kBelow.size());
+  while (text.ends_with(' ') || text.ends_with(';')) text.pop_back();
+  return text;
+}
+
 }  // namespace
 
 std::vector<PlanKey> plan_keys() {
   std::vector<PlanKey> keys;
   for_each_field(kPlanFields, [&](const auto& f) {
     using Kind = std::remove_cvref_t<decltype(f.kind)>;
-    PlanKey key{f.key, {}, words_of(f.kind), plain(f.words), plain(f.besides)};
+    PlanKey key{f.key, {}, words_of(f.kind), plain(f.words), without_references(plain(f.besides))};
     key.values = key.words.empty() ? value_name(f.kind)
                                    : fmt::format("{}", fmt::join(key.words, kJoins<Kind> ? "+" : "|"));
     keys.push_back(std::move(key));
