@@ -48,6 +48,7 @@ std::unique_ptr<Command> predict_command();
 std::unique_ptr<Command> search_command();
 std::unique_ptr<Command> diagnose_command();
 std::unique_ptr<Command> validate_command();
+std::unique_ptr<Command> accuracy_command();
 std::unique_ptr<Command> cost_command();
 std::unique_ptr<Command> fit_command();
 std::unique_ptr<Command> import_command();

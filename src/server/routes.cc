@@ -9,10 +9,12 @@ namespace {
 
 constexpr std::size_t kSmall = kMostRequestBytes, kLarge = kMostUploadBytes;
 
-constexpr std::array<Route, 19> kRoutes = {{
+constexpr std::array<Route, 20> kRoutes = {{
     {"POST", "/api/v1/predict", RouteKind::kVerb, "predict", "One run", kSmall},
     {"POST", "/api/v1/over", RouteKind::kVerb, "over", "One run over the values of a key", kSmall, true},
     {"POST", "/api/v1/compare", RouteKind::kVerb, "compare", "Several runs side by side", kSmall},
+    {"POST", "/api/v1/accuracy", RouteKind::kVerb, "accuracy", "How far off published runs like one were",
+     kSmall},
     {"POST", "/api/v1/convert", RouteKind::kVerb, "convert", "A run as another framework's, or as ours",
      kSmall},
     {"POST", "/api/v1/show", RouteKind::kVerb, "show", "What stands behind a name", kSmall},

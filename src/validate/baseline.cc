@@ -9,6 +9,8 @@
 #include "base/json.h"
 #include "base/json_node.h"
 #include "base/text.h"
+#include "spec/embedded.h"
+#include "validate/row_feature.h"
 
 namespace foretrain {
 
@@ -16,6 +18,7 @@ namespace {
 
 // Whatever is finite: a table may hold a step of 1e-300 s, and what is written of it is read again.
 constexpr double kMostError = std::numeric_limits<double>::max();
+constexpr std::string_view kPublished = "tests/accuracy/baseline.json";
 constexpr std::int64_t kMostRows = 1'000'000'000;
 
 void write(JsonWriter& w, const GroupSummary& figures) {
@@ -92,6 +95,23 @@ Result<SourceFigures> read_source(const Node& node) {
   return out;
 }
 
+// Of files that keep them: an answer of validate, and baselines of before, do not.
+Result<void> read_alike(const Node& summary, const Node& groups, Baseline& out) {
+  for (std::size_t by = 0; by < out.alike.size(); ++by) {
+    const Node* group = groups.find(kAlikeByNames[by]);
+    if (group == nullptr || !group->is_map()) continue;
+    for (const Node::Entry& entry : group->entries) {
+      TRY_ASSIGN(const Node* healthy, member(entry.value, "healthy"));
+      TRY_ASSIGN(const GroupSummary figures, read_figures(*healthy));
+      out.alike[by].emplace(entry.key, figures);
+    }
+  }
+  if (const Node* all = summary.find("healthy")) {
+    TRY_ASSIGN(out.all, read_figures(*all));
+  }
+  return {};
+}
+
 double share(std::size_t part, std::size_t of) {
   return of > 0 ? static_cast<double>(part) / static_cast<double>(of) : kNoFigure;
 }
@@ -112,8 +132,37 @@ SourceDrift drift_of_source(std::string name, const SourceFigures* before, const
 
 }  // namespace
 
+std::vector<std::string> alike_names(const Run& run, AlikeBy by) {
+  switch (by) {
+    case AlikeBy::kAll:
+      return {alike_name(run)};
+    case AlikeBy::kGpu:
+      return {run.cluster.gpu.name};
+    case AlikeBy::kStack:
+      return {run.stack.name};
+    case AlikeBy::kFeature:
+      break;
+  }
+  return features_of(run);
+}
+
+std::string alike_name(const Run& run) {
+  return fmt::format("{}, {}, {}", run.cluster.gpu.name, run.stack.name, join(features_of(run), " "));
+}
+
 Baseline baseline_of(const std::vector<RowScore>& rows) {
   Baseline out;
+  for (std::size_t by = 0; by < out.alike.size(); ++by) {
+    std::map<std::string, std::vector<const RowScore*>> members;
+    for (const RowScore& row : rows)
+      if (row.run != nullptr)
+        for (const std::string& name : alike_names(*row.run, static_cast<AlikeBy>(by)))
+          members[name].push_back(&row);
+    for (const auto& [name, group] : members)
+      if (const GroupSummary healthy = summarise(group).healthy; healthy.count > 0)
+        out.alike[by].emplace(name, healthy);
+  }
+  out.all = summarise(rows).healthy;
   for (const auto& [name, summary] : summarise_by(rows, GroupBy::kSource))
     out.sources.emplace(name, SourceFigures{summary.healthy, summary.fits});
   out.by_source = summarise(rows).by_source;
@@ -126,6 +175,8 @@ std::string baseline_json(const Baseline& baseline) {
   w.key("summary").begin_object();
   w.key("by_source");
   write(w, baseline.by_source);
+  w.key("healthy");
+  write(w, baseline.all);
   w.end_object();
   w.key("groups").begin_object();
   w.key("source").begin_object();
@@ -137,7 +188,17 @@ std::string baseline_json(const Baseline& baseline) {
     for (const auto& [key, field] : kFitKeys) w.key(key).value(figures.fits.*field);
     w.end_object().end_object();
   }
-  w.end_object().end_object().end_object();
+  w.end_object();
+  for (std::size_t by = 0; by < baseline.alike.size(); ++by) {
+    w.key(kAlikeByNames[by]).begin_object();
+    for (const auto& [name, figures] : baseline.alike[by]) {
+      w.key(name).begin_object().key("healthy");
+      write(w, figures);
+      w.end_object();
+    }
+    w.end_object();
+  }
+  w.end_object().end_object();
   return w.text();
 }
 
@@ -158,7 +219,14 @@ Result<Baseline> read_baseline(const Source& json) {
     TRY_ASSIGN(SourceFigures figures, read_source(entry.value));
     out.sources.emplace(entry.key, figures);
   }
+  TRY(read_alike(*summary, *groups, out));
   return out;
+}
+
+Result<Baseline> published_baseline() {
+  for (const EmbeddedFile& file : embedded_files())
+    if (file.path == kPublished) return read_baseline({std::string(kPublished), std::string(file.content)});
+  return fail("the program holds no figures of published runs");
 }
 
 bool SourceDrift::same_rows() const {

@@ -8,6 +8,7 @@
 // points.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,10 +25,25 @@ struct SourceFigures {
   FitSummary fits;  // without its reliability
 };
 
+// How rows are alike: by a figure of the run that was predicted for them, and by all of these at once (alike_name).
+enum class AlikeBy : unsigned char { kAll, kGpu, kStack, kFeature };
+inline constexpr std::array<std::string_view, 4> kAlikeByNames = {"alike", "gpu", "stack", "feature"};
+
+// "h100-80gb-sxm, megatron, dense low-precision"
+std::string alike_name(const Run& run);
+// The names under which a run's like are found.
+std::vector<std::string> alike_names(const Run& run, AlikeBy by);
+
 struct Baseline {
   std::map<std::string, SourceFigures> sources;
   GroupSummary by_source;  // each source once
+  // Of healthy rows, by name; none in a baseline of before these were kept.
+  std::array<std::map<std::string, GroupSummary>, kAlikeByNames.size()> alike;
+  GroupSummary all;
 };
+
+// The figures of the published runs, which travel inside the program: tests/accuracy/baseline.json.
+Result<Baseline> published_baseline();
 
 Baseline baseline_of(const std::vector<RowScore>& rows);
 std::string baseline_json(const Baseline& baseline);

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <memory>
 
 using namespace foretrain;
 using doctest::Approx;
@@ -55,6 +56,45 @@ TEST_CASE("a baseline reads back as it was written, figures that are not there i
   CHECK(baseline_json(*read) == baseline_json(now));
 }
 
+TEST_CASE(
+    "figures of runs that are alike: by what was predicted for a row, healthy ones alone, and read back") {
+  Run run;
+  run.cluster.gpu.name = "g";
+  run.stack.name = "s";
+  run.model.blocks.push_back({2, {}});
+  std::vector<RowScore> rows = {row("a", 1.2), row("a", 1.0), row("b", 5.0), row("b", 0.9)};
+  for (RowScore& one : rows) {
+    one.run = std::make_shared<const Run>(run);
+    run.plan.cp = 2;  // of all but the first
+  }
+  rows[2].broken = true;
+  CHECK(alike_name(*rows[0].run) == "g, s, dense");
+  CHECK(alike_names(*rows[1].run, AlikeBy::kFeature) ==
+        std::vector<std::string>{"dense", "context-parallel"});
+  const Baseline now = baseline_of(rows);
+  const auto& alike = now.alike[static_cast<std::size_t>(AlikeBy::kAll)];
+  REQUIRE(alike.size() == 2);
+  CHECK(alike.at("g, s, dense").mape == Approx(0.2));
+  CHECK(alike.at("g, s, dense context-parallel").mape == Approx(0.05));  // of 0 and 0.1
+  CHECK(now.alike[static_cast<std::size_t>(AlikeBy::kGpu)].at("g").count == 3);
+  CHECK(now.all.count == 3);
+  const auto read = read_baseline({"new.json", baseline_json(now)});
+  REQUIRE(read);
+  CHECK(baseline_json(*read) == baseline_json(now));
+}
+
+TEST_CASE("the program holds the figures of published runs") {
+  const auto published = published_baseline();
+  REQUIRE(published);
+  std::size_t rows = 0;
+  for (const auto& [name, figures] : published->sources) rows += figures.healthy.count;
+  CHECK(published->all.count == rows);
+  for (const auto& group : published->alike) CHECK_FALSE(group.empty());
+  std::size_t alike = 0;  // each row is in one of these
+  for (const auto& [name, figures] : published->alike.front()) alike += figures.count;
+  CHECK(alike == rows);
+}
+
 TEST_CASE("more than half a point of time, memory or verdicts is worse or better; less is neither") {
   const Baseline before =
       baseline_of({row("worse", 1.10), row("better", 1.10), row("same", 1.10), failed("verdict", 0.1)});
@@ -83,9 +123,9 @@ TEST_CASE("a source that is new or gone is neither worse nor better, and other r
 TEST_CASE("what is no baseline is refused with its place") {
   CHECK(error_of("{}") == "old.json:1:1: error: not the JSON of validate: the key 'summary' is missing");
   CHECK(error_of("[1]").find("expected one with the key 'summary'") != std::string::npos);
-  std::string by_gpu = baseline_json(baseline_of({row("a", 1)}));
-  by_gpu.replace(by_gpu.find("\"source\""), 8, "\"gpu\"");
-  CHECK(error_of(by_gpu).find("found groups by 'gpu', expected by source") != std::string::npos);
+  std::string by_cluster = baseline_json(baseline_of({row("a", 1)}));
+  by_cluster.replace(by_cluster.find("\"source\""), 8, "\"cluster\"");
+  CHECK(error_of(by_cluster).find("found groups by 'cluster', expected by source") != std::string::npos);
   std::string more = baseline_json(baseline_of({row("a", 1)}));
   more.replace(more.find("\"false_doubt\": 0"), 16, "\"false_doubt\": 9");
   CHECK(error_of(more).find("found more verdicts than rows") != std::string::npos);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "spec/run.h"
 #include "validate/measured_row.h"
 
 namespace foretrain {
@@ -22,5 +23,7 @@ inline constexpr std::array<std::string_view, 6> kFeatureNames = {
 
 // In the order above.
 std::vector<std::string> features_of(const MeasuredRow& row);
+// Of a run that is asked about, the same: what a row's columns state of it.
+std::vector<std::string> features_of(const Run& run);
 
 }  // namespace foretrain

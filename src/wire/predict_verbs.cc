@@ -1,4 +1,5 @@
 // Predictions: of one run, over the values of a key, of several runs side by side.
+#include "ask/accuracy.h"
 #include "ask/over.h"
 #include "ask/predict.h"
 #include "base/field_mark.h"
@@ -80,8 +81,26 @@ class Compare final : public VerbRequest {
   PredictRequest request_;
 };
 
+class Accuracy final : public VerbRequest {
+ public:
+  void declare(RequestKeys& keys) override {
+    keys.content("run", run_, kRunHelp, true);
+    declare_job(keys, request_.run);
+  }
+  Result<std::string> answer(Session& session) override {
+    if (run_) request_.run.runs.push_back(*std::move(run_));
+    TRY_ASSIGN(const AccuracyReport report, ask(session, request_));
+    return accuracy_json(report);
+  }
+
+ private:
+  AccuracyRequest request_;
+  std::optional<Source> run_;
+};
+
 }  // namespace
 
+std::unique_ptr<VerbRequest> accuracy_verb() { return std::make_unique<Accuracy>(); }
 std::unique_ptr<VerbRequest> predict_verb() { return std::make_unique<Predict>(); }
 std::unique_ptr<VerbRequest> over_verb() { return std::make_unique<Over>(); }
 std::unique_ptr<VerbRequest> compare_verb() { return std::make_unique<Compare>(); }

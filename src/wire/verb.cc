@@ -9,10 +9,12 @@
 namespace foretrain {
 
 std::span<const Verb> verbs() {
-  static constexpr std::array<Verb, 11> kVerbs = {{
+  static constexpr std::array<Verb, 12> kVerbs = {{
       {"predict", "Step time, memory and throughput of one run", kMostRequestBytes, predict_verb},
       {"over", "One run over the values of one or two keys", kMostRequestBytes, over_verb},
       {"compare", "Several runs side by side", kMostRequestBytes, compare_verb},
+      {"accuracy", "What predictions of published runs like one were off by", kMostRequestBytes,
+       accuracy_verb},
       {"search", "Every legal plan, the best of them, and why not another", kMostRequestBytes, search_verb},
       {"convert", "A run as it is understood, or as a framework is launched with it", kMostRequestBytes,
        convert_verb},

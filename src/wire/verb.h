@@ -45,6 +45,7 @@ Result<const Verb*> find_verb(std::string_view name);
 
 // Of the files predict_verbs.cc, file_verbs.cc and name_verbs.cc.
 std::unique_ptr<VerbRequest> predict_verb();
+std::unique_ptr<VerbRequest> accuracy_verb();
 std::unique_ptr<VerbRequest> over_verb();
 std::unique_ptr<VerbRequest> compare_verb();
 std::unique_ptr<VerbRequest> convert_verb();

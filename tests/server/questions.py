@@ -49,6 +49,8 @@ def questions():
                  {"documents": 512, "seq": 4096}, {"task": "sft"}, {"task": "lora"}]:
         run = {**llama, **more}
         yield "predict", run, ["predict", "--json", *options(run)]
+    yield "accuracy", {}, ["accuracy", "--json"]
+    yield "accuracy", llama, ["accuracy", "--json", *options(llama)]
     run = text("good_run.yaml")
     yield "predict", {"run": run}, ["predict", "--json", str(INPUTS / "good_run.yaml")]
     yield "predict", {"run": text("pipeline_run.yaml"), "gpus": 16}, [
