@@ -6,25 +6,16 @@
 #include <optional>
 #include <tuple>
 
+#include "fit/collective_base.h"
 #include "network/network.h"
 
 namespace foretrain {
 namespace {
 
 constexpr int kFolds = 5;
-constexpr std::size_t kMostForBase = 300;  // of a layout, evenly over its sizes: two figures need no more
-// Latency is not seen in large messages, bandwidth not in small ones: without evidence they stay as stated.
-constexpr double kLatencyPrior = 0.02;
-constexpr double kSharePrior = 0.0005;
-constexpr double kRowPrior = 0.001;
-constexpr Seconds kMostOfRow{200e-9}, kRowScale{50e-9};
-constexpr double kShareStep = 0.7;  // either way, as a logarithm
-constexpr int kFewSections = 12;
 // Where one layout is all there is nothing tells how others differ: as sure as a datasheet, then.
 constexpr double kUnseenIntra = 0.12;
 constexpr double kUnseenInter = 0.24;
-
-using Samples = std::vector<const CollectiveSample*>;
 
 // What a layout's factors go by: a dispatch or combine is large by its copies, whatever its routing.
 double size_of(const CollectiveSample& sample) {
@@ -36,14 +27,6 @@ double size_of(const CollectiveSample& sample) {
 bool counts(const CollectiveSample& sample) {
   return !is_routed(sample.kind) || sample.sms == 0 || sample.sms == exchange_sms(sample.kind);
 }
-
-// Ascending by size; equal sizes in the order in which they were read.
-struct LayoutSamples {
-  std::int64_t ranks = 2;
-  std::int64_t ranks_per_node = 1;
-  PlacedGroup placed;
-  Samples samples;
-};
 
 struct KindSamples {
   CollectiveKind kind;
@@ -78,125 +61,6 @@ std::vector<KindSamples> grouped(const std::vector<CollectiveSample>& samples, c
     if (!kind.layouts.empty()) out.push_back(std::move(kind));
   }
   return out;
-}
-
-// The model's time with the given fit, without any layout's own departure.
-class BaseModel {
- public:
-  // `intra`, where given, holds what was fitted inside domains: it bounds what goes between them.
-  BaseModel(const Cluster& cluster, CollectiveKind kind, Tier tier, const FittedCollective* intra)
-      : cluster_(cluster) {
-    cluster_.collectives.clear();
-    cluster_.gpu.collectives.clear();
-    if (intra != nullptr) {
-      cluster_.collectives.push_back(*intra);
-      cluster_.collectives.back().layouts.clear();
-    }
-    cluster_.collectives.push_back({.kind = kind, .tier = tier});
-    if (is_routed(kind)) fit().row = intra != nullptr ? intra->row : stated_row();
-  }
-
-  Seconds stated_row() const { return Seconds(routed_figures(fit().kind).row_ns * 1e-9); }
-
-  double stated_share() const {
-    const Link& link = fit().tier == Tier::kIntra ? cluster_.intra : cluster_.inter;
-    if (is_routed(fit().kind)) {
-      const RoutedFigures figures = routed_figures(fit().kind);
-      return fit().tier == Tier::kIntra ? figures.share_intra : figures.share_inter;
-    }
-    return fit().kind == CollectiveKind::kSendReceive ? link.p2p_efficiency : link.collective_efficiency;
-  }
-
-  FittedCollective& fit() { return cluster_.collectives.back(); }
-  const FittedCollective& fit() const { return cluster_.collectives.back(); }
-
-  double seconds(const LayoutSamples& layout, const CollectiveSample& sample) const {
-    return collective_cost(sample.kind, sample.bytes, layout.placed, link_rates(layout.placed, cluster_),
-                           cluster_, sample.routing())
-        .seconds.value;
-  }
-  double log_departure(const LayoutSamples& layout, const CollectiveSample& sample) const {
-    return std::log(sample.seconds.value / seconds(layout, sample));
-  }
-
- private:
-  Cluster cluster_;
-};
-
-// The least of f by golden sections, where it has one.
-template <class F>
-double narrowed(double low, double high, int sections, const F& f) {
-  constexpr double kGolden = 0.6180339887498949;
-  for (int i = 0; i < sections; ++i) {
-    const double c = high - (high - low) * kGolden, d = low + (high - low) * kGolden;
-    if (f(c) <= f(d))
-      high = d;
-    else
-      low = c;
-  }
-  return (low + high) / 2;
-}
-
-template <class F>
-double least(double low, double high, const F& f) {
-  // A grid first, since the choice among algorithms makes kinks; then golden sections around its best.
-  constexpr int kGrid = 24;
-  double best = low, value = f(low);
-  for (int i = 1; i <= kGrid; ++i) {
-    const double x = low + (high - low) * i / kGrid;
-    if (const double v = f(x); v < value) best = x, value = v;
-  }
-  return narrowed(std::max(low, best - (high - low) / kGrid), std::min(high, best + (high - low) / kGrid), 40,
-                  f);
-}
-
-double rounded(double value, int digits = 5) {
-  if (value == 0) return 0;
-  const double scale = std::pow(10, digits - 1 - std::floor(std::log10(std::abs(value))));
-  return std::round(value * scale) / scale;
-}
-
-void fit_base(BaseModel& model, const std::vector<LayoutSamples>& layouts) {
-  const double stated = model.stated_share();
-  // Rows of one length, as are sampled between nodes, do not tell the time of a token from that of its bytes.
-  const bool fits_row = is_routed(model.fit().kind) && model.fit().tier == Tier::kIntra;
-  const auto error = [&] {
-    double sum = 0;
-    for (const LayoutSamples& layout : layouts) {
-      const std::size_t n = layout.samples.size(), most = std::min(n, kMostForBase);
-      double of_layout = 0;
-      for (std::size_t i = 0; i < most; ++i)
-        of_layout += std::abs(model.log_departure(layout, *layout.samples[i * n / most]));
-      sum += of_layout / static_cast<double>(most);
-    }
-    const double log_latency = std::log(model.fit().latency_scale);
-    const double log_share = std::log(model.fit().bandwidth_share / stated);
-    const double row = (model.fit().row - model.stated_row()) / kRowScale;
-    return sum / static_cast<double>(layouts.size()) + kLatencyPrior * log_latency * log_latency +
-           kSharePrior * log_share * log_share + (fits_row ? kRowPrior * row * row : 0);
-  };
-  const auto error_of_share = [&](double log_share) {
-    model.fit().bandwidth_share = std::exp(log_share);
-    return error();
-  };
-  for (int round = 0; round < 3; ++round) {
-    if (fits_row) {
-      // A shorter row with a smaller share fits nearly as well: each row is judged with the share that suits it.
-      const double share = std::log(model.fit().bandwidth_share);
-      const double row = least(0, kMostOfRow.value, [&](double x) {
-        model.fit().row = Seconds(x);
-        return error_of_share(narrowed(share - kShareStep, share + kShareStep, kFewSections, error_of_share));
-      });
-      model.fit().row = Seconds(rounded(row * 1e9, 4) * 1e-9);  // as it is written: in nanoseconds
-    }
-    const double share = least(std::log(1e-4), std::log(1.5), error_of_share);
-    model.fit().bandwidth_share = rounded(std::exp(share));
-    const double latency = least(std::log(0.05), std::log(20), [&](double x) {
-      model.fit().latency_scale = std::exp(x);
-      return error();
-    });
-    model.fit().latency_scale = rounded(std::exp(latency), 4);
-  }
 }
 
 double middle(double low, double high) { return std::exp((std::log(low) + std::log(high)) / 2); }

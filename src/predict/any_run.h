@@ -20,4 +20,10 @@ void draw_adapters(Run& run);
 // A run that has been checked.
 Run any_run(std::int64_t fewest = 1, Draw draw = Draw::kTwoSchedules);
 
+// Nobody else holds any of a rank's weights.
+inline bool is_alone(const Run& run) {
+  const Mesh mesh = mesh_of(run.plan);
+  return mesh.data_ranks() == 1 && mesh.data_ranks(WeightClass::kExperts) == 1;
+}
+
 }  // namespace foretrain
