@@ -5,6 +5,7 @@
 
 #include "cost/formats.h"
 #include "cost/padded_heads.h"
+#include "cost/transfer.h"
 #include "operators/attention.h"
 #include "operators/description.h"
 #include "operators/padded_product.h"
@@ -14,42 +15,11 @@
 namespace foretrain {
 namespace {
 
-// Relative deviation that each step away from a sample adds, in squares.
-constexpr double kSplitSpread = 0.05;
+// Relative deviations that steps away from a sample add besides (transfer.h).
 constexpr double kCausalSpread = 0.08;
-constexpr double kTransferSpread = 0.12;
-// Of what rows that are no multiple of 16 bytes take longer, by the analytic rule: it scatters by 10 to 19 % over
-// our H200 samples of linears, and what another part or another product makes of it is not known.
-constexpr double kRowsSpread = 0.30;
 // Of a cast from one that finds other scales or makes fewer copies, by their bytes: as unsure as physics, for compiled
 // ones of our H200 differ by 1.8 to 3.8 times where their bytes differ by a third.
 constexpr double kOtherCastSpread = 0.25;
-
-OperatorCost derived(OperatorCost cost, double share, double added_spread) {
-  cost.gpu *= share;
-  cost.spread = std::hypot(cost.spread, added_spread);
-  if (cost.origin < Origin::kDerived) cost.origin = Origin::kDerived;
-  return cost;
-}
-
-// One after the other.
-OperatorCost sum_of(OperatorCost a, const OperatorCost& b) {
-  const Seconds gpu = a.gpu + b.gpu;
-  a.clocked_share = (a.gpu * a.clocked_share + b.gpu * b.clocked_share) / gpu;
-  a.energy = (a.energy + b.energy) / 2;  // of as many FLOPs each
-  a.gpu = gpu;
-  a.host += b.host;
-  a.spread = std::max(a.spread, b.spread);
-  a.origin = std::max(a.origin, b.origin);
-  return a;
-}
-
-OperatorCost extrapolated(OperatorCost cost, double times) {
-  cost.gpu *= times;
-  cost.spread = std::hypot(cost.spread, kRowsSpread);
-  cost.origin = std::max(cost.origin, Origin::kExtrapolated);
-  return cost;
-}
 
 // Whether it saw attention that skips what lies above the diagonal.
 bool samples_causal(const OperatorModelView& attention) {
@@ -144,86 +114,6 @@ OperatorCost ProfileCost::causal(const OperatorModelView& squares, const Operato
   const double compute = 2 * (whole - base_seconds(squares.coefficients, physical_terms(op, gpu_)));
   const double left = whole - compute * (1 - (n + 1) / (2 * n));
   return derived(evaluate(squares, square, gpu_), left / whole, kCausalSpread);
-}
-
-std::optional<OperatorCost> ProfileCost::part_of_backward(const Operator& op) const {
-  if (op.pass != PassKind::kInput && op.pass != PassKind::kWeight) return std::nullopt;
-  Operator whole = op;
-  whole.pass = PassKind::kBackward;
-  auto cost = own(whole);
-  if (!cost) return std::nullopt;
-  return derived(*cost, analytic_.cost(op).gpu / analytic_.cost(whole).gpu, kSplitSpread);
-}
-
-std::optional<OperatorCost> ProfileCost::backward_of_forward(const Operator& op) const {
-  if (op.pass != PassKind::kBackward || is_product(op.kind)) return std::nullopt;
-  Operator forward = op;
-  forward.pass = PassKind::kForward;
-  const auto cost = own(forward);
-  if (!cost || bytes(forward).value <= 0) return std::nullopt;
-  return derived(*cost, bytes(op) / bytes(forward), kTransferSpread);
-}
-
-std::optional<OperatorCost> ProfileCost::backward_of_products(const Operator& op) const {
-  const bool grouped = op.kind == OperatorKind::kGroupedProduct;
-  if ((op.kind != OperatorKind::kLinear && !grouped) || op.pass == PassKind::kForward) return std::nullopt;
-  // Where both products were sampled themselves.
-  if (op.pass == PassKind::kBackward) {
-    Operator part = op;
-    part.launches = grouped ? std::max(op.launches / 2, 1) : 1;
-    part.pass = PassKind::kInput;
-    const auto to_input = own(part);
-    part.pass = PassKind::kWeight;
-    const auto to_weight = own(part);
-    if (to_input && to_weight) return sum_of(*to_input, *to_weight);
-  }
-  if (grouped) return std::nullopt;
-  // As forwards of other products its rows would lie along other sides.
-  if (const Operator aligned = with_aligned_rows(op); aligned != op) {
-    const auto cost = backward_of_products(aligned);
-    if (!cost) return std::nullopt;
-    return extrapolated(*cost, std::max(1.0, analytic_.cost(op).gpu / analytic_.cost(aligned).gpu));
-  }
-  const auto [m, k, n] = op.as<LinearSizes>();
-  // A product or its transpose: the longer side goes where samples have their tokens.
-  const auto product = [&](PassKind pass, std::int64_t rows, std::int64_t depth, std::int64_t columns) {
-    Operator forward = op;
-    forward.pass = PassKind::kForward;
-    forward.launches = 1;
-    forward.set(LinearSizes{.m = std::max(rows, columns), .k = depth, .n = std::min(rows, columns)});
-    Operator backward = op;
-    backward.pass = pass;
-    backward.launches = 1;
-    return as_parent_has_it(backward, forward);
-  };
-  const auto input = product(PassKind::kInput, m, n, k), weight = product(PassKind::kWeight, k, m, n);
-  if (!input || !weight) return std::nullopt;
-  const OperatorCost cost = op.pass == PassKind::kWeight  ? *weight
-                            : op.pass == PassKind::kInput ? *input
-                                                          : sum_of(*input, *weight);
-  return derived(cost, 1, kSplitSpread);
-}
-
-std::optional<OperatorCost> ProfileCost::as_parent_has_it(const Operator& op, const Operator& forward) const {
-  const auto here = own(forward);
-  // A part that cannot multiply such operands has no ratio to give.
-  if (!here || parent_ == nullptr || parent_->gpu_.rate(op.dtype).value <= 0) return here;
-  const auto there = parent_->fitted(op), forward_there = parent_->fitted(forward);
-  if (!there || !forward_there) return here;
-  OperatorCost cost = derived(*here, there->gpu / forward_there->gpu, kSplitSpread);
-  cost.clocked_share = there->clocked_share;
-  return cost;
-}
-
-std::optional<OperatorCost> ProfileCost::backward_of_attention(const Operator& op) const {
-  if (op.pass != PassKind::kBackward || !is_attention(op.kind) || parent_ == nullptr ||
-      parent_->gpu_.rate(op.dtype).value <= 0)
-    return std::nullopt;
-  Operator forward = op;
-  forward.pass = PassKind::kForward;
-  forward.launches = usual_launches(forward);
-  if (!own(forward) || !parent_->fitted(op) || !parent_->fitted(forward)) return std::nullopt;
-  return as_parent_has_it(op, forward);
 }
 
 std::optional<OperatorCost> ProfileCost::of_relative(const Operator& op) const {
