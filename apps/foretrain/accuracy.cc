@@ -1,6 +1,7 @@
 // foretrain accuracy: what predictions of published runs like a run were off by.
 #include "ask/accuracy.h"
 
+#include "base/field_mark.h"
 #include "command.h"
 #include "job_options.h"
 #include "output.h"
@@ -23,6 +24,7 @@ class Accuracy final : public Command {
     declare_job(options, request_.run, "GPUs in all");
     options.group("What is told");
     options.flag("--all", all_, "Also by source, GPU, stack and feature");
+    options.option("--csv", "F.csv", csv_, kCsvHelp, Takes::kFile);
     options.flag("--json", json_, "Answer in JSON, with all of them");
   }
   std::string word(std::string_view field) const override {
@@ -30,17 +32,21 @@ class Accuracy final : public Command {
   }
 
   Result<int> run(Session& session, Team*) override {
+    if (!csv_.empty()) TRY(of_field("csv", check_output(csv_)));
     for (const std::string& file : files_) {
       TRY_ASSIGN(Source source, read_run_source(session, file));
       request_.run.runs.push_back(std::move(source));
     }
     TRY_ASSIGN(const AccuracyReport report, ask(session, request_));
+    TRY(write_rows(csv_, accuracy_json(report), "like"));
+    if (is_stdout(csv_)) return 0;
     return json_ ? tell(accuracy_json(report)) : show_text(accuracy_text(report, all_));
   }
 
  private:
   AccuracyRequest request_;
   std::vector<std::string> files_;
+  std::string csv_;
   bool all_ = false, json_ = false;
 };
 

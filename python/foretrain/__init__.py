@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     score = _default.score
     search = _default.search
     over = _default.over
+    accuracy = _default.accuracy
     compare = _default.compare
     convert = _default.convert
     list = _default.list
@@ -59,6 +60,7 @@ else:
     score = _asks_the_default("score")
     search = _asks_the_default("search")
     over = _asks_the_default("over")
+    accuracy = _asks_the_default("accuracy")
     compare = _asks_the_default("compare")
     convert = _asks_the_default("convert")
     list = _asks_the_default("list")
@@ -70,6 +72,6 @@ else:
 
 __all__ = [
     "Answer", "Error", "InputError", "InternalError", "MachineError", "Model", "Prediction", "Run", "Score", "Scores",
-    "SearchInterrupted", "SearchResult", "Session", "Table", "Text", "compare", "convert", "cost",
+    "SearchInterrupted", "SearchResult", "Session", "Table", "Text", "accuracy", "compare", "convert", "cost",
     "default_session", "diagnose", "import_", "over", "plan_fields", "predict", "run", "score", "search",
     "validate", "__version__"]

@@ -147,6 +147,11 @@ class Session:
         """One run over the values of one or two keys: over="inter_gbps=100..3200,seq=1k..8k" (docs/over.md)."""
         return Answer(self.answer("over", over=over, model=model, **words))
 
+    def accuracy(self, model: Optional[Spec] = None, **words: Unpack[PlannedJob]) -> Answer:
+        """How far to trust a prediction: what those of published runs with the same GPU, stack and kind were off by.
+        Arguments as of predict (docs/accuracy.md)."""
+        return Answer(self.answer("accuracy", model=model, **words))
+
     def compare(self, runs: Iterable[Any], *, calibration: Optional[Calibration] = None,
                 **words: Unpack[PlannedJob]) -> List[Prediction]:
         """Several runs, each as ``run`` of predict, and with its other arguments."""

@@ -326,6 +326,11 @@ class OtherQuestions(unittest.TestCase):
         self.assertEqual(foretrain.show("model", "gpt2").parameters, 124439808)
         self.assertIn("hidden: 768", foretrain.show("model", "gpt2", text=True))
 
+    def test_how_far_to_trust_a_prediction(self):
+        like = foretrain.accuracy("gpt2", cluster="dgx-a100", gpus=8, global_batch=64, stack="megatron")
+        self.assertEqual((like.run.gpu, like.run.stack), ("a100-80gb-sxm", "megatron"))
+        self.assertGreater(like.all.count, 100)
+
     def test_an_operator(self):
         rows = foretrain.cost("linear m=8192 k=4096 n=11008", gpu="h200-141gb-sxm", impl="aten").rows
         self.assertEqual([row["pass"] for row in rows], ["fwd", "bwd", "dgrad", "wgrad"])
