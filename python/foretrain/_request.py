@@ -16,8 +16,10 @@ Spec = Union[str, "os.PathLike[str]", Mapping[str, Any], "Model"]
 Plan = Union[str, Mapping[str, Any]]
 #: A folder of foretrain calibrate, its calibration.yaml, or the text of that.
 Calibration = Union[str, "os.PathLike[str]"]
-#: One word or several.
+#: One word or several: "pp=1", ["tp=8", "zero=1,2"].
 Words = Union[str, List[str]]
+#: Words, or {"tp": 8, "zero": [1, 2]}.
+Constraints = Union[Words, Mapping[str, Any]]
 
 
 class Job(TypedDict, total=False):
@@ -44,16 +46,16 @@ class PlannedJob(Job, total=False):
 class SearchJob(Job, total=False):
     """What a search may be told besides (docs/search.md)."""
 
-    set: Words
-    range: Words
-    forbid: Words
+    set: Constraints
+    range: Constraints
+    forbid: Constraints
     headroom: Word
     objective: str
     top: Word
     deadline: Word
     budget: Word
-    why: Words
-    what_if: Words
+    why: Union[Plan, List[Plan]]
+    what_if: Constraints
     threads: Word
     time: Word
     launch: str
@@ -81,9 +83,13 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items() if item is not None}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(item) for item in value]
-    if hasattr(value, "item") and not isinstance(value, (str, bytes)):
-        return value.item()
-    return value
+    value = scalar(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value  # 64.0, as a column of floats has it
+
+
+def scalar(value: Any) -> Any:
+    """Of numpy's scalars Python's."""
+    return value.item() if hasattr(value, "item") and not isinstance(value, (str, bytes)) else value
 
 
 def content(value: Any, files: bool = True) -> Any:
@@ -100,14 +106,25 @@ def plan_text(plan: Any) -> str:
     """A plan in the form of the command line."""
     if plan is None or isinstance(plan, str):
         return plan or ""
+    if not isinstance(plan, Mapping):
+        return ",".join(plan_text(part) for part in plan)
     return ",".join(f"{key}={value_text(key, value)}" for key, value in plan.items() if value is not None)
 
 
 def value_text(key: str, value: Any) -> str:
     """A value of a plan as a word: lists are joined as the command line joins them."""
+    value = scalar(value)
     if isinstance(value, (list, tuple)):
         return ("-" if key in ("layers_per_stage", "bf16_layers") else "+").join(str(part) for part in value)
     return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def constraint_words(given: Any) -> Any:
+    """Constraints as the command line takes them: {"tp": 8, "zero": [1, 2]} is ["tp=8", "zero=1,2"]."""
+    if not isinstance(given, Mapping):
+        return given
+    return [f"{key}=" + (",".join(value_text(key, one) for one in value) if isinstance(value, (list, tuple, set, range))
+                         else value_text(key, value)) for key, value in given.items() if value is not None]
 
 
 def request(files: bool, **words: Any) -> bytes:
@@ -119,4 +136,10 @@ def request(files: bool, **words: Any) -> bytes:
         given["runs"] = [content(run, files) for run in given["runs"]]
     if "plan" in given:
         given["plan"] = plan_text(given["plan"])
+    if "why" in given:
+        plans = given["why"] if isinstance(given["why"], list) else [given["why"]]
+        given["why"] = [plan_text(plan) for plan in plans]
+    for key in ("set", "range", "forbid", "what_if"):
+        if key in given:
+            given[key] = constraint_words(given[key])
     return json.dumps(plain(given)).encode()

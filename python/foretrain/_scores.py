@@ -107,7 +107,7 @@ class Scores:
 
     def _head(self) -> str:
         codes = list(self.verdict_code)
-        return (f"{len(self):,} plans: {codes.count(0):,} fit, {codes.count(1):,} may not, "
+        return (f"{len(self):,} plan{'' if len(self) == 1 else 's'}: {codes.count(0):,} fit, {codes.count(1):,} may not, "
                 f"{codes.count(2):,} do not, {codes.count(-1):,} refused")
 
     _TITLES = ("row", "step", "80 % interval", "memory", "verdict", "plan")

@@ -106,7 +106,7 @@ class Session:
                **words: Unpack[SearchJob]) -> SearchResult:
         """The best plans of all that are legal.
 
-        Arguments as of predict, without a plan; besides set, range, forbid (lists such as ["tp=8", "zero=1,2"]),
+        Arguments as of predict, without a plan; besides set, range, forbid (["tp=8", "zero=1,2"] or {"tp": 8, "zero": [1, 2]}),
         headroom, objective, top, tokens, deadline, budget, why, what_if, threads, time ("5s"), launch, calibration
         (docs/search.md).
         progress: called about ten times a second with an object that has decided, all, best_s and gap; True: a line on

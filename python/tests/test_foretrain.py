@@ -46,6 +46,16 @@ class Predictions(unittest.TestCase):
                 "layers_per_stage": [5, 7]}
         self.assertEqual(foretrain.predict(**RUN, plan=words).json, foretrain.predict(**RUN, plan=same).json)
 
+    def test_numbers_as_tables_have_them_are_those_that_they_stand_for(self):
+        plain = foretrain.predict(**RUN, plan={"tp": 2, "sp": True})
+        self.assertEqual(foretrain.predict(**{**RUN, "gpus": 8.0}, plan=["tp=2", "sp=1"]).json, plain.json)
+        try:
+            import numpy
+        except ImportError:
+            return
+        words = {**RUN, "gpus": numpy.float64(8), "global_batch": numpy.int32(64)}
+        self.assertEqual(foretrain.predict(**words, plan={"tp": numpy.int64(2), "sp": numpy.bool_(True)}).json, plain.json)
+
     def test_it_shows_itself_in_text_and_in_html(self):
         p = foretrain.predict(**RUN, plan="tp=2,zero=1")
         self.assertRegex(repr(p), r"gpt2 on dgx-a100: 8 x a100-80gb-sxm, stack megatron\n  plan +tp=2,dp=4,zero=1\n  step ")
@@ -139,6 +149,15 @@ class Searches(unittest.TestCase):
         frame = foretrain.search(**self.SMALL).to_pandas()
         self.assertEqual(len(frame), 3)
         self.assertTrue({"tp", "zero", "step_s", "plan"} <= set(frame.columns))
+
+    def test_constraints_are_words_or_a_dict(self):
+        words = foretrain.search("gpt2", cluster="dgx-a100", gpus=4, global_batch=64, set=["pp=1", "zero=0,1"], top=1,
+                                 why="tp=2", what_if="gpus=8")
+        same = foretrain.search("gpt2", cluster="dgx-a100", gpus=4, global_batch=64, set={"pp": 1, "zero": [0, 1]}, top=1,
+                                why={"tp": 2}, what_if={"gpus": 8})
+        self.assertEqual({**words.data, "seconds": 0}, {**same.data, "seconds": 0})
+        with self.assertRaisesRegex(foretrain.InputError, "zer.*zero"):
+            foretrain.search("gpt2", cluster="dgx-a100", gpus=4, global_batch=64, forbid={"zer": 3})
 
     def test_ctrl_c_ends_it_with_the_best_so_far(self):
         with self.assertRaises(KeyboardInterrupt) as caught:
