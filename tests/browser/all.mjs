@@ -11,6 +11,7 @@ await import("./views.mjs");
 await import("./shapes.mjs");
 await import("./inputs.mjs");
 await import("./dropping.mjs");
+await import("./trusting.mjs");
 await import("./ways_out.mjs");
 await import("./searching.mjs");
 await import("./speed.mjs");

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { done, open, step_of, until } from "./pages.mjs";
 import { FILES, PATIENCE, READY } from "./questions.mjs";
 
-async function drop(page, file) {
+export async function drop(page, file) {
   const send = (kind) => page.evaluate(([kind_, { name, text }]) => {
     const dataTransfer = new DataTransfer();
     dataTransfer.items.add(new File([text], name));

@@ -11,7 +11,7 @@ const MOST_BYTES = 150 * 1024;
 // View, file, height, dark, width.
 const PICTURES = [
   ["run", "run", 800], ["run", "run-dark", 800, true], ["run", "run-narrow", 860, false, 400], ["timeline", "timeline", 860],
-  ["search", "search", 780], ["sweep", "sweep", 800], ["compare", "compare", 700], ["scoreboard", "scoreboard", 860],
+  ["search", "search", 780], ["sweep", "sweep", 800], ["compare", "compare", 700], ["scoreboard", "scoreboard-own", 900], ["published", "scoreboard", 620],
 ];
 
 // The golden table has a name that tests how names are written; no picture needs it.

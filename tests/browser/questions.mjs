@@ -12,6 +12,7 @@ export const VIEWS = {
   search: `#search?${SMALL}&searched=1&why=tp=8`,
   sweep: `#sweep?${RUN}`,
   compare: `#compare?${RUN}`,
+  published: `#scoreboard?${RUN}`,
   scoreboard: `#scoreboard?table=${TABLE}&table_name=scoreboard.csv`,
 };
 // What is there once a view has its answer.
@@ -21,6 +22,7 @@ export const READY = {
   search: ".front .figure svg",
   sweep: ".figure svg",
   compare: ".sides tbody tr:nth-child(4)",
+  published: "[data-testid=trust]",
   scoreboard: ".figure svg",
 };
 // As long as this machine may be slow; a case that waits so long fails.

@@ -7,7 +7,7 @@ import { or_example, predict_question } from "./api/question";
 import { refused_field } from "./api/refused_field";
 import { DropArea } from "./drop/area";
 import { Notice } from "./drop/notice";
-import { Panel } from "./inputs/panel";
+import { FoldedPanel } from "./inputs/folded_panel";
 import { CopyButton } from "./parts/copy";
 import { format_fragment, VIEWS, type State, type View } from "./state/fragment";
 import { change, use_state } from "./state/store";
@@ -38,9 +38,8 @@ function measure_answer(): void {
 
 export function App() {
   const state = use_state();
-  const asks = state.view !== "scoreboard";
-  const base = use_answer<Prediction>("predict", asks ? predict_question(or_example(state.words)) : null);
-  const refusal = asks && concerns(state.view, base.refusal) ? base.refusal : null;
+  const base = use_answer<Prediction>("predict", predict_question(or_example(state.words)));
+  const refusal = concerns(state.view, base.refusal) ? base.refusal : null;
   useLayoutEffect(() => {
     if (base.answer && !base.asking) measure_answer();
   }, [base]);
@@ -55,8 +54,8 @@ export function App() {
       }}>to the answer</a>
       <Head state={state} />
       <Notice />
-      <div class={asks ? "shell" : "shell alone"}>
-        {asks && <Panel words={state.words} answer={base.answer} refusal={refusal} with_plan={state.view !== "search"} />}
+      <div class="shell">
+        <FoldedPanel words={state.words} answer={base.answer} refusal={refusal} with_plan={state.view !== "search"} />
         <main id="answer" tabIndex={-1} aria-busy={base.asking} class={refusal ? "stale" : ""}>
           <h1 class="visually-hidden">{TITLES[state.view]}</h1>
           {refusal && refused_field(refusal) === "" && <p class="refusal" role="alert">{refusal.message}</p>}
@@ -83,16 +82,14 @@ function Head({ state }: { state: State }) {
         ))}
       </nav>
       <div class="tools">
-        <CopyButton text={() => `${location.origin}${location.pathname}${format_fragment({ view: state.view, words: link_words(state) })}`}
+        {/* A link says all that was asked, so that it means the same where another example is built in. */}
+        <CopyButton text={() => `${location.origin}${location.pathname}${format_fragment({ view: state.view, words: or_example(state.words) })}`}
           label="link" what="copy the link to these numbers" />
         <ThemeButton />
       </div>
     </header>
   );
 }
-
-// A link says all that was asked, so that it means the same where another example is built in.
-const link_words = (state: State) => (state.view === "scoreboard" ? state.words : or_example(state.words));
 
 function Chosen({ state, base }: { state: State; base: Latest<Prediction> }) {
   const { words } = state;

@@ -32,5 +32,5 @@ export function ThemeButton() {
     }
     dispatchEvent(new Event("theme"));
   };
-  return <button type="button" class="quiet" onClick={press} aria-label={`colours: ${theme}; change to ${next}`}>{theme}</button>;
+  return <button type="button" class="quiet" onClick={press} aria-label={`colours: ${theme}; change to ${next}`}>colours: {theme}</button>;
 }

@@ -10,6 +10,7 @@ test("what was dropped is told by its text", () => {
   assert.equal(kind_of("ds.json", '{"train_batch_size": 64}'), "run");
   assert.equal(kind_of("train.sh", "torchrun pretrain_gpt.py --tensor-model-parallel-size 2"), "run");
   assert.equal(kind_of("out.txt", Array.from({ length: 9 }, (_, i) => ` iteration ${i}/ 100 | elapsed`).join("\n")), "log");
+  assert.equal(kind_of("mine.yaml", "version: 1\nname: mine\nfactors:\n  products: {times: 1}\nlessons:\n  - {name: a}\n"), "calibration");
   assert.equal(kind_of("x", "id,model,global_batch,step_s\na,b,1,2\n"), "table");
 });
 test("a long text is cut at a line's end", () => {

@@ -52,7 +52,18 @@ export interface Run {
   plan: Record<string, unknown>;
 }
 
+// How an answer stands on what measurements of its cluster taught.
+export interface Standing {
+  name: string;
+  runs: number;
+  uncalibrated_s: number;
+  settled: number;
+  nearest: string;
+  differs: string[];
+}
+
 export interface Prediction {
+  calibration?: Standing;
   step_s: number;
   step_low_s: number;
   step_high_s: number;
@@ -143,6 +154,7 @@ export interface Why extends Partial<Planned> {
   more_s?: Numbers;
 }
 export interface Found {
+  calibration?: Standing;
   candidates: number;
   evaluated: number;
   pruned_memory: number;
@@ -203,6 +215,15 @@ export interface Scores {
   summary: Summary;
   groups: Record<string, Record<string, Summary>>;
   rows?: ScoredRow[];
+}
+
+// What predictions of published runs that share something with a run were off by.
+export interface Accuracy {
+  run: { model: string; cluster: string; gpu: string; stack: string; features: string[] };
+  like: { by: "alike" | "gpu" | "stack" | "feature"; name: string; figures: Score }[];
+  all: Score;
+  by_source: Score;
+  groups: Record<string, Record<string, Score>>;
 }
 
 export interface LogRead {

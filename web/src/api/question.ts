@@ -26,5 +26,9 @@ export function question(words: Words): Question {
   return body;
 }
 
+// What measurements of the cluster taught, where somebody has dropped it: predictions and searches stand on it.
+export const calibrated = (words: Words, asked: Question): Question =>
+  words.calibration ? { ...asked, calibration: { name: words.calibration_name || "calibration.yaml", text: words.calibration } } : asked;
+
 export const predict_question = (words: Words): Question =>
-  words.tokens ? { ...question(words), tokens: words.tokens } : question(words);
+  calibrated(words, words.tokens ? { ...question(words), tokens: words.tokens } : question(words));

@@ -3,7 +3,7 @@ import type { Refusal } from "./client";
 
 const FIELDS = ["global_batch", "model", "cluster", "gpus", "plan", "seq", "documents", "stack", "task", "profile",
   "tokens", "over", "run", "set", "range", "forbid", "headroom", "objective", "budget", "deadline", "why", "time",
-  "tables", "top"];
+  "tables", "top", "calibration"];
 
 export function refused_field(refusal: Refusal | null): string {
   if (!refusal) return "";

@@ -30,5 +30,5 @@ export function DropArea() {
       removeEventListener("drop", drop);
     };
   }, []);
-  return <div class="drop-area" hidden={!over} aria-hidden="true">Drop it: a config.json, a launch script, a RUN.yaml, a log, a table of measured runs</div>;
+  return <div class="drop-area" hidden={!over} aria-hidden="true">Drop it: a config.json, a launch script, a RUN.yaml, a log, a table of measured runs, a calibration.yaml</div>;
 }

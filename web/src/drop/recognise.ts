@@ -1,6 +1,6 @@
 // What a dropped file is, as far as its text tells; the server has the last word.
 
-export type Kind = "model" | "table" | "log" | "run";
+export type Kind = "model" | "table" | "log" | "calibration" | "run";
 
 // A log of a trainer has many lines that count steps; a launch script has none.
 const STEP_LINE = /\b(iteration|step|global_step)\b["']?\s*[:=]?\s*\d+/i;
@@ -15,6 +15,7 @@ export function kind_of(name: string, text: string): Kind {
       // Not JSON as a whole: lines of it, as some trainers log.
     }
   }
+  if (/^lessons:/m.test(text) && /^factors:/m.test(text)) return "calibration";
   const head = text.slice(0, text.indexOf("\n") < 0 ? undefined : text.indexOf("\n"));
   if (/\.csv$/i.test(name) || (head.includes(",") && /(^|,)(step_s|step_time_s|global_batch)(,|$)/.test(head))) return "table";
   const counted = text.split("\n").filter((line) => STEP_LINE.test(line)).length;

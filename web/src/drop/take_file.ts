@@ -3,7 +3,7 @@
 import { ask, Refusal } from "../api/client";
 import type { Converted, LogRead } from "../api/answers";
 import { change, current, replace } from "../state/store";
-import { or_example } from "../api/question";
+import { or_example, predict_question } from "../api/question";
 import { head_of, kind_of, MOST_HELD } from "./recognise";
 import { say } from "./notice";
 
@@ -29,6 +29,16 @@ async function take_run(name: string, text: string, measured: string): Promise<v
   say([`${name}: ${read.format}`, ...beside].join("; "));
 }
 
+// Asked for once before it is taken: one of another cluster, or one that was edited, is refused.
+async function take_calibration(name: string, text: string): Promise<void> {
+  if (text.length > MOST_HELD) throw new Refusal(`${name} is longer than a link can hold`, "", 0);
+  const { words } = current();
+  const held = { calibration: text, calibration_name: name };
+  await ask("predict", predict_question({ ...or_example(words), ...held }));
+  change({ ...or_example(words), ...held });
+  say(`${name}: a calibration, on which predictions and searches now stand`);
+}
+
 async function take_log(name: string, text: string): Promise<void> {
   const log = await ask<LogRead>("import", { format: "log", logs: [{ name, text }] });
   const measured = log.step_s ? String(log.step_s) : "";
@@ -47,6 +57,7 @@ export async function take_file(file: File): Promise<void> {
     const text = await file.text();
     const kind = kind_of(file.name, text);
     if (kind === "model") await take_model(file.name, text);
+    else if (kind === "calibration") await take_calibration(file.name, text);
     else if (kind === "log") await take_log(file.name, text);
     else if (kind === "table") {
       if (text.length > MOST_HELD) throw new Refusal(`${file.name} has more than ${MOST_HELD / 1024} KiB, which a link cannot hold`, "", 0);

@@ -28,6 +28,13 @@ export function Dropped({ words, error }: { words: Words; error: string }) {
           Drop or choose a config.json, launch script, RUN.yaml or log
         </button>
       )}
+      {words.calibration && (
+        <p class="held">
+          <strong>{words.calibration_name || "calibration.yaml"}</strong> <small>a calibration of the cluster</small>
+          <button type="button" class="quiet" onClick={() => change({ calibration: "", calibration_name: "" })}
+            aria-label={`forget ${words.calibration_name || "calibration.yaml"}`}>forget</button>
+        </p>
+      )}
       {error && <p class="error" role="alert">{error}</p>}
     </div>
   );

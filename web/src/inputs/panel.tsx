@@ -38,7 +38,7 @@ export function Panel({ words: stated, answer, refusal, with_plan }: PanelProps)
   );
   return (
     <form class="panel" aria-label="The question" onSubmit={(event) => event.preventDefault()}>
-      <Dropped words={words} error={wrong("run")} />
+      <Dropped words={words} error={wrong("run") || wrong("calibration")} />
       {named("model", "Model")}
       {named("cluster", "Cluster")}
       <Counted field="gpus" label="GPUs" value={words.gpus ?? ""} placeholder={hint("gpus")} number={number("gpus")}

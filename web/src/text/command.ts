@@ -23,6 +23,9 @@ function here_document(name: string, text: string): string {
   return `cat > ${name} <<'${end}'\n${text.replace(/\n*$/, "\n")}${end}\n`;
 }
 
+// Subcommands whose answers stand on a calibration.
+const STANDING = ["predict", "search"];
+
 export interface Extra {
   readonly option: string;  // with its dashes
   readonly value?: string;  // none: a flag
@@ -43,6 +46,11 @@ export function command(subcommand: string, words: Words, extras: readonly Extra
       files += here_document(value, words.model_text);
     }
     if (value !== "") pieces.push(`--${option.replace(/_/g, "-")}`, shell_word(value));
+  }
+  if (words.calibration && STANDING.includes(subcommand)) {
+    const name = file_name(words.calibration_name ?? "", "calibration.yaml");
+    files += here_document(name, words.calibration);
+    pieces.push("--calibration", name);
   }
   for (const { option, value } of extras) {
     if (value === "") continue;

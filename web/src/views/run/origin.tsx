@@ -1,6 +1,7 @@
 // What the seconds rest on: the surest origin first.
 import { Block } from "../../parts/block";
 import { Stack } from "../../parts/bars";
+import { change } from "../../state/store";
 import { csv } from "../../text/csv";
 import * as format from "../../text/format";
 import { ORIGINS } from "../../text/words";
@@ -28,6 +29,7 @@ export function Origin({ words, answer }: BlocksProps) {
           ))}
         </tbody>
       </table>
+      <button type="button" class="quiet unfold" onClick={() => change({}, "scoreboard")} data-not-in-picture>how far off published runs like this one were</button>
     </Block>
   );
 }

@@ -3,6 +3,7 @@ import type { Prediction } from "../../api/answers";
 import { Block } from "../../parts/block";
 import { Stack } from "../../parts/bars";
 import { Interval } from "../../parts/interval";
+import { Standing } from "../../parts/standing";
 import { change } from "../../state/store";
 import { or_example } from "../../api/question";
 import { csv } from "../../text/csv";
@@ -35,6 +36,7 @@ export function Verdict({ words, answer }: BlocksProps) {
           <p class="beside">80 % interval {format.seconds(answer.step_low_s)} to {format.seconds(answer.step_high_s)}</p>
           <Interval value={answer.step_s} low={answer.step_low_s} high={answer.step_high_s} measured={measured} />
           {measured !== undefined && <Measured measured={measured} answer={answer} />}
+          <Standing on={answer.calibration} />
         </div>
         <div class={`fits ${answer.verdict}`}>
           <p class="figure-large" data-testid="verdict">{VERDICTS[answer.verdict] ?? answer.verdict}</p>
@@ -46,7 +48,7 @@ export function Verdict({ words, answer }: BlocksProps) {
           <div><dt>tokens/s/GPU</dt><dd>{format.count(answer.tokens_per_s_per_gpu)}</dd></div>
           <div><dt>tokens/s in all</dt><dd>{format.count(answer.tokens_per_s_per_gpu * run.gpus)}</dd></div>
           <div><dt>MFU</dt><dd>{format.percent(answer.mfu)}</dd></div>
-          <div><dt>bubble</dt><dd>{format.percent(answer.bubble_fraction)}</dd></div>
+          <div><dt>pipeline bubble</dt><dd>{format.percent(answer.bubble_fraction)}</dd></div>
           {answer.training && <Cost training={answer.training} />}
         </dl>
       </div>

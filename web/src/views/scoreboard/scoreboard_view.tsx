@@ -1,11 +1,14 @@
-// How far to trust it: predictions against runs that somebody has measured, in a table that is dropped here.
+// How far to trust it: predictions against published runs like the one in question, and against runs that somebody has
+// measured, in a table that is dropped here.
 import { useRef } from "preact/hooks";
-import type { Scores } from "../../api/answers";
+import type { Accuracy, Scores } from "../../api/answers";
 import { use_answer } from "../../api/latest";
+import { or_example, question } from "../../api/question";
 import { take_file } from "../../drop/take_file";
 import type { Words } from "../../state/fragment";
 import { change } from "../../state/store";
 import { Groups } from "./groups";
+import { LikeIt, Published } from "./published";
 import { Rows } from "./rows";
 import { Scatter } from "./scatter";
 
@@ -16,9 +19,19 @@ export function ScoreboardView({ words }: { words: Words }) {
   const by = words.by ?? "source";
   const asked = words.table ? { tables: [{ name: words.table_name || "runs.csv", text: words.table }], by, rows: true } : null;
   const { answer, refusal } = use_answer<Scores>("validate", asked);
+  const published = use_answer<Accuracy>("accuracy", question(or_example(words))).answer;
+  const of_others = published && (
+    <>
+      <LikeIt words={words} accuracy={published} />
+      <Published words={words} accuracy={published} />
+    </>
+  );
   return (
     <div class="blocks">
-      <section class="wide" aria-label="The table">
+      {!words.table && of_others}
+      <section class="wide" aria-label="Runs that you have measured">
+        <h2>Runs that you have measured</h2>
+        {!words.table && <Explained />}
         <input ref={chooser} type="file" accept=".csv,text/csv" class="visually-hidden" tabIndex={-1} aria-hidden="true"
           onChange={(event) => {
             const file = event.currentTarget.files?.[0];
@@ -34,9 +47,8 @@ export function ScoreboardView({ words }: { words: Words }) {
             <button type="button" class="quiet" onClick={() => change({ table: "", table_name: "" })}>forget the table</button>
           </div>
         )}
+        {refusal && <p class="refusal" role="alert">{refusal.message}</p>}
       </section>
-      {!words.table && <Explained />}
-      {refusal && <p class="refusal wide" role="alert">{refusal.message}</p>}
       {answer && words.table && (
         <>
           <Groups words={words} scores={answer} by={by} />
@@ -44,15 +56,15 @@ export function ScoreboardView({ words }: { words: Words }) {
           <Rows words={words} scores={answer} />
         </>
       )}
+      {words.table && of_others}
     </div>
   );
 }
 
 function Explained() {
   return (
-    <section class="wide explained" aria-label="How far to trust it">
-      <p>Every prediction carries an interval in which four of five measured steps should lie, and says where its seconds come from. Whether that holds for runs like yours is told by runs that you have measured: a row each, with the model, the GPUs, the plan and the step. The table stays in this browser and the program on this machine.</p>
-      <p>A row from a training's log: <code class="mono">scripts/row-from-log</code> (docs/contribute-a-run.md). What hundreds of published runs say is in docs/accuracy.md; <code class="mono">foretrain validate</code> repeats it.</p>
-    </section>
+    <div class="explained">
+      <p>Your own machines tell more than others': a row a run, with the model, the GPUs, the plan and the step. The table stays in this browser and the program on this machine. A row from a training's log: <code class="mono">scripts/row-from-log</code> (docs/contribute-a-run.md).</p>
+    </div>
   );
 }

@@ -1,5 +1,5 @@
 // What a search is asked: the run without its plan, and the limits of what is looked for.
-import { or_example, question, type Question } from "../../api/question";
+import { calibrated, or_example, question, type Question } from "../../api/question";
 import type { Words } from "../../state/fragment";
 import { command, type Extra } from "../../text/command";
 
@@ -12,7 +12,7 @@ const values_of = (text: string): string[] => text.split(/[;\n]+/).map((value) =
 const without_plan = (words: Words): Words => ({ ...or_example(words), plan: "" });
 
 export function search_question(words: Words): Question {
-  const asked = question(without_plan(words));
+  const asked = calibrated(words, question(without_plan(words)));
   for (const key of ONE) if (words[key]) asked[key] = words[key];
   for (const key of SEVERAL) if (words[key]) asked[key] = values_of(words[key]);
   return asked;

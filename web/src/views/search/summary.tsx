@@ -3,6 +3,7 @@ import type { Found } from "../../api/answers";
 import { or_example } from "../../api/question";
 import { Block } from "../../parts/block";
 import { Interval } from "../../parts/interval";
+import { Standing } from "../../parts/standing";
 import type { Words } from "../../state/fragment";
 import { change } from "../../state/store";
 import { csv } from "../../text/csv";
@@ -31,6 +32,7 @@ export function Summary({ words, found }: FoundProps) {
             <p class="figure-large" data-testid="best-step">{format.seconds(best.step_s)}</p>
             <p class="beside">80 % interval {format.seconds(best.step_low_s)} to {format.seconds(best.step_high_s)}</p>
             <Interval value={best.step_s} low={best.step_low_s} high={best.step_high_s} />
+            <Standing on={found.calibration} />
           </div>
         )}
         {best && (

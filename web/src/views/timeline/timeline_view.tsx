@@ -2,7 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Prediction } from "../../api/answers";
 import { use_answer } from "../../api/latest";
-import { or_example, question } from "../../api/question";
+import { calibrated, or_example, question } from "../../api/question";
 import { Block } from "../../parts/block";
 import { Legend } from "../../parts/bars";
 import { change } from "../../state/store";
@@ -31,7 +31,7 @@ function table({ timeline }: Scene): string {
 }
 
 export function TimelineView({ words, answer }: BlocksProps) {
-  const asked = { ...question(or_example(words)), views: { timeline: true } };
+  const asked = { ...calibrated(words, question(or_example(words))), views: { timeline: true } };
   const { answer: told, refusal } = use_answer<{ answer: Prediction; timeline: Timeline }>("predict", asked);
   const scene = useMemo(() => (told ? scene_of(told.timeline) : null), [told]);
   if (!scene) return <p class="waiting">{refusal ? refusal.message : "drawing…"}</p>;
