@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/field_mark.h"
 #include "base/gzip.h"
@@ -159,6 +160,22 @@ TEST_CASE("words and a run's file come before what the log states") {
   asked.run.runs.push_back(asked.run.runs.front());
   Session session(no_files());
   CHECK_FALSE(ask(session, asked));
+}
+
+TEST_CASE("who asked may leave, and may have less of the machine and of time than all of it") {
+  Session session(no_files());
+  DiagnoseRequest asked = request(log_of({3, 2, 2, 2, 2, 2}));
+  asked.time = "20s";
+  const std::atomic<bool> left = true;
+  asked.share = {1, &left};
+  const auto answer = ask(session, asked);
+  REQUIRE(answer);
+  CHECK(answer->better.candidates > 0);
+  CHECK(answer->better.is_interrupted);
+  asked.most_seconds = 10;
+  const auto longer = ask(session, asked);
+  REQUIRE(!longer);
+  CHECK(longer.error().message == "found '20s', expected at most 10s");
 }
 
 TEST_CASE("a trace, packed or not, is held against the prediction by what its kernels are") {
