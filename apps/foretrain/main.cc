@@ -1,9 +1,8 @@
 // foretrain: reads the command line, calls one subcommand, returns its exit status.
-#include <fcntl.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "ask/guard.h"
+#include "base/file.h"
 #include "command_line.h"
 #include "make_team.h"
 #include "output.h"
@@ -11,16 +10,6 @@
 
 namespace foretrain {
 namespace {
-
-// Where one of the three is closed, no file or socket of ours may get its number and be read or written as it. What is written
-// to a stdout that was closed, or read of such a stdin, fails as before.
-void keep_standard_numbers() {
-  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (::fcntl(number, F_GETFD) == -1) {
-      const int taken = ::open("/dev/null", number == STDOUT_FILENO ? O_RDONLY : O_WRONLY);
-      if (taken != number) return;  // not even that can be opened
-    }
-}
 
 int run(int argc, char** argv, Team* team) {
   const std::vector<std::unique_ptr<Command>> commands = all_commands();

@@ -175,6 +175,13 @@ bool is_file(const std::string& path) {
   return std::filesystem::is_regular_file(path, ignored);
 }
 
+void keep_standard_numbers() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(number, F_GETFD) == -1 &&
+        ::open("/dev/null", number == STDOUT_FILENO ? O_RDONLY : O_WRONLY) != number)
+      return;  // not even that can be opened
+}
+
 bool same_file(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty()) return false;
   std::error_code ignored;

@@ -57,6 +57,10 @@ class Removal {
   const std::string& path_;
 };
 
+// For a program's beginning: where stdin, stdout or stderr is closed, no file or socket that is opened later may get its number
+// and be read or written as it. What is written to a stdout that was closed, or read of such a stdin, fails as before.
+void keep_standard_numbers();
+
 bool is_folder(const std::string& path);
 bool is_file(const std::string& path);
 
