@@ -27,7 +27,8 @@ export function Panel({ words: stated, answer, refusal, with_plan }: PanelProps)
   const words = or_example(stated);
   const run = answer?.run ?? null;
   // What a dropped file says stands in the fields as a hint: a word typed over it wins.
-  const hint = (key: keyof NonNullable<typeof run>): string => (words.run && run ? String(run[key]) : "");
+  // So does what nobody stated and the program took.
+  const hint = (key: keyof NonNullable<typeof run>): string => (run ? String(run[key]) : "");
   const set = (key: string, value: string): void => change({ ...words, [key]: value });
   const wrong = (field: string): string => error_at(refusal, field);
   const number = (key: "gpus" | "global_batch"): number => Number(words[key] ?? "") || run?.[key] || 1;

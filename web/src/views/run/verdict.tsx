@@ -40,7 +40,7 @@ export function Verdict({ words, answer }: BlocksProps) {
         </div>
         <div class={`fits ${answer.verdict}`}>
           <p class="figure-large" data-testid="verdict">{VERDICTS[answer.verdict] ?? answer.verdict}</p>
-          <p class="beside">{format.chance(answer.fit_probability)} sure to fit; needs {format.gib(answer.needed_bytes)} of {format.gib(answer.usable_bytes)}</p>
+          <p class="beside">{format.chance(answer.fit_probability)} sure to fit; needs {format.gib(answer.needed_bytes)} of {format.gib(answer.usable_bytes)} a GPU</p>
           <Stack most={Math.max(answer.usable_bytes, answer.needed_bytes) * 1.04} limit={answer.usable_bytes} text={() => format.gib(answer.needed_bytes)}
             pieces={[{ label: "needed", value: answer.needed_bytes, colour: answer.verdict === "fits" ? "c-needed" : "c-over" }]} />
         </div>
@@ -53,6 +53,11 @@ export function Verdict({ words, answer }: BlocksProps) {
         </dl>
       </div>
       {answer.would_fit.length > 0 && <WouldFit words={words} answer={answer} />}
+      {answer.would_fit.length === 0 && answer.verdict === "does_not_fit" && (
+        <p class="would-fit">
+          Nothing near this plan fits. <button type="button" class="quiet" onClick={() => change({ ...or_example(words), searched: "1" }, "search")}>search all plans</button>
+        </p>
+      )}
     </Block>
   );
 }

@@ -68,7 +68,7 @@ function State({ state, changed }: { state: JobState; changed: boolean }) {
     const looked = `${format.whole(state.found.candidates)} plans in ${format.seconds(state.found.seconds)}`;
     return <p role="status">{changed ? "The question has changed since." : looked}</p>;
   }
-  return <p class="quiet-text" role="status">{state.is === "idle" ? "Every legal plan of the run at the side, without its own." : ""}</p>;
+  return <p class="quiet-text" role="status">{state.is === "idle" ? "Looks at every legal plan for what is at the side: the fastest, what each split of the GPUs can do, time against memory, and why not another." : ""}</p>;
 }
 
 function Running({ job }: { job: SearchJob | null }) {
