@@ -35,12 +35,8 @@ constexpr std::string_view kBold = "\x1b[1m", kRed = "\x1b[31m", kYellow = "\x1b
 struct Mark {
   std::string_view words, colour;
 };
-constexpr Mark kMarks[] = {{"does not fit", kRed},
-                           {"may not fit", kYellow},
-                           {"slower than expected", kRed},
-                           {"cannot run", kRed},
-                           {" error:", kRed},
-                           {" warning:", kYellow},
+constexpr Mark kMarks[] = {{"does not fit", kRed}, {"may not fit", kYellow}, {"slower than expected", kRed},
+                           {"cannot run", kRed},   {" error:", kRed},        {" warning:", kYellow},
                            {": fits", kGreen}};
 
 // `label`: how much of the line is its head, or the word that the rest is about.
@@ -103,8 +99,8 @@ std::string line_fitted(std::string_view line, const Terminal& terminal) {
     std::string_view name = line.substr(0, cells[1]);
     name = name.substr(0, name.find_last_not_of(' ') + 1);
     return std::string(line.substr(0, cells.front())) +
-           folded(name.substr(cells.front()), indent, below, terminal.width) + '\n' + std::string(below, ' ') +
-           folded(line.substr(cells[1]), below, below, terminal.width);
+           folded(name.substr(cells.front()), indent, below, terminal.width) + '\n' +
+           std::string(below, ' ') + folded(line.substr(cells[1]), below, below, terminal.width);
   }
   const std::size_t hanging = std::min(indent + 2, terminal.width / 4);
   return std::string(line.substr(0, cells.front())) +
