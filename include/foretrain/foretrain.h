@@ -88,8 +88,8 @@ FORETRAIN_API char* foretrain_answer(foretrain_session* session, const char* ver
 
 typedef struct foretrain_run foretrain_run;
 
-/* `request` as of predict. Its plan is where others start from; whether a run can have it is known when it is asked
- * about, so it need not be one that can. */
+/* `request` as of predict, without a calibration, which is asked of predict and of searches. Its plan is where others start
+ * from; whether a run can have it is known when it is asked about, so it need not be one that can. */
 FORETRAIN_API foretrain_run* foretrain_run_open(foretrain_session* session, const char* request);
 FORETRAIN_API void foretrain_run_close(foretrain_run* run);
 
