@@ -62,6 +62,15 @@ test("why not, and what starts the best plan", async () => {
   await done(page);
 });
 
+test("where nothing near a plan fits, all plans are one press away", async () => {
+  const page = await open_at("#run?model=llama-3-70b&cluster=dgx-h100&gpus=8&global_batch=64&stack=megatron&plan=tp=2,pp=2");
+  await page.waitForSelector(".does_not_fit", PATIENCE);
+  await page.getByRole("button", { name: "search all plans" }).click();
+  await page.waitForSelector(".block h2", PATIENCE);
+  await until(page, () => /^(Best plan|No plan fits)$/.test(document.querySelector(".block h2")?.textContent ?? ""));
+  await done(page);
+});
+
 test("a limit that is no limit is told at its field", async () => {
   const page = await open_at(VIEWS.search.replace("&searched=1", ""));
   await page.waitForSelector("#search-set", PATIENCE);

@@ -54,7 +54,7 @@ export function Verdict({ words, answer }: BlocksProps) {
       </div>
       {answer.would_fit.length > 0 && <WouldFit words={words} answer={answer} />}
       {answer.would_fit.length === 0 && answer.verdict === "does_not_fit" && (
-        <p class="would-fit">
+        <p class="nothing-near">
           Nothing near this plan fits. <button type="button" class="quiet" onClick={() => change({ ...or_example(words), searched: "1" }, "search")}>search all plans</button>
         </p>
       )}
