@@ -241,11 +241,11 @@ void search_small() {
   });
 }
 
-// A part of a large space on H100s, by one thread.
-void search_part(const char* model, const char* gpus, const char* global_batch,
-                 std::vector<std::string> set) {
+// A part of a large space, or all of it, by one thread.
+void search_part(const char* model, const char* gpus, const char* global_batch, std::vector<std::string> set,
+                 const char* cluster = "dgx-h100") {
   SearchRequest request = small_search();
-  request.cluster = "dgx-h100";
+  request.cluster = cluster;
   request.model = model;
   request.gpus = gpus;
   request.global_batch = global_batch;
@@ -305,7 +305,12 @@ constexpr Work kWork[] = {
      [] {
        search_part("llama-3-8b", "16..32", "32", {"tp=2", "pp=4,8", "zero=1", "sp=1"});
      }},
-    // Some of what bench/search_times searches whole.
+    // What bench/search_times searches: the first whole, of the others some.
+    {"search_gpt3_64", [] { search_part("gpt3-175b", "64", "64", {}, "selene"); }},
+    {"search_llama_256",
+     [] {
+       search_part("llama-3-70b", "256", "1024", {"tp=8", "pp=4", "zero=1", "sp=1", "micro_batch=1"});
+     }},
     {"search_llama_1024",
      [] {
        search_part("llama-3-70b", "1024", "1024", {"tp=8", "pp=8", "zero=1", "sp=1", "micro_batch=1"});

@@ -4,9 +4,14 @@
 
 #include <optional>
 
+#include "base/field_mark.h"
 #include "base/text.h"
 
 namespace foretrain {
+
+tl::unexpected<Error> not_given(std::string_view field) {
+  return fail_field(field, fmt::format("no {}: give {}", field, marked(field)));
+}
 
 Result<std::int64_t> count_word(std::string_view field, std::string_view word) {
   if (word.empty()) return 0;

@@ -8,6 +8,9 @@
 
 namespace foretrain {
 
+// "no model: give --model".
+tl::unexpected<Error> not_given(std::string_view field);
+
 // Empty: not given, 0; 1k is 1024, 1M a million. The upper limits are the run's to check, for a file states the same figures.
 Result<std::int64_t> count_word(std::string_view field, std::string_view word);
 // Tokens of a sequence: 131072, 128k, 1M.

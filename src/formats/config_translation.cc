@@ -185,7 +185,8 @@ class Translator {
       return {};
     }
     TRY_ASSIGN(const bool normed, flag("qk_norm"));
-    if (normed) out_.put("qk_norm", keys_.family().value("qk_over").empty() ? "true" : "whole");
+    const std::string_view over = keys_.family().value("qk_over");
+    if (normed) out_.put("qk_norm", over.empty() ? "true" : over);
     return {};
   }
 

@@ -134,13 +134,13 @@ constexpr Entry kFamilies[] = {
     {"cohere", "Cohere", "llama",
      "vocab=256000 hidden=8192 ffn=22528 layers=40 heads=64 tied=true norm=layernorm norm_bias=false "
      "fused_qkv=false "
-     "residual=parallel one_norm=true qk_norm=@use_qk_norm:false qk_over=whole biases=false"},
+     "residual=parallel one_norm=true qk_norm=@use_qk_norm:false qk_over=own biases=false"},
     {"cohere2", "Cohere2", "cohere", "window=4096 full_every=4 qk_norm=false"},
     {"stablelm stablelm_epoch", "StableLm StableLM StableLMEpoch", "llama",
      "vocab=50304 hidden=2560 ffn=6912 kv_heads=32 norm=layernorm norm_bias=true fused_qkv=false "
      "rotary_fraction=0.25 "
      "qkv_bias=@use_qkv_bias:false projection_bias=false biases=false parallel=@use_parallel_residual:false "
-     "shared_norm=true qk_norm=@qk_layernorm:false qk_over=whole"},
+     "shared_norm=true qk_norm=@qk_layernorm:false qk_over=own"},
     {"starcoder2", "Starcoder2", "",
      "hidden=3072 layers=30 heads=24 kv_heads=2 ffn=12288 vocab=49152 act=gelu_pytorch_tanh tied=true "
      "gated=false "

@@ -128,6 +128,12 @@ constexpr Published kPublished[] = {
      R"("num_key_value_heads": 32, "intermediate_size": 5632, "vocab_size": 100352, "use_qkv_bias": true, )"
      R"("tie_word_embeddings": false})",
      1644515328},
+    // Each head's norm of queries and keys has weights of its own and no biases, though the norms of layers have them.
+    {"stablelm2-12b",
+     R"({"model_type": "stablelm", "hidden_size": 5120, "num_hidden_layers": 40, "num_attention_heads": 32, )"
+     R"("num_key_value_heads": 8, "intermediate_size": 13824, "vocab_size": 100352, "use_qkv_bias": false, )"
+     R"("tie_word_embeddings": false, "qk_layernorm": true, "use_parallel_residual": true})",
+     12143185920},
     {"starcoder2-7b",
      R"({"model_type": "starcoder2", "hidden_size": 4608, "num_hidden_layers": 32, "num_attention_heads": )"
      R"(36, "num_key_value_heads": 4, "intermediate_size": 18432, "vocab_size": 49152, "sliding_window": )"

@@ -10,14 +10,17 @@ std::int64_t latent_parameters(const Attention& a, std::int64_t hidden) {
   return queries + down + a.kv_rank * a.heads * (a.nope_dim + a.v_dim);
 }
 
-std::int64_t qk_norm_width(const Attention& a) {
+std::int64_t qk_norm_parameters(const Attention& a, bool biases) {
+  const std::int64_t tensors = biases ? 2 : 1;
   switch (a.qk_norm) {
     case QkNorm::kNone:
       return 0;
     case QkNorm::kHead:
-      return 2 * a.head_dim;
-    case QkNorm::kWhole:
+      return tensors * 2 * a.head_dim;
+    case QkNorm::kOwnHead:
       return a.q_width() + a.kv_width();
+    case QkNorm::kWhole:
+      return tensors * (a.q_width() + a.kv_width());
   }
   return 0;
 }
@@ -30,7 +33,7 @@ std::int64_t attention_parameters(const Attention& a, std::int64_t hidden, const
   count += a.out_width() * hidden;
   if (biases.qkv) count += a.is_latent() ? a.q_rank + a.kv_rank + a.rope_dim : qkv;
   if (biases.projection) count += hidden;
-  count += qk_norm_width(a) * (biases.norm ? 2 : 1);
+  count += qk_norm_parameters(a, biases.norm);
   return count + (a.sinks ? a.heads : 0);
 }
 

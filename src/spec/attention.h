@@ -10,9 +10,10 @@
 
 namespace foretrain {
 
-// A norm of queries and keys before they are rotated: of each head (Qwen3), or over all heads at once (OLMoE).
-enum class QkNorm : unsigned char { kNone, kHead, kWhole };
-inline constexpr std::array<std::string_view, 3> kQkNormNames = {"false", "true", "whole"};
+// A norm of queries and keys before they are rotated: of each head, by weights that all heads share (Qwen3) or by each head's
+// own, without biases (StableLM 2 12B, Command R+); or over all heads at once (OLMoE).
+enum class QkNorm : unsigned char { kNone, kHead, kOwnHead, kWhole };
+inline constexpr std::array<std::string_view, 4> kQkNormNames = {"false", "true", "own", "whole"};
 
 struct Attention {
   std::int64_t heads = 0;

@@ -75,8 +75,8 @@ inline constexpr auto kAttentionFields = std::tuple{
     field("head_dim", &Attention::head_dim, WholeNumber{1, kMaxHeadDim}, "width of a head",
           "hidden / heads, which must divide"),
     field("qk_norm", &Attention::qk_norm, FlagOrWord{kQkNormNames},
-          "query and key pass a norm before they are rotated: each head (Qwen3), or, `whole`, all heads at "
-          "once (OLMoE)",
+          "query and key pass a norm before they are rotated: each head (Qwen3), `own`, each by weights of "
+          "its own (StableLM 2 12B), or, `whole`, all heads at once (OLMoE)",
           "false"),
     field("window", &Attention::window, WholeNumber{0, kMaxSeq},
           "keys that a query sees, itself among them; 0: all before it"),

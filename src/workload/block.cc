@@ -25,7 +25,7 @@ void write_attention(const Model& model, const Stack& stack, const PassShape& sh
     out.enter();
     out.part(parts.qkv, false);
     for (const std::int64_t heads : {heads_of(attention, shape.tp), kv_heads_of(attention, shape.tp)}) {
-      if (attention.qk_norm == QkNorm::kHead)
+      if (attention.qk_norm == QkNorm::kHead || attention.qk_norm == QkNorm::kOwnHead)
         out.norm_of_parts(norm_of(model, stack), heads, attention.head_dim);
       if (attention.qk_norm == QkNorm::kWhole)
         out.norm_of_parts(norm_of(model, stack), 1, heads * attention.head_dim);

@@ -73,8 +73,9 @@ void add_grouped_query(const Model& model, const Stack& stack, const Attention& 
   out.tensors += tensors;
   if (model.qkv_bias) out.others += q + 2 * kv, out.tensors += tensors;
   if (a.qk_norm == QkNorm::kNone) return;
-  out.others += norm_tensors(model) * (a.qk_norm == QkNorm::kHead ? 2 * a.head_dim : q + kv);
-  out.tensors += 2 * norm_tensors(model);
+  const std::int64_t of_norm = a.qk_norm == QkNorm::kOwnHead ? 1 : norm_tensors(model);
+  out.others += of_norm * (a.qk_norm == QkNorm::kHead ? 2 * a.head_dim : q + kv);
+  out.tensors += 2 * of_norm;
 }
 
 void add_attention(const Model& model, const Stack& stack, const Attention& a, std::int64_t tp,
