@@ -153,6 +153,7 @@ void put_search_counts(JsonWriter& w, const SearchAnswer& a) {
   w.key("pruned_bound").value(c.pruned_bound);
   w.key("seconds").value(a.result.seconds);
   w.key("interrupted").value(a.result.interrupted);
+  w.key("counted").value(a.result.counted);
   w.key("gap");
   const auto gap = a.gap();
   gap ? w.value(*gap) : w.null();

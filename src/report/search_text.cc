@@ -95,21 +95,27 @@ std::string search_head_text(const SearchAnswer& a, const BatchPoints* over) {
   if (!a.constraints.empty()) out += fmt::format("under {}\n", join(a.constraints, ", "));
   for (const LeftOut& left : a.left_out)
     out += fmt::format("not searched: {} ({})\n", left.values, printable(left.reason));
-  out += fmt::format("{} plans{}: {} evaluated, {} do not fit, {} cannot be better\n", count_of(c.candidates),
+  out += fmt::format("{}{} plans{}: {} evaluated, {} do not fit, {} cannot be better\n",
+                     a.result.counted ? "" : "more than ", count_of(c.candidates),
                      over != nullptr ? fmt::format(" in {} searches", searches(*over)) : "",
                      count_of(c.evaluated), count_of(c.pruned_memory), count_of(c.pruned_bound));
   const std::uint64_t left = c.candidates - c.evaluated - c.pruned_memory - c.pruned_bound;
-  if (a.result.interrupted)
+  if (!a.result.counted)
+    out +=
+        fmt::format("interrupted: more plans were not counted; {}\n",
+                    a.best.empty() ? "no plan was found before" : "the best of some from all over the space");
+  else if (a.result.interrupted)
     out += left > 0
                ? fmt::format("interrupted: {} plans were not looked at; {}\n", count_of(left),
                              a.best.empty()     ? "no plan was found before"
                              : c.evaluated == 0 ? "the best of plain ones from all over the space"
                                                 : "the best of the others")
                : std::string("interrupted after the search: the questions beside it are not all answered\n");
-  if (const auto gap = a.gap(); gap && left > 0)
+  const bool open = left > 0 || !a.result.counted;
+  if (const auto gap = a.gap(); gap && open)
     out += *gap > 0 ? fmt::format("no plan is better than the first by more than {:.1f} %\n", 100 * *gap)
                     : std::string("none of those is better than the first\n");
-  else if (left > 0 && !a.best.empty() && over == nullptr)
+  else if (open && !a.best.empty() && over == nullptr)
     out += "how much better another plan can be is not known\n";
   return out;
 }

@@ -64,6 +64,7 @@ std::string sweep_json(const SweepAnswer& a) {
   common.result.counts = a.counts;
   common.result.seconds = a.seconds;
   common.result.interrupted = a.interrupted;
+  common.result.counted = a.counted;
   common.result.open = std::nullopt;
   common.left_out = a.left_out;
   JsonWriter w;

@@ -79,6 +79,7 @@ std::string sweep_html(const SweepAnswer& a) {
   common.left_out = a.left_out;
   common.result.counts = a.counts;
   common.result.interrupted = a.interrupted;
+  common.result.counted = a.counted;
   common.result.open = std::nullopt;
   std::string body = html_lines(search_head_text(common, &a.over)) + pictures(a);
   body +=

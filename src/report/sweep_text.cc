@@ -132,6 +132,7 @@ std::string sweep_text(const SweepAnswer& a) {
   common.left_out = a.left_out;
   common.result.counts = a.counts;
   common.result.interrupted = a.interrupted;
+  common.result.counted = a.counted;
   common.result.open = std::nullopt;
   std::string out = search_head_text(common, &a.over) + table(a);
   if (!a.assumed.empty()) out += "\nassumed\n";

@@ -14,6 +14,7 @@
 #include "search/list_family.h"
 #include "search/mean_limit.h"
 #include "search/one_plan.h"
+#include "search/watch.h"
 #include "search/what_if_answer.h"
 #include "search/why.h"
 
@@ -28,7 +29,8 @@ Result<std::vector<NearPlan>> would_fit(const AnswerRequest& request, Evaluators
   std::vector<NearPlan> found;
   const auto attempt = [&](std::string change, const Problem& problem, const Constraints& constraints,
                            const SearchOptions& options) -> Result<bool> {
-    TRY_ASSIGN(const Space space, Space::make(problem, constraints, options.threads));
+    TRY_ASSIGN(const Space space,
+               Space::make(problem, constraints, options.threads, stop_of_counting(options)));
     auto best = best_of(space, options, evaluators);
     if (!best) return false;
     found.push_back({std::move(change), *std::move(best)});
@@ -138,13 +140,13 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
   TRY(check_questions(request));
   TRY_ASSIGN(auto costs, request.costs_for(request.problem.cluster));
   Evaluators evaluators(request.problem, std::move(costs));
-  TRY_ASSIGN(const Space space, Space::make(request.problem, request.constraints, request.options.threads));
-
-  answer.left_out = space.left_out();
   SearchOptions timed = answer.options;  // the questions after it have no limit
   if (request.time_s)
     timed.until = begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                               std::chrono::duration<double>(std::min(*request.time_s, kLongestTime)));
+  TRY_ASSIGN(const Space space, Space::make(request.problem, request.constraints, request.options.threads,
+                                            stop_of_counting(timed)));
+  answer.left_out = space.left_out();
   timed.evaluators = &evaluators;
   answer.result = search_by_mean(space, timed, evaluators);
   const auto& best = answer.result.best;

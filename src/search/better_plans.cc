@@ -8,6 +8,7 @@
 #include "search/one_change.h"
 #include "search/one_plan.h"
 #include "search/ties.h"
+#include "search/watch.h"
 
 namespace foretrain {
 namespace {
@@ -79,14 +80,14 @@ std::optional<Run> searched(const Run& run, const Run& known, const std::shared_
   auto constraints = kept_choices(run, problem);
   if (!constraints) return std::nullopt;  // the run has what no search goes through
   const Problem copy = problem;
-  auto space = Space::make(std::move(problem), *std::move(constraints));
-  if (!space || space->size() == 0) return std::nullopt;
   AnswerRequest limits;
   SearchOptions options = one_plan(options_for(limits, copy));
   options.threads = share.threads;
   options.stop = share.stop;
   options.until = begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                               std::chrono::duration<double>(std::min(seconds, kLongest)));
+  auto space = Space::make(std::move(problem), *std::move(constraints), 0, stop_of_counting(options));
+  if (!space || space->size() == 0) return std::nullopt;
   Evaluators evaluators(copy, costs);
   const Candidate start[] = {{known.gpus, known.plan}};
   const SearchResult result = search_from(*space, options, evaluators, start);

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <span>
 
@@ -13,6 +12,7 @@
 #include "search/pass_order.h"
 #include "search/plan_trial.h"
 #include "search/portion_search.h"
+#include "search/stride.h"
 
 namespace foretrain {
 namespace {
@@ -61,8 +61,9 @@ class Searcher {
     result.counts.candidates = space_.size();
     result.best = kept_.best.sorted();
     result.pareto = kept_.front.sorted();
-    result.interrupted = stopped_;
-    if (stopped_ && !std::isinf(open_)) result.open = open_;
+    result.counted = space_.is_whole();
+    result.interrupted = stopped_ || !result.counted;
+    if (stopped_ && result.counted && !std::isinf(open_)) result.open = open_;
     result.threads = workers_.had();
     result.threads_wanted = workers_.wanted();
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -74,9 +75,7 @@ class Searcher {
   // there is, so that something is told.
   template <class FamilyOf>
   void probe(std::size_t count, const FamilyOf& family_of) {
-    std::size_t apart =
-        std::max<std::size_t>(1, static_cast<std::size_t>(0.618 * static_cast<double>(count)));
-    while (std::gcd(apart, count) != 1) ++apart;
+    const std::size_t apart = stride_over(count);
     std::vector<std::optional<ScoredPlan>> probed(count);
     workers_.each(count, 8, [&](std::size_t i, std::size_t thread) {
       if (i >= kFirstProbes && watch_.asked_to_stop()) return;

@@ -74,6 +74,7 @@ struct SearchResult {
   std::vector<ScoredPlan> pareto;  // by GPUs, then step
   double seconds = 0;
   bool interrupted = false;
+  bool counted = true;  // false: the time was up before every plan was counted
   std::optional<double>
       open;         // interrupted: nothing that was left open is better than this, in the objective's figure
   int threads = 0;  // that took part throughout: fewer than were wanted where the system gave no more

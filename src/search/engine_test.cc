@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <new>
+#include <set>
 #include <thread>
 
 #include "base/testing.h"
@@ -12,6 +13,7 @@
 #include "predict/uncertainty.h"
 #include "search/local_ranks.h"
 #include "search/testing.h"
+#include "search/watch.h"
 
 namespace foretrain {
 namespace {
@@ -149,6 +151,54 @@ TEST_CASE("asked to stop, it gives what it has") {
   CHECK(result.interrupted);
   CHECK(!result.best.empty());
   CHECK(result.counts.evaluated + result.counts.pruned_memory + result.counts.pruned_bound < space.size());
+}
+
+TEST_CASE("a search of what was counted in time says that there is more, and not how good that can be") {
+  const Problem problem = problem_of("llama-3-8b", "dgx-h100", "megatron", {64}, 512);
+  const Space whole = space_of(problem);
+  int asked = 0;
+  const auto some = Space::make(problem, {}, 1, [&] { return ++asked > 8; });
+  REQUIRE(some.has_value());
+  CHECK(whole.is_whole());
+  CHECK_FALSE(some->is_whole());
+  CHECK(some->size() > 0);
+  CHECK(some->size() < whole.size());
+  // From all over it, not from its beginning.
+  std::set<std::int64_t> stages;
+  for (const Family& family : some->samples()) stages.insert(some->candidate(family.first).plan.pp);
+  CHECK(stages.size() > 1);
+  const SearchResult result = search(*some, nullptr, options_for(problem));
+  CHECK(result.interrupted);
+  CHECK_FALSE(result.counted);
+  CHECK_FALSE(result.open);
+  REQUIRE_FALSE(result.best.empty());
+  CHECK(result.best.front().step >= search(whole, nullptr, options_for(problem)).best.front().step);
+  CHECK(result.counts.evaluated + result.counts.pruned_memory + result.counts.pruned_bound == some->size());
+}
+
+TEST_CASE("told to stop before anything is counted, a space still has plans") {
+  const auto space =
+      Space::make(problem_of("gpt2", "dgx-h100", "megatron", {8}, 8), {}, 2, [] { return true; });
+  REQUIRE(space.has_value());
+  CHECK_FALSE(space->is_whole());
+  CHECK(space->size() > 0);
+}
+
+TEST_CASE("counting takes half of the time that a search is given, and a team counts all") {
+  SearchOptions options;
+  CHECK_FALSE(stop_of_counting(options));
+  options.until = std::chrono::steady_clock::now();
+  REQUIRE(stop_of_counting(options));
+  CHECK(stop_of_counting(options)());
+  options.until = std::chrono::steady_clock::now() + std::chrono::hours(1);
+  CHECK_FALSE(stop_of_counting(options)());
+  std::atomic<bool> stop = true;
+  options.stop = &stop;
+  CHECK(stop_of_counting(options)());
+  LocalRank::Table table(2);
+  LocalRank rank(table, 0);
+  options.team = &rank;
+  CHECK_FALSE(stop_of_counting(options));
 }
 
 TEST_CASE("stopped at a time that was given, it knows how good the best of the rest can be") {

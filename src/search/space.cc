@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "search/members.h"
+#include "search/stride.h"
 
 namespace foretrain {
 namespace {
@@ -74,23 +75,31 @@ Space::Space(Space&&) noexcept = default;
 Space& Space::operator=(Space&&) noexcept = default;
 Space::~Space() = default;
 
-Result<Space> Space::make(Problem problem, Constraints constraints, int threads) {
+Result<Space> Space::make(Problem problem, Constraints constraints, int threads,
+                          const std::function<bool()>& stop) {
   Space space;
   TRY_ASSIGN(auto legal, LegalValues::of(std::move(problem), std::move(constraints)));
   space.legal_ = std::make_unique<const LegalValues>(std::move(legal));
   space.regions_ = regions_of(*space.legal_);
   if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  space.count(space.regions_.size() < kRegionsForThreads ? 1 : threads);
+  space.count(space.regions_.size() < kRegionsForThreads ? 1 : threads, stop);
   return space;
 }
 
-void Space::count(int threads) {
+void Space::count(int threads, const std::function<bool()>& stop) {
   std::vector<std::vector<Family>> made(regions_.size()), samples(regions_.size());
   std::atomic<std::size_t> next = 0, held = 0;
+  std::atomic<bool> stopped = false;
+  const std::size_t apart = stop ? stride_over(regions_.size()) : 1;
   run_on_threads(threads, [&](int) {
     FamilyMaker maker(*legal_);
     try {
-      for (std::size_t i = next.fetch_add(1); i < regions_.size(); i = next.fetch_add(1)) {
+      for (std::size_t n = next.fetch_add(1); n < regions_.size(); n = next.fetch_add(1)) {
+        if (stop && held.load() > 0 && stop()) {
+          stopped = true;
+          return;
+        }
+        const std::size_t i = n * apart % regions_.size();
         Region& region = regions_[i];
         region.not_launched = maker.make(region, made[i]);
         region.families = static_cast<std::uint32_t>(made[i].size());
@@ -103,6 +112,7 @@ void Space::count(int threads) {
       throw;
     }
   });
+  whole_ = !stopped;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < regions_.size(); ++i) {
     Region& region = regions_[i];

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -14,9 +15,11 @@ namespace foretrain {
 
 class Space {
  public:
-  // Counts every plan, on so many threads (0: as many as the machine has). Refused where a GPU count or the cluster
-  // cannot be used at all.
-  static Result<Space> make(Problem problem, Constraints constraints, int threads = 0);
+  // Counts every plan, on so many threads (0: as many as the machine has), but for what is left when `stop` says to: then the
+  // space is of plans from all over that were counted until then, some at least where there are any. Refused where a GPU
+  // count or the cluster cannot be used at all.
+  static Result<Space> make(Problem problem, Constraints constraints, int threads = 0,
+                            const std::function<bool()>& stop = nullptr);
 
   Space();
   Space(Space&&) noexcept;
@@ -30,6 +33,7 @@ class Space {
   std::uint64_t size() const { return size_; }
   std::uint64_t not_launched() const { return not_launched_; }  // plans that the stack's rules leave out
   std::uint64_t families() const { return families_; }
+  bool is_whole() const { return whole_; }  // every plan was counted
 
   // None is without plans.
   std::span<const Region> regions() const { return regions_; }
@@ -46,13 +50,14 @@ class Space {
 
  private:
   class Recent;  // regions that somebody asked for plans of
-  void count(int threads);
+  void count(int threads, const std::function<bool()>& stop);
 
   std::unique_ptr<const LegalValues> legal_;
   std::vector<Region> regions_;
   std::vector<std::vector<Family>> held_;  // of regions; none where they are made again
   std::vector<Family> samples_;
   std::uint64_t size_ = 0, not_launched_ = 0, families_ = 0;
+  bool whole_ = true;
   std::unique_ptr<Recent> recent_;
 };
 

@@ -1,4 +1,5 @@
 #include "search/sweep.h"
+#include "search/watch.h"
 
 #include <fmt/format.h>
 
@@ -93,11 +94,11 @@ class Sweep {
     answer.tokens = request_.tokens;
     for (const Constraint& constraint : request_.constraints.all())
       answer.constraints.push_back(constraint.text());
-    TRY_ASSIGN(const Space space,
-               Space::make(answer.problem, request_.constraints, request_.options.threads));
+    SearchOptions options = options_at(i, answer.problem);
+    TRY_ASSIGN(const Space space, Space::make(answer.problem, request_.constraints, request_.options.threads,
+                                              stop_of_counting(options)));
     answer.left_out = space.left_out();
     Evaluators& evaluators = evaluators_for(answer.problem);
-    SearchOptions options = options_at(i, answer.problem);
     options.evaluators = &evaluators;
     answer.result = several_counts() ? search_by_mean(space, options, evaluators)
                                      : search_from(space, options, evaluators, known_);
@@ -133,6 +134,7 @@ class Sweep {
     out_.counts.pruned_bound += result.counts.pruned_bound;
     out_.counts.simulated += result.counts.simulated;
     out_.interrupted = out_.interrupted || result.interrupted;
+    out_.counted = out_.counted && result.counted;
   }
 
   // The same at every length is told once.

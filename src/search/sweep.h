@@ -20,6 +20,7 @@ struct SweepAnswer {
   SearchCounts counts;             // of all points together
   double seconds = 0;
   bool interrupted = false;
+  bool counted = true;  // of all points every plan
   std::vector<std::string> assumed;
   std::vector<LeftOut> left_out;  // with the lengths, where it is not so of all
 

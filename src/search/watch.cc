@@ -4,6 +4,16 @@
 
 namespace foretrain {
 
+std::function<bool()> stop_of_counting(const SearchOptions& options) {
+  if (options.team != nullptr || (options.stop == nullptr && !options.until)) return nullptr;
+  const auto now = std::chrono::steady_clock::now();
+  const auto until = options.until ? now + (*options.until - now) / 2 : now;
+  return [stop = options.stop, timed = options.until.has_value(), until] {
+    return (stop != nullptr && stop->load(std::memory_order_relaxed)) ||
+           (timed && std::chrono::steady_clock::now() >= until);
+  };
+}
+
 bool Watch::asked_to_stop() const {
   return (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) ||
          (options_.until && std::chrono::steady_clock::now() >= *options_.until);

@@ -3,11 +3,16 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "search/engine.h"
 
 namespace foretrain {
+
+// For Space::make before a search with these options: counting takes no more than half of its time. Ranks of a team number
+// plans alike, so they count all.
+std::function<bool()> stop_of_counting(const SearchOptions& options);
 
 class Watch {
  public:

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "job/run_check.h"
 #include "search/one_plan.h"
+#include "search/watch.h"
 #include "spec/plan_text.h"
 
 namespace foretrain {
@@ -107,7 +108,7 @@ Result<Why> explain_why(const AnswerRequest& request, const SearchAnswer& answer
     why.plan = kept_as_asked(asked.words, problem, constraints, answer, space, evaluators);
   std::optional<Space> own;
   if (!why.plan) {
-    TRY_ASSIGN(own, Space::make(problem, constraints, options.threads));
+    TRY_ASSIGN(own, Space::make(problem, constraints, options.threads, stop_of_counting(options)));
     why.plan = best_of(*own, options, evaluators);
   }
   if (!why.plan) {
@@ -131,7 +132,7 @@ Result<Why> explain_why(const AnswerRequest& request, const SearchAnswer& answer
     if (!still.empty()) continue;
     Problem freed = request.problem;
     TRY_ASSIGN(const Constraints less, constraints_of(rest, request.constraints, freed));
-    TRY_ASSIGN(const Space wider, Space::make(freed, less, options.threads));
+    TRY_ASSIGN(const Space wider, Space::make(freed, less, options.threads, stop_of_counting(options)));
     auto near = best_of(wider, options, evaluators);
     if (!near) continue;
     const auto& [key, word] = asked.words[i];
