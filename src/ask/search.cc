@@ -46,6 +46,7 @@ Result<void> read_problem(const SearchRequest& r, const Catalog& catalog, Answer
   TRY_ASSIGN(p.cluster, of_field("cluster", catalog.cluster(r.cluster)));
   if (r.stack.empty()) out.assumed.emplace_back("stack: generic (none stated)");
   TRY_ASSIGN(p.stack, of_field("stack", catalog.stack(r.stack.empty() ? "generic" : r.stack)));
+  if (r.gpus.empty()) return not_given("gpus");
   TRY_ASSIGN(p.gpus, gpu_counts(r.gpus, p.cluster));
   if (!r.documents.empty()) {
     TRY_ASSIGN(p.documents, of_field("documents", parse_documents(r.documents)));
