@@ -201,6 +201,17 @@ TEST_CASE("a calibration comes along as its file's text: predictions, comparison
   const auto found = session.answer(*question);
   REQUIRE(found);
   CHECK(found->find("\"name\": \"mine\"") != std::string::npos);
+  // So is a model's.
+  auto own = session.prepare_search(fmt::format(
+      R"({{"model": {{"name": "tiny", "text": {}}}, "cluster": "dgx-a100", "gpus": 8, "global_batch": 64, "seq": 512,
+          "set": ["pp=1", "tp=1", "zero=1"], "threads": 1, "calibration": {}}})",
+      json_text("hidden: 64\nlayers: 2\nheads: 2\nffn: 256\nmlp: gelu\nnorm: layernorm\npositions: rope\n"
+                "vocab: 512\ntied: true\nbiases: true\n"),
+      text));
+  REQUIRE_MESSAGE(own, (own ? "" : error_json(own.error())));
+  const auto of_own = session.answer(*own);
+  REQUIRE_MESSAGE(of_own, (of_own ? "" : error_json(of_own.error())));
+  CHECK(of_own->find("\"name\": \"mine\"") != std::string::npos);
 
   CHECK(error_of("predict", with(R"("calibration": "mine", )")).field == "calibration");
   CHECK(error_of("predict", with(R"("calibration": "factors:\n", )")).at.file == "calibration.yaml");
