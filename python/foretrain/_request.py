@@ -102,6 +102,14 @@ def content(value: Any, files: bool = True) -> Any:
     return plain(value)
 
 
+def calibration(value: Any, files: bool) -> Any:
+    """A calibration's file, of its folder too, or its text."""
+    is_path = isinstance(value, os.PathLike) or (isinstance(value, str) and "\n" not in value)
+    if files and is_path and os.path.isdir(value):
+        value = os.path.join(value, "calibration.yaml")
+    return content(value, files)
+
+
 def plan_text(plan: Any) -> str:
     """A plan in the form of the command line."""
     if plan is None or isinstance(plan, str):
@@ -134,6 +142,8 @@ def request(files: bool, **words: Any) -> bytes:
         given["run"] = content(given["run"], files)
     if "runs" in given:
         given["runs"] = [content(run, files) for run in given["runs"]]
+    if "calibration" in given:
+        given["calibration"] = calibration(given["calibration"], files)
     if "plan" in given:
         given["plan"] = plan_text(given["plan"])
     if "why" in given:

@@ -267,9 +267,12 @@ class OtherQuestions(unittest.TestCase):
                 self.assertEqual(foretrain.predict(**run, plan="tp=4,zero=1", calibration=same).json, stands.json)
             shut = foretrain.Session(files=False)
             self.assertEqual(shut.predict(**run, plan="tp=4,zero=1", calibration=text).json, stands.json)
-            with self.assertRaises(foretrain.InputError) as caught:
+            with self.assertRaisesRegex(ValueError, "no file is opened"):
                 shut.predict(**run, calibration=mine)
-            self.assertEqual(caught.exception.field, "calibration")
+            with self.assertRaises(FileNotFoundError):
+                foretrain.predict(**run, calibration=str(mine / "nothing"))
+            with self.assertRaises(foretrain.InputError):
+                foretrain.predict(**run, calibration=text.replace("prior", "prio"))
             found = foretrain.search(**run, set=["tp=4", "pp=1", "zero=1"], top=1, calibration=mine)
             self.assertEqual(found.calibration.name, "mine")
             self.assertEqual(found.predict(0).step_s, found.best[0].step_s)
