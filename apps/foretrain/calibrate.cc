@@ -54,6 +54,8 @@ class Calibrate final : public Command {
   Result<int> run(Session& session, Team*) override {
     out_ = without_slashes(out_);
     if (!out_.empty()) TRY(check_folder());
+    if (!out_.empty() && inputs_.empty() && request_.measured.empty() && !next_.empty())
+      return fail_field("out", "found nothing to write: " + marked("next") + " alone measures nothing");
     for (const std::string& input : inputs_) {
       TRY_ASSIGN(Sources sources, measured_files(session.files(), input));
       request_.measurements.push_back(std::move(sources));

@@ -90,7 +90,8 @@ class Predict final : public Command {
     if (!trace_.empty()) TRY(write_trace(one));
     if (!html_.empty())
       TRY(write_output(html_,
-                       predict_html(one.run, one.prediction, *one.view, one.whole ? &*one.whole : nullptr)));
+                       predict_html(one.run, one.prediction, *one.view, one.whole ? &*one.whole : nullptr,
+                                    one.standing ? &*one.standing : nullptr)));
     if (answer.example) std::fputs(example_note().c_str(), stderr);
     if (!csv_.empty()) TRY(write_output(csv_, csv_of(json_of_runs(answer.runs), "")));
     const int told = takes_stdout() ? 0
@@ -139,8 +140,6 @@ class Predict final : public Command {
         return fail_field(field, "is of runs, but " + marked("over") + " asks for many points");
     if (brief_ && (json_ || request_.chart))
       return fail_field("brief", "is one line, but " + marked(json_ ? "json" : "chart") + " asks for more");
-    if (!over_.empty() && !request_.calibration.empty())
-      return fail_field("calibration", "is of single runs, but " + marked("over") + " asks for many");
     if (!trace_stages_.empty() && trace_.empty())
       return fail_field("trace_stages", "found no " + marked("trace") + ", expected the file that it is for");
     if (request_.chart && json_)
@@ -203,7 +202,8 @@ class Predict final : public Command {
     const Training* whole = one.whole ? &*one.whole : nullptr;
     if (brief_) {
       std::string lines;
-      for (const PredictedRun& r : runs) lines += predict_brief(r.run, r.prediction);
+      for (const PredictedRun& r : runs)
+        lines += predict_brief(r.run, r.prediction, r.standing ? &*r.standing : nullptr);
       return lines;
     }
     const Standing* standing = one.standing ? &*one.standing : nullptr;

@@ -206,14 +206,16 @@ class Search final : public Command {
     TRY(request);
     request->options.team = team;
     request->options.stop = &stop_asked;
-    return request->over.several() ? tell_sweep(*request, first) : tell_search(session, *request, first, csv);
+    return request->over.several() ? tell_sweep(session, *request, first)
+                                   : tell_search(session, *request, first, csv);
   }
 
   // Of several batches or lengths.
-  Result<int> tell_sweep(AnswerRequest& request, bool first) const {
+  Result<int> tell_sweep(Session& session, AnswerRequest& request, bool first) const {
     TRY_ASSIGN(SweepAnswer answer, watched<Result<SweepAnswer>>(request, first, ask_sweep));
     const int interrupted = answer.interrupted && stop_asked ? kInterruptedStatus : 0;
     if (!first) return interrupted;
+    TRY(stand(session, request_, answer));
     spell(answer, words());
     if (!csv_.empty()) TRY(write_output(csv_, sweep_csv(answer)));
     if (!html_.empty()) TRY(write_output(html_, sweep_html(answer)));

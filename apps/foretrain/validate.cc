@@ -112,7 +112,7 @@ class Validate final : public Command {
     if (!html_.empty()) TRY(write_output(html_, scoreboard_html(answer.rows, drift)));
     if (!write_baseline_.empty()) TRY(write_file(write_baseline_, baseline_json(baseline_of(answer.rows))));
     if (is_stdout(csv_) || is_stdout(html_)) return 0;
-    const ValidateReport report{answer.by, rows_, drift};
+    const ValidateReport report{answer.by, rows_, drift, answer.standing ? &*answer.standing : nullptr};
     return json_ ? tell(validate_json(answer.rows, report)) : show_text(validate_text(answer.rows, report));
   }
 

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "calibrate/calibration_text.h"
 #include "calibrate/measured_rows.h"
+#include "calibrate/run_identity.h"
 #include "calibrate/sensitivity.h"
 #include "validate/logged_memory.h"
 
@@ -135,7 +136,16 @@ Result<void> check_one_cluster(const std::vector<Measured>& all) {
   std::map<std::string, std::size_t> clusters;
   for (const Measured& one : all)
     ++clusters[fmt::format("{} ({})", one.run->cluster.name, one.run->cluster.gpu.name)];
-  if (clusters.size() <= 1) return {};
+  if (clusters.size() <= 1) {
+    for (const Measured& one : all)
+      if (const std::string differs =
+              first_difference(state_of(one.run->cluster), state_of(all.front().run->cluster));
+          !differs.empty())
+        return fail_field("measurements", fmt::format("found two clusters {}: of {} it has {}; expected one",
+                                                      foretrain::quoted(one.run->cluster.name),
+                                                      printable(one.name), differs));
+    return {};
+  }
   std::vector<std::string> words;
   for (const auto& [name, count] : clusters) words.push_back(fmt::format("{} of {}", count, name));
   return fail_field("measurements",
@@ -143,29 +153,57 @@ Result<void> check_one_cluster(const std::vector<Measured>& all) {
                                 clusters.size(), join(words, ", "), marked("cluster")));
 }
 
-// What a run's prediction says of itself, as the calibration has it; and what it takes.
-Result<Lesson> asked(Session& session, const CalibrateRequest& request, const Source& source,
-                     const Calibration& calibration, std::int64_t& gpus_per_node) {
+// A run that is asked about, with its costs.
+struct AskedRun {
+  std::string name;
+  Run run;
+  std::shared_ptr<const CostSource> costs;
+  std::string profile;
+};
+
+Result<AskedRun> asked_run(Session& session, const CalibrateRequest& request, const Source& source) {
   TRY_ASSIGN(RunFile file, read_run_file(source, session.catalog()));
   PredictRequest words = request.run;
   if (!request.measured.empty()) {  // then words tell what was measured, which these runs are not
     words = {};
     words.cluster = request.run.cluster, words.stack = request.run.stack, words.profile = request.run.profile;
   }
-  TRY_ASSIGN(Run run, run_of(words, std::move(file), session.catalog()));
-  TRY_ASSIGN(const ProfileStore::Choice choice, costs_of(session, words, run));
-  if (!calibration.cluster.empty())
-    TRY(of_field("next", check_applies(calibration, run.cluster, choice.profile)));
-  const ClusterFactors factors = calibration.factors_for(kind_of(run));
-  const Prediction prediction = predict_with(run, choice.costs, factors);
-  gpus_per_node = run.cluster.gpus_per_node;
+  AskedRun out{.name = source.name};
+  TRY_ASSIGN(out.run, run_of(words, std::move(file), session.catalog()));
+  TRY_ASSIGN(const ProfileStore::Choice choice, costs_of(session, words, out.run));
+  out.costs = choice.costs;
+  out.profile = choice.profile;
+  return out;
+}
+
+// Two runs that something can tell apart, and to which the same factors apply.
+Result<void> check_contest(const AskedRun& a, const AskedRun& b) {
+  if (a.run.cluster.name != b.run.cluster.name || a.run.cluster.gpu.name != b.run.cluster.gpu.name)
+    return fail_field(
+        "next", fmt::format("found runs on clusters {} and {}, expected two of one cluster",
+                            foretrain::quoted(a.run.cluster.name), foretrain::quoted(b.run.cluster.name)));
+  if (const std::string differs = first_difference(state_of(b.run.cluster), state_of(a.run.cluster));
+      !differs.empty())
+    return fail_field("next", fmt::format("found two clusters {}, the second with {}; expected one",
+                                          foretrain::quoted(a.run.cluster.name), differs));
+  if (run_identity(a.run) == run_identity(b.run))
+    return fail_field("next", fmt::format("found the same run in {} and {}, expected two that differ",
+                                          printable(a.name), printable(b.name)));
+  return {};
+}
+
+// What a run's prediction says of itself, as the calibration has it; and what it takes.
+Lesson asked(const AskedRun& one, const Calibration& calibration) {
   Lesson out;
-  out.name = source.name;
-  out.kind = kind_of(run);
-  out.gpus = run.gpus;
-  out.plan = file_name(source.name);
+  out.name = one.name;
+  out.run = run_identity(one.run);
+  out.kind = kind_of(one.run);
+  const ClusterFactors factors = calibration.factors_for(out.kind, out.run);
+  const Prediction prediction = predict_with(one.run, one.costs, factors);
+  out.gpus = one.run.gpus;
+  out.plan = file_name(one.name);
   out.predicted = prediction.step.value;
-  out.slope = step_slope(run, choice.costs, factors);
+  out.slope = step_slope(one.run, one.costs, factors);
   out.spread = prediction.step.spread;
   return out;
 }
@@ -175,15 +213,18 @@ Result<void> add_next(Session& session, const CalibrateRequest& request, Calibra
   if (request.next.size() != 2)
     return fail_field("next", fmt::format("found {} run{}, expected two to be told apart",
                                           request.next.size(), request.next.size() == 1 ? "" : "s"));
-  Contest contest;
-  std::int64_t gpus_per_node = 1;
-  TRY_ASSIGN(contest.a, asked(session, request, request.next[0], report.calibration, gpus_per_node));
-  TRY_ASSIGN(contest.b, asked(session, request, request.next[1], report.calibration, gpus_per_node));
+  TRY_ASSIGN(const AskedRun a, asked_run(session, request, request.next[0]));
+  TRY_ASSIGN(const AskedRun b, asked_run(session, request, request.next[1]));
+  TRY(check_contest(a, b));
+  if (!report.calibration.cluster.empty())
+    for (const AskedRun* one : {&a, &b})
+      TRY(of_field("next", check_applies(report.calibration, one->run.cluster, one->profile)));
+  Contest contest{asked(a, report.calibration), asked(b, report.calibration)};
   contest.difference = std::log(contest.b.predicted / contest.a.predicted);
   const Posterior& learned = report.calibration.posterior;
   report.next =
       next_measurement(learned.lessons().empty() ? Posterior({}, {}, {}, {contest.a, contest.b}) : learned,
-                       contest, gpus_per_node);
+                       contest, a.run.cluster.gpus_per_node);
   return {};
 }
 
@@ -251,9 +292,8 @@ Result<Sources> measured_files(const Files& files, const std::string& path) {
 
 Result<std::optional<Calibration>> calibration_of(Session& session, const std::string& word) {
   if (word.empty()) return std::optional<Calibration>();
-  auto read = read_calibration(session.files(), word);
-  if (!read) return tl::unexpected(std::move(read).error());
-  return std::optional<Calibration>(*std::move(read));
+  TRY_ASSIGN(Calibration read, read_calibration(session.files(), word));
+  return std::optional<Calibration>(std::move(read));
 }
 
 }  // namespace foretrain

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
+#include "ask/calibrate.h"
 #include "ask/guard.h"
 #include "ask/over_axes.h"
 #include "ask/run_file.h"
@@ -13,10 +15,13 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "cost/memo.h"
+#include "report/calibration_report.h"
 #include "spec/cluster_figures.h"
 
 namespace foretrain {
 namespace {
+
+constexpr std::string_view kPrice = "price_per_gpu_hour";  // the one figure that no step follows
 
 class Sweep {
  public:
@@ -32,6 +37,7 @@ class Sweep {
     }
     if (!found_) return nothing_runs();
     note_gpu();
+    note_calibration();
     return std::move(out_);
   }
 
@@ -42,6 +48,8 @@ class Sweep {
       return fail_field("over", fmt::format("found {} runs, expected one", predict.runs.size()));
     TRY_ASSIGN(out_.axes, parse_axes(request_.over));
     points_ = out_.axes[0].words.size() * out_.columns();
+    TRY_ASSIGN(calibration_, of_field("calibration", calibration_of(session_, predict.calibration)));
+    TRY(check_calibrated());
     out_.example = predict.is_example();
     if (!predict.tokens.empty()) {
       TRY_ASSIGN(tokens_, amount_word("tokens", predict.tokens));
@@ -51,6 +59,18 @@ class Sweep {
       TRY_ASSIGN(RunFile file, read_run_file(*source, session_.catalog()));
       node_ = std::move(file.node);
     }
+    return {};
+  }
+
+  // A cluster that is changed was measured by nobody.
+  Result<void> check_calibrated() const {
+    if (!calibration_) return {};
+    for (const OverAxis& axis : out_.axes)
+      if (axis.key == "cluster" || (find_cluster_figure(axis.key) != nullptr && axis.key != kPrice))
+        return fail_field("over",
+                          fmt::format("{} would be another cluster than was measured; expected keys of "
+                                      "the run or its plan with {}",
+                                      axis.key, marked("calibration")));
     return {};
   }
 
@@ -99,7 +119,7 @@ class Sweep {
     run.profile = choice.profile;
     auto& memo = memos_[choice.costs.get()];
     if (memo == nullptr) memo = std::make_shared<const MemoCost>(choice.costs);
-    const Prediction prediction = session_.predict(run, memo, nullptr, false);
+    TRY_ASSIGN(const Prediction prediction, predicted(run, memo));
     std::optional<Training> whole;
     if (tokens_) whole = training(run, prediction, *tokens_);
     point.figures = figures_of(run, prediction, whole);
@@ -108,6 +128,28 @@ class Sweep {
     out_.assumed = prediction.assumed;
     out_.base = std::move(run);
     return {};
+  }
+
+  Result<Prediction> predicted(const Run& run, const std::shared_ptr<const CostSource>& costs) {
+    if (!calibration_) return session_.predict(run, costs, nullptr, false);
+    TRY(of_field("calibration", check_applies(*calibration_, run.cluster, run.profile)));
+    const CalibratedRun there = calibrated(*calibration_, run, costs);
+    Prediction out = session_.predict(there.run, there.costs, nullptr, false);
+    const Standing standing = stand(*calibration_, run, costs, out);
+    if (!standing_) standing_ = standing;
+    least_settled_ = std::min(least_settled_, standing.settled);
+    most_settled_ = std::max(most_settled_, standing.settled);
+    return out;
+  }
+
+  // Of the first point, and how it is with the others.
+  void note_calibration() {
+    if (!standing_) return;
+    out_.notes.push_back(
+        "calibration " + standing_words(*standing_) +
+        (most_settled_ - least_settled_ < 0.005
+             ? ""
+             : fmt::format("; of all points {:.0f} to {:.0f} %", 100 * least_settled_, 100 * most_settled_)));
   }
 
   // A rule that every point breaks is broken by what changes, whatever a file says; what is missing is not.
@@ -140,6 +182,9 @@ class Sweep {
   std::optional<double> tokens_;
   std::map<std::string, Run> specs_;
   std::map<const CostSource*, std::shared_ptr<const MemoCost>> memos_;  // each holds its source
+  std::optional<Calibration> calibration_;
+  std::optional<Standing> standing_;
+  double least_settled_ = 1, most_settled_ = 0;
   bool found_ = false;
   std::optional<Error> first_refusal_;
 };

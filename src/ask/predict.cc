@@ -69,11 +69,8 @@ Result<PredictedRun> predicted(Session& session, const PredictRequest& request, 
   TRY_ASSIGN(PredictedRun out,
              predicted_run(request, std::move(run), [&](const Run& checked, StepTrace* trace) {
                if (!calibration) return session.predict(checked, choice.costs, trace);
-               const CalibratedCluster here =
-                   calibrated(*calibration, kind_of(checked), checked.cluster, choice.costs);
-               Run there = checked;
-               there.cluster = here.cluster;
-               Prediction prediction = session.predict(there, here.costs, trace);
+               const CalibratedRun there = calibrated(*calibration, checked, choice.costs);
+               Prediction prediction = session.predict(there.run, there.costs, trace);
                standing = stand(*calibration, checked, choice.costs, prediction);
                return prediction;
              }));

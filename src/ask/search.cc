@@ -9,10 +9,10 @@
 #include <optional>
 #include <thread>
 
-#include "ask/calibrate.h"
 #include "ask/guard.h"
 #include "ask/launch.h"
 #include "ask/run_file.h"
+#include "ask/search_calibration.h"
 #include "ask/search_points.h"
 #include "ask/words.h"
 #include "base/did_you_mean.h"
@@ -60,7 +60,6 @@ Result<void> check_several(const SearchRequest& r, const BatchPoints& over) {
   for (const auto& [field, given] : {std::pair{"why", !r.why.empty()},
                                      {"what_if", !r.what_if.empty()},
                                      {"top", !r.top.empty()},
-                                     {"calibration", !r.calibration.empty()},
                                      {"launch", !r.launch.empty()}})
     if (given)
       return fail_field(field, fmt::format("is of one search, but {} and {} ask for {}: each has its best",
@@ -247,48 +246,6 @@ Result<void> choose_stack(const Catalog& catalog, const std::string& asked, Sear
   return {};
 }
 
-// Of the kind that all plans are, but for a format that the search chooses.
-RunKind kind_of(const AnswerRequest& request) {
-  Plan plan = request.problem.given;
-  const Constraint* precision = request.constraints.find("precision");
-  if (precision != nullptr && precision->set_words.size() == 1) plan.precision = precision->set_words.front();
-  return kind_of(request.problem.model, request.problem.stack, plan, request.problem.seq);
-}
-
-// Plans are searched on the cluster as it was measured to be.
-Result<void> stand_on(Session& session, const SearchRequest& request, AnswerRequest& out) {
-  TRY_ASSIGN(const std::optional<Calibration> calibration,
-             of_field("calibration", calibration_of(session, request.calibration)));
-  if (!calibration) return {};
-  TRY(of_field("calibration", check_applies(*calibration, out.problem.cluster, out.profile)));
-  // What was learned depends on the format, and a figure that is changed has been measured by nobody.
-  if (const Constraint* precision = out.constraints.find("precision");
-      precision != nullptr && precision->set_words.size() != 1)
-    return fail_field("calibration", "is of one number format, but the search chooses among several");
-  if (!request.what_if.empty())
-    return fail_field("what_if",
-                      "changes figures as they were stated, not as they were measured; expected no " +
-                          marked("calibration"));
-  const RunKind kind = kind_of(out);
-  ClusterFactors back = calibration->factors_for(kind);
-  for (double& factor : back) factor = -factor;
-  const double held = calibration->memory ? calibration->memory->held : 0;
-  out.problem.cluster = calibrated(*calibration, kind, out.problem.cluster, nullptr).cluster;
-  out.costs_for = [costs_for = out.costs_for, back,
-                   held](const Cluster& cluster) -> Result<std::shared_ptr<const CostSource>> {
-    Cluster stated = scaled(cluster, back);
-    stated.gpu.usable = cluster.gpu.usable * std::max(1.0, std::exp(held));
-    TRY_ASSIGN(std::shared_ptr<const CostSource> costs, costs_for(stated));
-    ClusterFactors factors = back;
-    for (double& factor : factors) factor = -factor;
-    return std::shared_ptr<const CostSource>(std::make_shared<const ScaledCost>(std::move(costs), factors));
-  };
-  out.assumed.push_back(fmt::format("calibration {}, of {} run{} on this cluster",
-                                    printable(calibration->name), calibration->runs(),
-                                    calibration->runs() == 1 ? "" : "s"));
-  return {};
-}
-
 Result<AnswerRequest> prepared(Session& session, SearchRequest request) {
   AnswerRequest out;
   const std::string asked = request.stack;
@@ -334,35 +291,6 @@ Result<SearchAnswer> ask(Session& session, const SearchRequest& request) {
     return fail_field("global_batch",
                       fmt::format("found {} searches, expected one", ready.over.points.size()));
   return ask(ready);
-}
-
-Result<std::optional<Footing>> footing(Session& session, SearchRequest request) {
-  TRY_ASSIGN(std::optional<Calibration> calibration,
-             of_field("calibration", calibration_of(session, request.calibration)));
-  if (!calibration) return std::optional<Footing>();
-  request.calibration.clear();
-  TRY_ASSIGN(const AnswerRequest stated, prepare(session, request));
-  TRY_ASSIGN(std::shared_ptr<const CostSource> costs, stated.costs_for(stated.problem.cluster));
-  return std::optional<Footing>({*std::move(calibration), stated.problem.cluster, std::move(costs)});
-}
-
-std::optional<Standing> stand(const Footing& footing, SearchAnswer& answer) {
-  if (answer.best.empty()) return std::nullopt;
-  const auto of_plan = [&](RankedPlan& plan) {
-    Run run = plan.run;
-    run.cluster = footing.stated;
-    return stand(footing.calibration, run, footing.costs, plan.prediction);
-  };
-  Standing best = of_plan(answer.best.front());
-  for (std::size_t i = 1; i < answer.best.size(); ++i) of_plan(answer.best[i]);
-  for (ListFamily& family : answer.families) of_plan(family.best);
-  for (RankedPlan& plan : answer.pareto) of_plan(plan);
-  return best;
-}
-
-Result<std::optional<Standing>> stand(Session& session, const SearchRequest& request, SearchAnswer& answer) {
-  TRY_ASSIGN(const std::optional<Footing> stated, footing(session, request));
-  return stated ? stand(*stated, answer) : std::nullopt;
 }
 
 }  // namespace foretrain

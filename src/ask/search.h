@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,10 +47,12 @@ struct Footing {
 };
 Result<std::optional<Footing>> footing(Session& session, SearchRequest request);
 
-// How the best plan of an answer stands there; none: there is no plan. Intervals of the plans that the answer lists become
+// How the best plan of an answer stands there; none: there is no plan. Intervals of the plans that the answer tells become
 // those that the calibration leaves.
 std::optional<Standing> stand(const Footing& footing, SearchAnswer& answer);
+void stand(const Footing& footing, SweepAnswer& answer);
 // Both in one.
 Result<std::optional<Standing>> stand(Session& session, const SearchRequest& request, SearchAnswer& answer);
+Result<void> stand(Session& session, const SearchRequest& request, SweepAnswer& answer);
 
 }  // namespace foretrain

@@ -12,6 +12,7 @@
 #include "base/field_mark.h"
 #include "base/text.h"
 #include "calibrate/measured_rows.h"
+#include "calibrate/run_identity.h"
 #include "spec/choice.h"
 
 namespace foretrain {
@@ -65,7 +66,7 @@ Result<void> stand_on(Session& session, const ValidateRequest& request, Validate
   TRY_ASSIGN(const std::optional<Calibration> calibration,
              of_field("calibration", calibration_of(session, request.calibration)));
   if (!calibration) return {};
-  std::size_t rows = 0, taught = 0;
+  RowsStanding standing{.name = calibration->name, .origin = calibration->origin_words()};
   for (RowScore& row : answer.rows) {
     if (!row.skipped.empty()) continue;
     auto choice = session.costs_for(row.run->cluster, request.profile);
@@ -74,15 +75,13 @@ Result<void> stand_on(Session& session, const ValidateRequest& request, Validate
     }
     if (!check_applies(*calibration, row.run->cluster, choice->profile)) continue;
     calibrate_score(*calibration, choice->costs, row);
-    ++rows;
-    const auto& lessons = calibration->posterior.lessons();
-    taught += std::any_of(lessons.begin(), lessons.end(),
-                          [&](const Lesson& lesson) { return lesson.name.ends_with(": " + row.id); })
-                  ? 1
-                  : 0;
+    ++standing.rows;
+    standing.taught += calibration->posterior.was_measured(run_identity(*row.run)) ? 1 : 0;
   }
-  answer.notes.push_back(fmt::format("{} of {} rows stand on calibration {}; {} of them taught it", rows,
-                                     answer.rows.size(), printable(calibration->name), taught));
+  answer.notes.push_back(fmt::format("{} of {} rows stand on calibration {}; {} of them taught it",
+                                     standing.rows, answer.rows.size(), printable(calibration->name),
+                                     standing.taught));
+  answer.standing = std::move(standing);
   return {};
 }
 

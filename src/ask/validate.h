@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ask/session.h"
+#include "report/validate_report.h"
 #include "validate/baseline.h"
 #include "validate/row_check.h"
 #include "validate/summary.h"
@@ -25,6 +26,7 @@ struct ValidateAnswer {
   std::vector<std::string> notes;  // columns of tables that were passed over, rows that stand twice
   GroupBy by = GroupBy::kSource;
   std::optional<Drift> drift;  // since the baseline
+  std::optional<RowsStanding> standing;
 };
 
 // A row that stands in several tables, by its source and id, counts once, as the last of them has it.

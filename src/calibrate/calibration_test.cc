@@ -7,6 +7,7 @@
 #include "calibrate/calibration_text.h"
 #include "calibrate/testing.h"
 #include "predict/evaluator.h"
+#include "predict/uncertainty.h"
 
 using namespace foretrain;
 
@@ -24,10 +25,8 @@ Calibration taught() {
 
 Prediction with(const Calibration& calibration, const Run& run, Standing& standing) {
   const auto costs = std::make_shared<const AnalyticCost>(run.cluster);
-  const CalibratedCluster here = calibrated(calibration, kind_of(run), run.cluster, costs);
-  Run there = run;
-  there.cluster = here.cluster;
-  Prediction prediction = predict(there, here.costs);
+  const CalibratedRun there = calibrated(calibration, run, costs);
+  Prediction prediction = predict(there.run, there.costs);
   standing = stand(calibration, run, costs, prediction);
   return prediction;
 }
@@ -57,9 +56,56 @@ TEST_CASE("a calibration is of its cluster alone") {
   const Calibration calibration = taught();
   Cluster cluster = run_on_dgx("gpt2", 8, 8, "").cluster;
   CHECK(check_applies(calibration, cluster, calibration.profile));
+  cluster.price_per_gpu_hour = 1;  // no step follows it
+  CHECK(check_applies(calibration, cluster, calibration.profile));
+  Cluster slower = cluster;
+  slower.inter.bandwidth = slower.inter.bandwidth / 2;
+  const auto other = check_applies(calibration, slower, calibration.profile);
+  REQUIRE(!other);
+  CHECK(other.error().message.find("inter_gbytes") != std::string::npos);
   CHECK(!check_applies(calibration, cluster, "another"));
   cluster.gpu.name = "a100-80gb-sxm";
   CHECK(!check_applies(calibration, cluster, calibration.profile));
+}
+
+TEST_CASE("a run that was itself measured is what was measured, and as sure as a measurement") {
+  const Run run = run_on_dgx("llama-3-8b", 8, 32, "tp=8,zero=1");
+  const Run like = run_on_dgx("llama-3-8b", 8, 32, "tp=4,zero=1");
+  Measured one = measured_with(run, {}, "one");
+  one.figures.front().seconds *= 1.2;
+  const auto learned = learn({one});
+  REQUIRE(learned);
+  const double truth = one.figures.front().seconds;
+  Standing standing, other;
+  const Prediction prediction = with(learned->calibration, run, standing);
+  CHECK(standing.measured);
+  CHECK(prediction.step.value == doctest::Approx(truth).epsilon(0.01));
+  CHECK(prediction.step.spread < 0.02);
+  // One of its kind shares what the kind has, and no more.
+  const Prediction near = with(learned->calibration, like, other);
+  CHECK(!other.measured);
+  CHECK(near.step.spread > 2 * prediction.step.spread);
+  CHECK(near.step.value > other.uncalibrated_s);
+  CHECK(near.step.value < 1.2 * other.uncalibrated_s);
+}
+
+TEST_CASE("what was held makes plans that need more unlikely to fit, and others surer") {
+  Measured one = measured_with(run_on_dgx("llama-3-8b", 8, 32, "tp=8,zero=1"), {}, "one");
+  const Prediction before = predict(*one.run, one.costs);
+  one.memory = before.peak * 1.1;
+  const auto learned = learn({one, one});
+  REQUIRE(learned);
+  REQUIRE(learned->calibration.memory);
+  CHECK(learned->calibration.memory->runs == 1);
+  CHECK(learned->calibration.memory->held > 0);
+  Standing standing;
+  const Prediction after = with(learned->calibration, *one.run, standing);
+  CHECK(after.usable < before.usable);
+  CHECK(after.usable > before.usable / 1.1);
+  // Half of the variance is each run's own, and stays.
+  const double spread = memory_spread(one.run->stack.described);
+  CHECK(memory_spread_after(learned->calibration.memory, spread) > std::sqrt(0.5) * spread);
+  CHECK(memory_spread_after(learned->calibration.memory, spread) < spread);
 }
 
 TEST_CASE("a calibrated score is worked out by the same path: as many operators are asked for, once each") {
@@ -80,8 +126,8 @@ TEST_CASE("a calibrated score is worked out by the same path: as many operators 
   Evaluator before(run.model, run.cluster, run.stack, run.seq, std::make_shared<Counting>(physics, plain));
   before.score(run.plan, run.global_batch);
   const auto counting = std::make_shared<Counting>(physics, scaled_asks);
-  const CalibratedCluster here = calibrated(calibration, kind_of(run), run.cluster, counting);
-  Evaluator after(run.model, here.cluster, run.stack, run.seq, here.costs);
+  const CalibratedRun there = calibrated(calibration, run, counting);
+  Evaluator after(run.model, there.run.cluster, run.stack, run.seq, there.costs);
   after.score(run.plan, run.global_batch);
   CHECK(plain == scaled_asks);
   const std::size_t cold = scaled_asks;
@@ -101,6 +147,21 @@ TEST_CASE("a calibration is read back as it was written") {
     CHECK(read->factors_for(kind)[k] == doctest::Approx(calibration.factors_for(kind)[k]));
 }
 
+TEST_CASE("what a file says of memory is what was held") {
+  Measured one = measured_with(run_on_dgx("llama-3-8b", 8, 32, "tp=8,zero=1"), {}, "one");
+  one.memory = predict(*one.run, one.costs).peak * 1.1;
+  const auto learned = learn({one});
+  REQUIRE(learned);
+  std::string text = calibration_yaml(learned->calibration);
+  REQUIRE(parse_calibration({"calibration.yaml", text}));
+  const std::size_t at = text.find("memory: {times: 1.");
+  REQUIRE(at != std::string::npos);
+  text.replace(at, 18, "memory: {times: 2.");
+  const auto read = parse_calibration({"calibration.yaml", text});
+  REQUIRE(!read);
+  CHECK(read.error().text().find("what was held gives") != std::string::npos);
+}
+
 TEST_CASE("a file that was edited, cut or misspelt is refused with its place") {
   const std::string text = calibration_yaml(taught());
   const auto with_instead = [&](std::string_view was, std::string_view is) {
@@ -115,6 +176,8 @@ TEST_CASE("a file that was edited, cut or misspelt is refused with its place") {
   };
   CHECK(with_instead("version: 1", "version: 2").find("version") != std::string::npos);
   CHECK(with_instead("products: {times: ", "products: {times: 9").find("the lessons give") !=
+        std::string::npos);
+  CHECK(with_instead("gpus_per_node: ", "gpus_per_node: [], x: ").find("calibration.yaml") !=
         std::string::npos);
   CHECK(with_instead("lessons:", "lesson:").find("lessons") != std::string::npos);
   CHECK(with_instead("part: step", "part: steps").find("step") != std::string::npos);

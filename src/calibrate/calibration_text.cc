@@ -17,6 +17,7 @@ namespace {
 constexpr double kMostLog = 10;   // of any logarithm: a factor of 22,000
 constexpr double kAgrees = 1e-3;  // of what stands in the file and what follows from its lessons
 constexpr std::size_t kMostText = 10'000;
+constexpr std::size_t kMostFigures = 100;  // of a cluster
 
 std::string list_of(const ClusterFactors& values) {
   std::string out;
@@ -26,12 +27,13 @@ std::string list_of(const ClusterFactors& values) {
 
 std::string lesson_yaml(const Lesson& l) {
   return fmt::format(
-      "  - {{name: {}, part: {}, fingerprint: {}, model: {}, stack: {}, precision: {}, seq: {}, gpus: {}, "
+      "  - {{name: {}, part: {}, run: {}, fingerprint: {}, model: {}, stack: {}, precision: {}, seq: {}, "
+      "gpus: {}, "
       "plan: {}, "
       "measured_s: {}, predicted_s: {}, gap: {}, slope: {}, spread: {}, weight: {}}}\n",
-      yaml_quoted(l.name), name(l.part), yaml_quoted(l.fingerprint), yaml_quoted(l.kind.model),
-      yaml_quoted(l.kind.stack), yaml_quoted(l.kind.precision), l.kind.seq, l.gpus, yaml_quoted(l.plan),
-      l.measured, l.predicted, l.gap, list_of(l.slope), l.spread, l.weight);
+      yaml_quoted(l.name), name(l.part), yaml_quoted(l.run), yaml_quoted(l.fingerprint),
+      yaml_quoted(l.kind.model), yaml_quoted(l.kind.stack), yaml_quoted(l.kind.precision), l.kind.seq, l.gpus,
+      yaml_quoted(l.plan), l.measured, l.predicted, l.gap, list_of(l.slope), l.spread, l.weight);
 }
 
 std::string factors_yaml(const Posterior& posterior) {
@@ -74,11 +76,12 @@ Result<ClusterFactors> row_of(const Node& node, std::string_view what) {
 
 Result<Lesson> parse_lesson(const Node& node) {
   TRY(only_fields(node, "a lesson",
-                  {"name", "part", "fingerprint", "model", "stack", "precision", "seq", "gpus", "plan",
+                  {"name", "part", "run", "fingerprint", "model", "stack", "precision", "seq", "gpus", "plan",
                    "measured_s", "predicted_s", "gap", "slope", "spread", "weight"}));
   Lesson out;
   TRY(text_of(node, "name", out.name));
   TRY(read_required(node, "part", out.part, OneOf{kMeasuredPartNames}));
+  TRY(text_of(node, "run", out.run));
   TRY(text_of(node, "fingerprint", out.fingerprint));
   TRY(text_of(node, "model", out.kind.model));
   TRY(text_of(node, "stack", out.kind.stack));
@@ -95,6 +98,22 @@ Result<Lesson> parse_lesson(const Node& node) {
   if (slope == nullptr) return fail("a lesson: no 'slope', expected what each factor moves", node.at);
   TRY_ASSIGN(out.slope, row_of(*slope, "slope"));
   return out;
+}
+
+Result<void> check_covariance(const Node& node, const Posterior& posterior) {
+  const Node* covariance = node.find("covariance");
+  if (covariance == nullptr || !covariance->is_list() || covariance->items.size() != kClusterFactorCount)
+    return fail(fmt::format("a calibration: expected 'covariance' with {} rows", kClusterFactorCount),
+                covariance == nullptr ? node.at : covariance->at);
+  const Matrix stated = posterior.stated_covariance();
+  for (std::size_t k = 0; k < kClusterFactorCount; ++k) {
+    TRY_ASSIGN(const ClusterFactors row, row_of(covariance->items[k], "covariance"));
+    for (std::size_t l = 0; l < kClusterFactorCount; ++l)
+      if (std::abs(row[l] - stated(k, l)) > kAgrees)
+        return fail(fmt::format("covariance: found {}, but the lessons give {:.9g}", row[l], stated(k, l)),
+                    covariance->items[k].items[l].at);
+  }
+  return {};
 }
 
 Result<void> check_factors(const Node& node, const Posterior& posterior) {
@@ -122,32 +141,66 @@ Result<void> check_factors(const Node& node, const Posterior& posterior) {
               kClusterFactorNames[k], times, deviation, gives, left),
           one->at);
   }
-  const Node* covariance = node.find("covariance");
-  if (covariance == nullptr || !covariance->is_list() || covariance->items.size() != kClusterFactorCount)
-    return fail(fmt::format("a calibration: expected 'covariance' with {} rows", kClusterFactorCount),
-                covariance == nullptr ? node.at : covariance->at);
-  const Matrix stated = posterior.stated_covariance();
-  for (std::size_t k = 0; k < kClusterFactorCount; ++k) {
-    TRY_ASSIGN(const ClusterFactors row, row_of(covariance->items[k], "covariance"));
-    for (std::size_t l = 0; l < row.size(); ++l)
-      if (std::abs(row[l] - stated(k, l)) > kAgrees)
-        return fail(fmt::format("covariance: found {}, but the lessons give {:.9g}", row[l], stated(k, l)),
-                    covariance->items[k].items[l].at);
-  }
-  return {};
+  return check_covariance(node, posterior);
 }
 
-Result<MemoryLesson> parse_memory(const Node& node) {
-  TRY(only_fields(node, "memory", {"times", "deviation", "runs"}));
-  MemoryLesson out;
-  double times = 1;
-  std::int64_t runs = 0;
-  TRY(read_required(node, "times", times, RealNumber{0.1, 10.0}));
-  TRY(read_required(node, "deviation", out.deviation, RealNumber{0.0, kMostLog}));
-  TRY(read_required(node, "runs", runs, WholeNumber{1, 1'000'000}));
-  out.held = std::log(times);
-  out.runs = static_cast<std::size_t>(runs);
+Result<HeldMemory> parse_held(const Node& node) {
+  constexpr RealNumber kBytes{1, 1e18};
+  TRY(only_fields(node, "what was held", {"name", "run", "measured", "predicted", "spread"}));
+  HeldMemory out;
+  TRY(text_of(node, "name", out.name));
+  TRY(text_of(node, "run", out.run));
+  TRY(read_required(node, "measured", out.measured, kBytes));
+  TRY(read_required(node, "predicted", out.predicted, kBytes));
+  TRY(read_required(node, "spread", out.spread, RealNumber{1e-6, kMostLog}));
   return out;
+}
+
+// As what was held gives it.
+Result<void> check_memory(const Node& node, const std::optional<MemoryLesson>& given) {
+  TRY(only_fields(node, "memory", {"times", "deviation", "runs"}));
+  double times = 1, deviation = 0;
+  std::int64_t runs = 0;
+  TRY(read_required(node, "times", times, RealNumber{1e-5, 1e5}));
+  TRY(read_required(node, "deviation", deviation, RealNumber{0.0, kMostLog}));
+  TRY(read_required(node, "runs", runs, WholeNumber{1, 1'000'000}));
+  if (given && std::abs(std::log(times) - given->held) <= kAgrees &&
+      std::abs(deviation - given->deviation) <= kAgrees && runs == static_cast<std::int64_t>(given->runs))
+    return {};
+  return fail(fmt::format("memory: found {} with deviation {} of {} runs, but what was held gives {}", times,
+                          deviation, runs,
+                          given ? fmt::format("{:.6f} with {:.6f} of {}", std::exp(given->held),
+                                              given->deviation, given->runs)
+                                : "none"),
+              node.at);
+}
+
+Result<void> read_memory(const Node& node, Calibration& out) {
+  if (const Node* held = node.find("held"); held != nullptr) {
+    if (!held->is_list() || held->items.empty() || held->items.size() > kMostLessons)
+      return fail(fmt::format("held: expected a list of 1 to {}", kMostLessons), held->at);
+    for (const Node& item : held->items) {
+      TRY_ASSIGN(HeldMemory one, parse_held(item));
+      out.held.push_back(std::move(one));
+    }
+  }
+  out.memory = memory_lesson(out.held);
+  if (const Node* memory = node.find("memory"); memory != nullptr) return check_memory(*memory, out.memory);
+  if (!out.memory) return {};
+  return fail("a calibration: no 'memory', expected what was held gives", node.at);
+}
+
+Result<void> read_state(const Node& node, Calibration& out) {
+  const Node* state = node.find("state");
+  if (state == nullptr || state->kind != Node::Kind::kMap || state->entries.size() > kMostFigures)
+    return fail(
+        fmt::format("a calibration: expected 'state', at most {} figures of its cluster", kMostFigures),
+        state == nullptr ? node.at : state->at);
+  for (const auto& [key, value] : state->entries) {
+    TRY_ASSIGN(std::string text, value.text());
+    out.state.emplace_back(key, std::move(text));
+  }
+  return {};
 }
 
 }  // namespace
@@ -157,15 +210,21 @@ std::string calibration_yaml(const Calibration& c) {
   std::string out = fmt::format(
       "# Made by foretrain calibrate; docs/calibrate.md tells what it means. Factors and covariance follow "
       "from the lessons.\n"
-      "version: 1\nname: {}\ncluster: {}\ngpu: {}\nprofile: {}\norigin:\n",
+      "version: 1\nname: {}\ncluster: {}\ngpu: {}\nprofile: {}\nstate:\n",
       yaml_quoted(c.name), yaml_quoted(c.cluster), yaml_quoted(c.gpu), yaml_quoted(c.profile));
+  for (const auto& [key, value] : c.state) out += fmt::format("  {}: {}\n", key, yaml_quoted(value));
+  out += "origin:\n";
   for (const std::string& origin : c.origin) out += "  - " + yaml_quoted(origin) + "\n";
-  out += fmt::format("prior: {{own: {}, alike: {}, factors: {}, runs: {}}}\n", p.shares().own,
-                     p.shares().alike, p.scale().factors, p.scale().runs);
+  out += fmt::format("prior: {{own: {}, alike: {}, shared: {}, alone: {}}}\n", p.shares().own,
+                     p.shares().alike, p.scale().shared, p.scale().alone);
   out += factors_yaml(p);
   if (c.memory)
     out += fmt::format("memory: {{times: {:.6f}, deviation: {:.6f}, runs: {}}}\n", std::exp(c.memory->held),
                        c.memory->deviation, c.memory->runs);
+  if (!c.held.empty()) out += "held:\n";
+  for (const HeldMemory& h : c.held)
+    out += fmt::format("  - {{name: {}, run: {}, measured: {}, predicted: {}, spread: {}}}\n",
+                       yaml_quoted(h.name), yaml_quoted(h.run), h.measured, h.predicted, h.spread);
   out += "lessons:\n";
   for (const Lesson& lesson : p.lessons()) out += lesson_yaml(lesson);
   return out;
@@ -174,8 +233,8 @@ std::string calibration_yaml(const Calibration& c) {
 Result<Calibration> parse_calibration(const Source& source) {
   TRY_ASSIGN(const Node node, parse_yaml(source.text, source.name));
   TRY(only_fields(node, "a calibration",
-                  {"version", "name", "cluster", "gpu", "profile", "origin", "prior", "factors", "covariance",
-                   "memory", "lessons"}));
+                  {"version", "name", "cluster", "gpu", "profile", "state", "origin", "prior", "factors",
+                   "covariance", "memory", "held", "lessons"}));
   std::int64_t version = 0;
   TRY(read_required(node, "version", version, WholeNumber{1, 1}));
   Calibration out;
@@ -188,16 +247,15 @@ Result<Calibration> parse_calibration(const Source& source) {
       TRY_ASSIGN(std::string text, item.text());
       out.origin.push_back(std::move(text));
     }
-  TRY_ASSIGN(const Node* prior, required_section(node, "prior", {"own", "alike", "factors", "runs"}));
+  TRY_ASSIGN(const Node* prior, required_section(node, "prior", {"own", "alike", "shared", "alone"}));
   PriorShares shares;
   PriorScale scale;
   TRY(read_required(*prior, "own", shares.own, RealNumber{0.01, 0.99}));
   TRY(read_required(*prior, "alike", shares.alike, RealNumber{0.0, 0.99}));
-  TRY(read_required(*prior, "factors", scale.factors, RealNumber{-3.0, 3.0}));
-  TRY(read_required(*prior, "runs", scale.runs, RealNumber{-3.0, 3.0}));
-  if (const Node* memory = node.find("memory"); memory != nullptr) {
-    TRY_ASSIGN(out.memory, parse_memory(*memory));
-  }
+  TRY(read_required(*prior, "shared", scale.shared, RealNumber{-3.0, 3.0}));
+  TRY(read_required(*prior, "alone", scale.alone, RealNumber{-3.0, 3.0}));
+  TRY(read_state(node, out));
+  TRY(read_memory(node, out));
   const Node* lessons = node.find("lessons");
   if (lessons == nullptr || !lessons->is_list() || lessons->items.empty() ||
       lessons->items.size() > kMostLessons)

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "base/text.h"
 #include "calibrate/figures.h"
+#include "calibrate/run_identity.h"
 #include "calibrate/sensitivity.h"
 #include "predict/evaluator.h"
 #include "predict/uncertainty.h"
@@ -20,20 +22,8 @@ namespace {
 
 constexpr int kRounds = 2;
 constexpr double kFastest = 1.0 / 3, kSlowest = 10;  // measured over predicted, of what is no other run
+constexpr double kFarOff = 3;                        // deviations
 constexpr double kApart = 0.1;                       // of the logarithms of one run's measurements
-
-// FNV-1a of 64 bits.
-std::string hash_text(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return fmt::format("{:016x}", hash);
-}
-
-std::string run_words(const Run& run) {
-  const RunKind kind = kind_of(run);
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}", kind.model, kind.stack, run.cluster.name, run.gpus, run.seq,
-                     run.global_batch, to_text(run.plan));
-}
 
 // One lesson to be: a figure of a run with all that was measured of it.
 struct Pupil {
@@ -60,18 +50,24 @@ class Class {
     for (int round = 0; round < kRounds; ++round)
       posterior = Posterior::learned(lessons_about(posterior), shares);
     Learned out;
-    const Run& run = *pupils_.front().of->run;
+    const Run& run = *pupils_.front().of->run;  // all are of one cluster
     out.calibration.cluster = run.cluster.name;
     out.calibration.gpu = run.cluster.gpu.name;
     out.calibration.profile = run.profile;
-    for (const Lesson& lesson : posterior.lessons())
-      if (lesson.weight < kSmallWeight)
-        remark(lesson.name, fmt::format("{} counts {:.0f} %: the others do not bear it out",
-                                        name(lesson.part), 100 * lesson.weight));
+    out.calibration.state = state_of(run.cluster);
+    remark_odd(posterior);
     out.calibration.posterior = std::move(posterior);
-    out.calibration.memory = memory_lesson();
+    out.calibration.memory = memory_lesson(held_);
+    out.calibration.held = std::move(held_);
     out.remarks = std::move(remarks_);
     return out;
+  }
+
+  static std::vector<Lesson> lessons_of(const Measured& measured, const ClusterFactors& about) {
+    std::vector<Pupil> pupils;
+    for (const MeasuredFigure& figure : measured.figures)
+      pupils.push_back({&measured, figure.part, {figure.seconds}, 0});
+    return lessons_of(pupils, about);
   }
 
  private:
@@ -80,6 +76,22 @@ class Class {
   }
   std::string first_reason() const {
     return remarks_.empty() ? "" : fmt::format("; {}: {}", remarks_.front().name, remarks_.front().words);
+  }
+
+  // A lesson that the others do not bear out; where too few runs were measured to say which is the odd one, those that lie far
+  // from what the predictor's own interval allows.
+  void remark_odd(const Posterior& posterior) {
+    for (const Lesson& lesson : posterior.lessons()) {
+      if (lesson.weight < kSmallWeight)
+        remark(lesson.name, fmt::format("{} counts {:.0f} %: the others do not bear it out",
+                                        name(lesson.part), 100 * lesson.weight));
+      const double far = std::abs(std::log(lesson.measured / lesson.predicted)) / lesson.spread;
+      if (!posterior.weighs() && far > kFarOff)
+        remark(lesson.name,
+               fmt::format("{} lies {:.1f} deviations from what is predicted, and nothing else was measured "
+                           "that could bear it out: measure another run",
+                           name(lesson.part), far));
+    }
   }
 
   // Why a figure can be none of this run.
@@ -95,7 +107,7 @@ class Class {
 
   void enrol(const Measured& one) {
     const Prediction prediction = predict(*one.run, one.costs);
-    const std::string run = run_words(*one.run);
+    const std::string run = run_identity(*one.run);
     bool taken = false;
     for (const MeasuredFigure& figure : one.figures) {
       const double predicted = predicted_figure(*one.run, prediction, figure.part).value;
@@ -115,7 +127,10 @@ class Class {
       else
         pupil.seconds.push_back(figure.seconds), taken = true;
     }
-    if (taken && one.memory) memories_.push_back({&one, memory_gap(one, prediction)});
+    if (taken && one.memory)
+      held_.push_back({one.name, run, one.memory->value,
+                       logged_memory(prediction, one.run->stack, one.counter).value,
+                       memory_spread(one.run->stack.described)});
   }
 
   void note_apart() {
@@ -134,23 +149,31 @@ class Class {
   std::vector<Lesson> lessons_about(const Posterior& believed) const {
     std::vector<Lesson> lessons;
     for (std::size_t i = 0; i < pupils_.size();) {
-      // All parts of one run from the same predictions.
-      const Measured& of = *pupils_[i].of;
-      std::vector<FigureOf> figures;
-      std::size_t end = i;
-      for (; end < pupils_.size() && pupils_[end].of == &of; ++end)
-        figures.emplace_back([&run = *of.run, part = pupils_[end].part](const Prediction& p) {
-          return predicted_figure(run, p, part);
-        });
-      const RunKind kind = kind_of(*of.run);
+      std::size_t end = i + 1;
+      while (end < pupils_.size() && pupils_[end].of == pupils_[i].of) ++end;
       ClusterFactors about = believed.factors();
-      for (double& factor : about) factor += believed.shift(kind);
-      const Sensitivity there = sensitivity(*of.run, of.costs, about, figures);
-      const Prediction plain = predict_with(*of.run, of.costs, {});
-      for (std::size_t k = i; k < end; ++k)
-        lessons.push_back(lesson_of(pupils_[k], plain, there.at, there.slopes[k - i], about));
+      for (double& factor : about) factor += believed.shift(kind_of(*pupils_[i].of->run));
+      for (Lesson& lesson : lessons_of(std::span(pupils_).subspan(i, end - i), about))
+        lessons.push_back(std::move(lesson));
       i = end;
     }
+    return lessons;
+  }
+
+  // All parts of one run, from the same predictions.
+  static std::vector<Lesson> lessons_of(std::span<const Pupil> pupils, const ClusterFactors& about) {
+    if (pupils.empty()) return {};
+    const Measured& of = *pupils.front().of;
+    std::vector<FigureOf> figures;
+    for (const Pupil& pupil : pupils)
+      figures.emplace_back([&run = *of.run, part = pupil.part](const Prediction& p) {
+        return predicted_figure(run, p, part);
+      });
+    const Sensitivity there = sensitivity(*of.run, of.costs, about, figures);
+    const Prediction plain = predict_with(*of.run, of.costs, {});
+    std::vector<Lesson> lessons;
+    for (std::size_t k = 0; k < pupils.size(); ++k)
+      lessons.push_back(lesson_of(pupils[k], plain, there.at, there.slopes[k], about));
     return lessons;
   }
 
@@ -165,8 +188,9 @@ class Class {
     lesson.plan = to_text(run.plan);
     lesson.measured = pupil.mean();
     lesson.predicted = predicted_figure(run, plain, pupil.part).value;
+    lesson.run = run_identity(run);
     lesson.fingerprint =
-        hash_text(fmt::format("{}|{}|{:.6g}", run_words(run), name(pupil.part), lesson.measured));
+        hash_text(fmt::format("{}|{}|{:.6g}", lesson.run, name(pupil.part), lesson.measured));
     lesson.gap = std::log(lesson.measured / predicted_figure(run, there, pupil.part).value);
     for (std::size_t k = 0; k < slope.size(); ++k) lesson.gap += slope[k] * about[k];
     lesson.slope = slope;
@@ -174,43 +198,17 @@ class Class {
     return lesson;
   }
 
-  struct MemoryGap {
-    double gap = 0, spread = 0;
-  };
-  static MemoryGap memory_gap(const Measured& one, const Prediction& prediction) {
-    const Bytes predicted = logged_memory(prediction, one.run->stack, one.counter);
-    return {std::log(*one.memory / predicted), memory_spread(one.run->stack.described)};
-  }
-
-  // Half of the variance is the cluster's libraries', half each run's own; what lies far off counts less, as above.
-  std::optional<MemoryLesson> memory_lesson() const {
-    constexpr double kShare = 0.5, kFreedom = 4;
-    if (memories_.empty()) return std::nullopt;
-    MemoryLesson out;
-    out.runs = memories_.size();
-    for (int i = 0; i < 20; ++i) {
-      double weights = 0, sum = 0, variance = 0;
-      for (const auto& [of, m] : memories_) {
-        const double square = m.spread * m.spread;
-        variance += kShare * square / static_cast<double>(memories_.size());
-        const double off = (m.gap - out.held) * (m.gap - out.held) / ((1 - kShare) * square);
-        const double weight = (kFreedom + 1) / (kFreedom + off) / ((1 - kShare) * square);
-        weights += weight, sum += weight * m.gap;
-      }
-      weights += 1 / variance;
-      out.held = sum / weights;
-      out.deviation = std::sqrt(1 / weights);
-    }
-    return out;
-  }
-
   std::vector<Pupil> pupils_;
   std::map<std::string, std::size_t> places_;
-  std::vector<std::pair<const Measured*, MemoryGap>> memories_;
+  std::vector<HeldMemory> held_;
   std::vector<Remark> remarks_;
 };
 
 }  // namespace
+
+std::vector<Lesson> lessons_of(const Measured& measured, const ClusterFactors& about) {
+  return Class::lessons_of(measured, about);
+}
 
 Result<Learned> learn(const std::vector<Measured>& measured, const PriorShares& shares) {
   return Class().teach(measured, shares);

@@ -47,6 +47,10 @@ struct Learned {
 inline constexpr std::size_t kMostLessons = 1000;
 inline constexpr double kSmallWeight = 0.5;  // of a lesson that is named
 
+// What each figure of a measurement teaches, taken about some factors; for who studies how lessons are learned from. A figure
+// that nothing is predicted of teaches nothing.
+std::vector<Lesson> lessons_of(const Measured& measured, const ClusterFactors& about = {});
+
 // All of one cluster and GPU. None that is left: an error.
 Result<Learned> learn(const std::vector<Measured>& measured, const PriorShares& shares = {});
 

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "calibrate/figures.h"
+#include "calibrate/run_identity.h"
 #include "calibrate/testing.h"
 
 using namespace foretrain;
@@ -76,6 +77,31 @@ TEST_CASE("the same measurement counts once, another of the same run makes it un
   CHECK(learned->remarks[0].name == "b");
   CHECK(learned->remarks[0].left_out);
   CHECK(learned->remarks[1].words.find("contradict") != std::string::npos);
+}
+
+TEST_CASE("runs that differ in anything that a step follows are not one run") {
+  const Run run = run_on_dgx("llama-3-8b", 8, 32, "tp=8,zero=1");
+  std::vector<Run> others(6, run);
+  others[0].cluster.gpus_per_node = 4;
+  others[1].model.vocab += 1024;
+  others[2].documents.mean = 512;
+  others[3].task = TrainingTask::kSft;
+  others[4].global_batch *= 2;
+  others[5].plan.recompute = Recompute::kFull;
+  for (const Run& other : others) CHECK(run_identity(other) != run_identity(run));
+  Run named = run;
+  named.model.name = "by another name";
+  CHECK(run_identity(named) == run_identity(run));
+}
+
+TEST_CASE("one run that lies far off is said to, and not held against others that there are none of") {
+  Measured one = measured_with(run_on_dgx("llama-3-8b", 8, 32, "tp=8,zero=1"), {}, "one");
+  one.figures.front().seconds *= 4;
+  const auto learned = learn({one});
+  REQUIRE(learned);
+  CHECK(learned->calibration.posterior.lessons().front().weight == 1);
+  REQUIRE(learned->remarks.size() == 1);
+  CHECK(learned->remarks.front().words.find("nothing else was measured") != std::string::npos);
 }
 
 TEST_CASE("what cannot be is refused by name") {

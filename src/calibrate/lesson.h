@@ -34,6 +34,7 @@ constexpr std::string_view name(MeasuredPart part) {
 
 struct Lesson {
   std::string name;         // of the row or the file
+  std::string run;          // which run: run_identity()
   std::string fingerprint;  // of the run and of what was measured of it
   MeasuredPart part = MeasuredPart::kStep;
   RunKind kind;

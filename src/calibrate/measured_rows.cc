@@ -41,10 +41,8 @@ Measured measured_of(const RowScore& score, const MeasuredRow& row, std::shared_
 void calibrate_score(const Calibration& calibration, const std::shared_ptr<const CostSource>& costs,
                      RowScore& row) {
   const Run& run = *row.run;
-  const CalibratedCluster here = calibrated(calibration, kind_of(run), run.cluster, costs);
-  Run there = run;
-  there.cluster = here.cluster;
-  Prediction prediction = predict(there, here.costs);
+  const CalibratedRun there = calibrated(calibration, run, costs);
+  Prediction prediction = predict(there.run, there.costs);
   const double typical = prediction.typical.value;
   prediction.step.spread *= row.widened;
   stand(calibration, run, costs, prediction);

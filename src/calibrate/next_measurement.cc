@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <optional>
 
 #include "base/check.h"
 #include "base/estimate.h"
@@ -11,70 +13,48 @@
 namespace foretrain {
 namespace {
 
-// The unknowns: factors, what the two runs' kinds have besides, and what each run has of its own.
-constexpr std::size_t kKindA = kClusterFactorCount, kKindB = kKindA + 1, kOwnA = kKindA + 2,
-                      kOwnB = kKindA + 3;
-constexpr std::size_t kUnknowns = kKindA + 4;
-using Combination = std::array<double, kUnknowns>;
-
-Combination with_factors(const ClusterFactors& slope) {
-  Combination out{};
-  std::copy(slope.begin(), slope.end(), out.begin());
-  return out;
-}
-
-Combination difference_of(const Contest& c) {
-  Combination out = with_factors(c.b.slope);
-  for (std::size_t k = 0; k < kClusterFactorCount; ++k) out[k] -= c.a.slope[k];
-  out[kKindA] = out[kOwnA] = -1;
-  out[kKindB] = out[kOwnB] = 1;
-  return out;
-}
-
-Combination measured_by(const Probe& m) {
-  Combination out = with_factors(m.slope);
-  out[kKindA] = out[kOwnA] = m.of_a;
-  out[kKindB] = out[kOwnB] = m.of_b;
-  return out;
-}
-
+// The two runs and all that can be measured beside them, with what is left to know of each two.
 class Unknowns {
  public:
-  Unknowns(const Posterior& posterior, const Contest& c) : covariance_(kUnknowns, kUnknowns) {
-    for (std::size_t i = 0; i < kClusterFactorCount; ++i)
-      for (std::size_t j = 0; j < kClusterFactorCount; ++j) covariance_(i, j) = posterior.covariance()(i, j);
-    const double kind = posterior.kind_variance();
-    covariance_(kKindA, kKindA) = covariance_(kKindB, kKindB) = kind;
-    covariance_(kKindA, kKindB) = covariance_(kKindB, kKindA) = kind * likeness(c.a.kind, c.b.kind);
-    covariance_(kOwnA, kOwnA) = posterior.own_variance(c.a.spread);
-    covariance_(kOwnB, kOwnB) = posterior.own_variance(c.b.spread);
+  Unknowns(const Posterior& posterior, const Contest& c, const std::vector<Probe>& probes) {
+    std::vector<Asked> asked = {of_run(c.a), of_run(c.b)};
+    for (const Probe& probe : probes) {
+      place_.push_back(probe.of_a > 0 ? kA : probe.of_b > 0 ? kB : asked.size());
+      noise_.push_back(probe.noise * probe.noise);
+      if (place_.back() == asked.size()) asked.push_back({probe.slope, std::nullopt, "", 0});
+    }
+    left_ = posterior.left(asked);
   }
-  double between(const Combination& a, const Combination& b) const {
-    double sum = 0;
-    for (std::size_t i = 0; i < kUnknowns; ++i)
-      for (std::size_t j = 0; j < kUnknowns; ++j) sum += a[i] * covariance_(i, j) * b[j];
-    return sum;
+
+  double variance() const { return left_(kA, kA) + left_(kB, kB) - 2 * left_(kA, kB); }  // of D
+  double with_difference(std::size_t probe) const {
+    return left_(kB, place_[probe]) - left_(kA, place_[probe]);
+  }
+  double between(std::size_t i, std::size_t j) const {
+    return left_(place_[i], place_[j]) + (i == j ? noise_[i] : 0);
   }
 
  private:
-  Matrix covariance_;
+  static constexpr std::size_t kA = 0, kB = 1;
+  static Asked of_run(const Lesson& run) { return {run.slope, run.kind, run.run, run.spread}; }
+
+  Matrix left_;
+  std::vector<std::size_t> place_;
+  std::vector<double> noise_;
 };
 
-// How much of D each value moves: cov(D, z) var(z)^-1.
+// How much of D each value moves: cov(D, z) var(z)^-1. `some` are probes by their places.
 struct Gain {
   std::vector<double> by;
   double explained = 0;
 };
-Gain gain_of(const Unknowns& unknowns, const Combination& difference,
-             const std::vector<Probe>& measurements) {
-  const std::size_t n = measurements.size();
+Gain gain_of(const Unknowns& unknowns, const std::vector<std::size_t>& some) {
+  const std::size_t n = some.size();
   Matrix all(n, n);
   std::vector<double> with(n);
   for (std::size_t i = 0; i < n; ++i) {
-    const Combination z = measured_by(measurements[i]);
-    with[i] = unknowns.between(difference, z);
-    for (std::size_t j = 0; j < n; ++j) all(i, j) = unknowns.between(z, measured_by(measurements[j]));
-    all(i, i) += measurements[i].noise * measurements[i].noise;
+    with[i] = unknowns.with_difference(some[i]);
+    for (std::size_t j = 0; j < n; ++j) all(i, j) = unknowns.between(some[i], some[j]);
   }
   const auto solved = Cholesky::of(all);
   CHECK_THAT(solved.has_value());  // noise is above 0
@@ -137,42 +117,49 @@ std::vector<Probe> possible_probes(const Contest& c, std::int64_t gpus_per_node)
   return out;
 }
 
+// Of those that settle it the cheapest; of all others the likeliest, where of equal chances, to a hundredth, the cheaper is
+// better: a second measurement that adds nothing is not worth its price.
+static bool better(const Proposal& a, const Proposal& b) {
+  const bool settles_a = a.chance >= kSettles, settles_b = b.chance >= kSettles;
+  if (settles_a != settles_b) return settles_a;
+  if (settles_a && a.gpu_minutes != b.gpu_minutes) return a.gpu_minutes < b.gpu_minutes;
+  const double chance_a = std::round(100 * a.chance), chance_b = std::round(100 * b.chance);
+  return chance_a != chance_b ? chance_a > chance_b : a.gpu_minutes < b.gpu_minutes;
+}
+
 NextMeasurement next_measurement(const Posterior& posterior, const Contest& contest,
                                  std::int64_t gpus_per_node) {
-  const Unknowns unknowns(posterior, contest);
-  const Combination difference = difference_of(contest);
-  const double variance = unknowns.between(difference, difference);
+  const std::vector<Probe> possible = possible_probes(contest, gpus_per_node);
+  const Unknowns unknowns(posterior, contest, possible);
+  const double variance = unknowns.variance();
   NextMeasurement out;
   out.difference = contest.difference;
   out.deviation = std::sqrt(variance);
   out.told_apart = std::abs(out.difference) > kZ80 * out.deviation;
-  const std::vector<Probe> possible = possible_probes(contest, gpus_per_node);
-  const auto propose = [&](std::vector<Probe> some) {
-    const Gain gain = gain_of(unknowns, difference, some);
-    Proposal p{std::move(some)};
-    for (const Probe& m : p.probes) p.gpu_minutes += m.gpu_minutes;
+  const auto propose = [&](const std::vector<std::size_t>& some) {
+    const Gain gain = gain_of(unknowns, some);
+    Proposal p;
+    for (const std::size_t i : some) {
+      p.probes.push_back(possible[i]);
+      p.gpu_minutes += possible[i].gpu_minutes;
+    }
     p.deviation = std::sqrt(std::max(0.0, variance - gain.explained));
     p.chance = chance_of(out.difference, variance, gain.explained);
     out.proposals.push_back(std::move(p));
   };
   for (std::size_t i = 0; i < possible.size(); ++i) {
-    propose({possible[i]});
-    for (std::size_t j = i + 1; j < possible.size(); ++j) propose({possible[i], possible[j]});
+    propose({i});
+    for (std::size_t j = i + 1; j < possible.size(); ++j) propose({i, j});
   }
-  std::stable_sort(out.proposals.begin(), out.proposals.end(), [](const Proposal& a, const Proposal& b) {
-    const bool settles_a = a.chance >= kSettles, settles_b = b.chance >= kSettles;
-    if (settles_a != settles_b) return settles_a;
-    if (settles_a && a.gpu_minutes != b.gpu_minutes) return a.gpu_minutes < b.gpu_minutes;
-    // Of equal chances, to a hundredth, the cheaper: a second measurement that adds nothing is not worth its price.
-    const double chance_a = std::round(100 * a.chance), chance_b = std::round(100 * b.chance);
-    return chance_a != chance_b ? chance_a > chance_b : a.gpu_minutes < b.gpu_minutes;
-  });
+  std::stable_sort(out.proposals.begin(), out.proposals.end(), better);
   return out;
 }
 
 double difference_after(const Posterior& posterior, const Contest& contest,
                         const std::vector<Probe>& measurements, const std::vector<double>& values) {
-  const Gain gain = gain_of(Unknowns(posterior, contest), difference_of(contest), measurements);
+  std::vector<std::size_t> all(measurements.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  const Gain gain = gain_of(Unknowns(posterior, contest, measurements), all);
   double difference = contest.difference;
   for (std::size_t i = 0; i < values.size(); ++i) difference += gain.by[i] * values[i];
   return difference;

@@ -1,9 +1,10 @@
 // What to measure next: which of two plans is faster, where their predictions lie too near to each other to say so.
 //
 //   D = log(step b / step a),   D ~ N(log of the predictions, sigma^2)
-//   sigma^2 = d P d^T + 2 k (1 - like) + o_a + o_b,   d = J_b - J_a
+//   sigma^2 = var(b) + var(a) - 2 cov(a, b)
 //
-// P is what is left to know of the factors, k what runs of a kind share, o a run's own (posterior.h). The plans are told apart
+// with what the lessons leave to know of factors, of what kinds have besides, and of either run's own part (posterior.h): of a
+// run that was measured, next to nothing. The plans are told apart
 // where the 80 % interval of D leaves out 0. A measurement z that follows the same unknowns leaves
 //   sigma'^2 = sigma^2 - cov(D, z)^2 / var(z)
 // and moves the mean of D by a normal draw of variance sigma^2 - sigma'^2, so that before it is made the chance that it tells
@@ -22,7 +23,7 @@
 
 namespace foretrain {
 
-// Two runs on one cluster. The lessons are without gap: what a prediction says of itself.
+// Two runs on one cluster. The lessons are without gap: what a prediction says of itself, with all that is known of the run.
 struct Contest {
   Lesson a, b;
   double difference = 0;  // log(step b / step a), as predicted

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/estimate.h"
+#include "calibrate/run_identity.h"
 #include "calibrate/testing.h"
 
 using namespace foretrain;
@@ -82,6 +83,27 @@ TEST_CASE("both runs measured leave nothing but the measurements' own noise") {
     CHECK(p.deviation < std::sqrt(2) * 0.01 * 1.01);
   }
   CHECK(found);
+}
+
+TEST_CASE("what was just measured is not asked for again") {
+  const Run a = run_on_dgx("llama-3-8b", 32, 64, "tp=16,zero=1");
+  const Run b = run_on_dgx("llama-3-8b", 32, 64, "tp=8,pp=4,micro_batch=2");
+  const auto learned = learn({measured_with(a, {0.1}, "the log of a")});
+  REQUIRE(learned);
+  Contest c = contest(a, b);
+  c.a.run = run_identity(a), c.b.run = run_identity(b);
+  c.difference = 0.02;
+  const NextMeasurement next = next_measurement(learned->calibration.posterior, c, 8);
+  REQUIRE(!next.told_apart);
+  double alone = 0;  // what a second run of a would leave
+  for (const Proposal& p : next.proposals)
+    if (p.probes.size() == 1 && p.probes[0].of_a == 1) alone = p.deviation;
+  CHECK(alone > 0.98 * next.deviation);
+  for (const Probe& probe : next.proposals.front().probes) CHECK(probe.of_a == 0);
+  // And once both were, the two are known as well as measurements are.
+  const auto both = learn({measured_with(a, {0.1}, "a"), measured_with(b, {0.1}, "b")});
+  REQUIRE(both);
+  CHECK(next_measurement(both->calibration.posterior, c, 8).deviation < 0.02);
 }
 
 TEST_CASE("plans far apart need no measurement") {

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
@@ -15,7 +17,10 @@ namespace {
 constexpr double kFreedom = 4;           // of the t distribution
 constexpr double kMeasurement = 0.01;    // deviation of a measured step
 constexpr double kScaleDeviation = 0.7;  // of half the logarithms of a and b
+constexpr double kScaleMean =
+    -kScaleDeviation * kScaleDeviation;  // of these: so that a and b are 1 in the mean
 constexpr int kReweighings = 4;
+constexpr std::size_t kFewestToWeigh = 3;                          // runs
 constexpr std::array<double, 7> kGrid = {-3, -2, -1, 0, 1, 2, 3};  // in deviations
 
 double product(const ClusterFactors& a, const ClusterFactors& b) {
@@ -49,27 +54,67 @@ Posterior::Posterior(std::vector<Lesson> lessons, const PriorScale& scale, const
 }
 
 double Posterior::own_variance(double spread) const {
-  return std::exp(2 * scale_.runs) * shares_.own * (1 - shares_.alike) * spread * spread;
+  return std::exp(2 * scale_.alone) * shares_.own * (1 - shares_.alike) * spread * spread;
 }
 double Posterior::kind_variance() const {
-  return std::exp(2 * scale_.runs) * shares_.own * shares_.alike * spread_ * spread_;
+  return std::exp(2 * scale_.shared) * shares_.own * shares_.alike * spread_ * spread_;
 }
-double Posterior::factor_size() const { return std::exp(2 * scale_.factors) * (1 - shares_.own) * size_; }
+double Posterior::factor_size() const { return std::exp(2 * scale_.shared) * (1 - shares_.own) * size_; }
 double Posterior::factor_variance(const ClusterFactors& a, const ClusterFactors& b) const {
   return factor_size() * product(a, b);
 }
 
-std::vector<double> Posterior::covariances(const ClusterFactors& slope, const RunKind& kind) const {
-  std::vector<double> out(lessons_.size());
-  for (std::size_t i = 0; i < out.size(); ++i)
-    out[i] = factor_variance(slope, lessons_[i].slope) + kind_variance() * likeness(kind, lessons_[i].kind);
+double Posterior::own_variance_of(std::size_t lesson) const {
+  return own_variance(lessons_[lesson].spread) / lessons_[lesson].weight;
+}
+
+// How much of a run's own part each lesson is: all of it where its step was measured, else what forward, backward and update
+// take of their sum. Kernels of a trace are not all of a step, and say nothing of the rest.
+std::vector<double> Posterior::own_parts(const std::string& run) const {
+  std::vector<double> out(lessons_.size(), 0.0);
+  if (run.empty()) return out;
+  double sum = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Lesson& lesson = lessons_[i];
+    if (lesson.run != run) continue;
+    if (lesson.part == MeasuredPart::kStep) {
+      std::fill(out.begin(), out.end(), 0.0);
+      out[i] = 1;
+      return out;
+    }
+    if (lesson.part == MeasuredPart::kMatrixProducts || lesson.part == MeasuredPart::kStreaming) continue;
+    sum += out[i] = lesson.predicted;
+  }
+  for (double& part : out) part = sum > 0 ? part / sum : 0;
   return out;
 }
 
-double Posterior::explained(const std::vector<double>& covariances) const {
-  if (covariances.empty()) return 0;
-  const std::vector<double> solved = solved_->solve(covariances);
-  return std::inner_product(covariances.begin(), covariances.end(), solved.begin(), 0.0);
+bool Posterior::was_measured(const std::string& run) const {
+  const std::vector<double> parts = own_parts(run);
+  return std::any_of(parts.begin(), parts.end(), [](double part) { return part > 0; });
+}
+
+std::vector<double> Posterior::covariances(const Asked& asked) const {
+  std::vector<double> out = own_parts(asked.run);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] *= own_variance_of(i);
+    out[i] += factor_variance(asked.slope, lessons_[i].slope);
+    if (asked.kind) out[i] += kind_variance() * likeness(*asked.kind, lessons_[i].kind);
+  }
+  return out;
+}
+
+double Posterior::variance_before(const Asked& asked) const {
+  const std::vector<double> parts = own_parts(asked.run);
+  double own = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) own += parts[i] * parts[i] * own_variance_of(i);
+  return factor_variance(asked.slope, asked.slope) + (asked.kind ? kind_variance() : 0) +
+         (own > 0 ? own : own_variance(asked.spread));
+}
+
+double Posterior::covariance_before(const Asked& a, const Asked& b) const {
+  return factor_variance(a.slope, b.slope) +
+         (a.kind && b.kind ? kind_variance() * likeness(*a.kind, *b.kind) : 0);
 }
 
 // Everything that follows from lessons, weights and scale.
@@ -121,15 +166,22 @@ void Posterior::reweigh() {
   }
 }
 
+bool Posterior::weighs() const {
+  std::set<std::string_view> runs;
+  for (const Lesson& lesson : lessons_) runs.insert(lesson.run);
+  return runs.size() >= kFewestToWeigh;
+}
+
 Posterior Posterior::learned(std::vector<Lesson> lessons, const PriorShares& shares) {
   for (Lesson& lesson : lessons) lesson.weight = 1;
   if (lessons.empty()) return Posterior({}, {}, shares);
   const Posterior unlearned(std::move(lessons), {}, shares);
+  const int reweighings = unlearned.weighs() ? kReweighings : 0;
   const auto at = [&](const PriorScale& scale) {
     Posterior posterior = unlearned;
     posterior.scale_ = scale;
     posterior.solve();
-    for (int i = 0; i < kReweighings; ++i) {
+    for (int i = 0; i < reweighings; ++i) {
       posterior.reweigh();
       posterior.solve();
     }
@@ -141,21 +193,20 @@ Posterior Posterior::learned(std::vector<Lesson> lessons, const PriorShares& sha
   };
   std::vector<Point> points;
   double most = -HUGE_VAL;
-  for (const double factors : kGrid)
-    for (const double runs : kGrid) {
-      const PriorScale scale{factors * kScaleDeviation, runs * kScaleDeviation};
-      points.push_back({scale, at(scale).log_likelihood() - 0.5 * (factors * factors + runs * runs)});
+  for (const double shared : kGrid)
+    for (const double alone : kGrid) {
+      const PriorScale scale{shared * kScaleDeviation + kScaleMean, alone * kScaleDeviation + kScaleMean};
+      points.push_back({scale, at(scale).log_likelihood() - 0.5 * (shared * shared + alone * alone)});
       most = std::max(most, points.back().log);
     }
-  PriorScale mean;
-  double sum = 0;
+  double sum = 0, shared = 0, alone = 0;  // of a and b themselves: variances add up
   for (const Point& point : points) {
     const double weight = std::exp(point.log - most);
     sum += weight;
-    mean.factors += weight * point.scale.factors;
-    mean.runs += weight * point.scale.runs;
+    shared += weight * std::exp(2 * point.scale.shared);
+    alone += weight * std::exp(2 * point.scale.alone);
   }
-  return at({mean.factors / sum, mean.runs / sum});
+  return at({std::log(shared / sum) / 2, std::log(alone / sum) / 2});
 }
 
 Matrix Posterior::stated_covariance() const {
@@ -182,10 +233,34 @@ double Posterior::shift(const RunKind& kind) const {
   return sum;
 }
 
-Posterior::Variance Posterior::variance(const ClusterFactors& slope, const RunKind& kind,
-                                        double spread) const {
-  const double before = factor_variance(slope, slope) + kind_variance() + own_variance(spread);
-  return {before, before - explained(covariances(slope, kind))};
+double Posterior::own_shift(const std::string& run) const {
+  const std::vector<double> parts = own_parts(run);
+  double sum = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) sum += parts[i] * own_variance_of(i) * alpha_[i];
+  return sum;
+}
+
+Posterior::Variance Posterior::variance(const Asked& asked) const {
+  return {variance_before(asked), left({asked})(0, 0)};
+}
+
+Matrix Posterior::left(const std::vector<Asked>& asked) const {
+  const std::size_t n = asked.size();
+  std::vector<std::vector<double>> with(n), weighed(n);
+  for (std::size_t i = 0; i < n && !lessons_.empty(); ++i) {
+    with[i] = covariances(asked[i]);
+    weighed[i] = solved_->solve(with[i]);
+  }
+  Matrix out(n, n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      const double before = i == j ? variance_before(asked[i]) : covariance_before(asked[i], asked[j]);
+      out(i, j) = before - std::inner_product(with[i].begin(), with[i].end(), weighed[j].begin(), 0.0);
+    }
+  // A run that is measured again still comes out a little different.
+  for (std::size_t i = 0; i < n; ++i)
+    if (asked[i].spread > 0) out(i, i) = std::max(out(i, i), kMeasurement * kMeasurement);
+  return out;
 }
 
 double Posterior::residual(std::size_t lesson) const {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <string>
 
 using namespace foretrain;
 
@@ -12,7 +13,9 @@ const RunKind kKind{"32 x 4096, 6.74 B", "megatron", "bf16", 4096};
 const RunKind kFar{"94 x 8192, 400 B", "torchtitan", "fp8-current", 131072};
 
 Lesson lesson(double gap, const ClusterFactors& slope, const RunKind& kind = kKind) {
+  static int runs = 0;
   Lesson out;
+  out.run = std::to_string(runs++);
   out.kind = kind;
   out.gap = gap;
   out.slope = slope;
@@ -23,7 +26,7 @@ const ClusterFactors kProductsAlone = {1, 0, 0, 0, 0, 0, 0};
 const ClusterFactors kFabricAlone = {0, 0, 0, 0, 1, 0, 0};
 
 double share_left(const Posterior& posterior, const ClusterFactors& slope, const RunKind& kind) {
-  const Posterior::Variance v = posterior.variance(slope, kind, 0.1);
+  const Posterior::Variance v = posterior.variance({slope, kind, "", 0.1});
   return v.left / v.before;
 }
 
@@ -76,12 +79,38 @@ TEST_CASE("a lesson that the others do not bear out counts for little") {
   CHECK(posterior.factors()[0] + posterior.shift(kKind) < 0.1);
 }
 
+TEST_CASE("two lessons cannot say which of them is odd") {
+  const Posterior two = Posterior::learned({lesson(0.05, kProductsAlone), lesson(1.0, kProductsAlone)});
+  CHECK(!two.weighs());
+  for (const Lesson& l : two.lessons()) CHECK(l.weight == 1);
+}
+
+TEST_CASE("a run's own part is known where it was measured") {
+  const Posterior one({lesson(0.2, kProductsAlone)}, {});
+  const std::string run = one.lessons().front().run;
+  CHECK(one.was_measured(run));
+  // All three parts together are the gap but for the share of the measurement's own variance.
+  const double all = one.factors()[0] + one.shift(kKind) + one.own_shift(run);
+  CHECK(all == doctest::Approx(0.2 * 0.01 / (0.01 + 1e-4)));
+  CHECK(one.variance({kProductsAlone, kKind, run, 0.1}).left == doctest::Approx(1e-4).epsilon(0.02));
+  CHECK(one.own_shift("another") == 0);
+  // A step made of parts that were measured: each counts by its share.
+  std::vector<Lesson> parts = {lesson(0.2, kProductsAlone), lesson(0.2, kProductsAlone)};
+  parts[0].part = MeasuredPart::kForward, parts[1].part = MeasuredPart::kBackward;
+  parts[1].run = parts[0].run = "r";
+  parts[0].predicted = 1, parts[1].predicted = 2;
+  const Posterior of_parts(parts, {});
+  CHECK(of_parts.factors()[0] + of_parts.shift(kKind) + of_parts.own_shift("r") ==
+        doctest::Approx(0.2).epsilon(0.02));
+}
+
 TEST_CASE("lessons that contradict each other move less than those that agree") {
   const Posterior agree = Posterior::learned(
       {lesson(0.1, kProductsAlone), lesson(0.1, kProductsAlone), lesson(0.1, kProductsAlone)});
   const Posterior differ = Posterior::learned(
       {lesson(0.5, kProductsAlone), lesson(-0.35, kProductsAlone), lesson(0.15, kProductsAlone)});
   const auto moved = [](const Posterior& p) { return p.factors()[0] + p.shift(kKind); };
+  const auto left = [](const Posterior& p) { return p.variance({kProductsAlone, kKind, "", 0.1}).left; };
   CHECK(moved(agree) > moved(differ));
-  CHECK(differ.variance(kProductsAlone, kKind, 0.1).left > agree.variance(kProductsAlone, kKind, 0.1).left);
+  CHECK(left(differ) > left(agree));
 }

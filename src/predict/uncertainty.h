@@ -107,9 +107,12 @@ inline constexpr std::array<double, 3> kMemorySpread = {0.08, 0.14, 0.20};
 inline double memory_spread(Described described) {
   return kMemorySpread[static_cast<std::size_t>(described)];
 }
-inline double fit_probability(Bytes needed, Bytes limit, Described described) {
+inline double fit_probability(Bytes needed, Bytes limit, double spread) {
   if (needed <= Bytes(0)) return 1.0;
-  return 0.5 * std::erfc(-std::log(limit / needed) / (memory_spread(described) * std::sqrt(2.0)));
+  return 0.5 * std::erfc(-std::log(limit / needed) / (spread * std::sqrt(2.0)));
+}
+inline double fit_probability(Bytes needed, Bytes limit, Described described) {
+  return fit_probability(needed, limit, memory_spread(described));
 }
 
 // A plan is said to fit where that is rather sure: a wrong "fits" costs a job.

@@ -178,19 +178,30 @@ std::string calibration_json(const CalibrationReport& report) {
   return w.text();
 }
 
+static std::string nearest_words(const Standing& s) {
+  const std::string differs = s.measured          ? ", this very run"
+                              : s.differs.empty() ? ", a run of this kind"
+                                                  : ": " + printable(join(s.differs, ", "));
+  return "nearest to " + printable(s.nearest) + differs;
+}
+
+std::string standing_words(const Standing& s) {
+  return fmt::format("{}, of {}: settles {:.0f} % of the variance; {}", printable(s.name), s.origin,
+                     100 * s.settled, nearest_words(s));
+}
+
 std::string standing_text(const Standing& s) {
-  std::string out = fmt::format(
-      "calibration {}, of {} run{}: without it {}; it settles {:.0f} % of the variance\n", printable(s.name),
-      s.runs, s.runs == 1 ? "" : "s", human_seconds(Seconds(s.uncalibrated_s)), 100 * s.settled);
-  return out +
-         fmt::format("            nearest to {}{}\n", printable(s.nearest),
-                     s.differs.empty() ? ", a run of this kind" : ": " + printable(join(s.differs, ", ")));
+  return fmt::format(
+      "calibration {}, of {}: without it {}; it settles {:.0f} % of the variance\n            {}\n",
+      printable(s.name), s.origin, human_seconds(Seconds(s.uncalibrated_s)), 100 * s.settled,
+      nearest_words(s));
 }
 
 void put_standing(JsonWriter& w, const Standing& s) {
   w.begin_object().key("name").value(s.name).key("runs").value(s.runs);
   w.key("uncalibrated_s").value(s.uncalibrated_s).key("uncalibrated_spread").value(s.uncalibrated_spread);
   w.key("settled").value(s.settled).key("nearest").value(s.nearest).key("likeness").value(s.likeness);
+  w.key("measured").value(s.measured);
   w.key("differs").begin_array();
   for (const std::string& words : s.differs) w.value(words);
   w.end_array();

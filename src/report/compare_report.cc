@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "report/calibration_report.h"
 #include "report/table.h"
 #include "report/text_parts.h"
 #include "spec/plan_text.h"
@@ -213,6 +214,10 @@ std::string verdict(Runs runs) {
 
 std::string compare_text(std::span<const PredictedRun> runs) {
   std::string out = header(runs) + summary(runs) + by_cause(runs) + verdict(runs);
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (runs[i].standing)
+      out += fmt::format("{}{} stands on calibration {}\n", i == 0 ? "\n" : "", letter(i),
+                         standing_words(*runs[i].standing));
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (runs[i].prediction.assumed.empty()) continue;
     out += fmt::format("assumed in {}\n", letter(i));

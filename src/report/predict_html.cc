@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "report/calibration_report.h"
 #include "report/gantt_svg.h"
 #include "report/html.h"
 #include "report/memory_report.h"
@@ -146,7 +147,8 @@ std::string memory_svg(const Prediction& p) {
 
 }  // namespace
 
-std::string predict_html(const Run& run, const Prediction& p, const StepView& view, const Training* whole) {
+std::string predict_html(const Run& run, const Prediction& p, const StepView& view, const Training* whole,
+                         const Standing* standing) {
   const double step = p.step.value;
   std::string body = fmt::format(
       "<p class=\"run\">{} parameters, {} x {}, stack {}, profile {}<br>plan {}<br>{} x {} tokens a step, {} "
@@ -155,6 +157,10 @@ std::string predict_html(const Run& run, const Prediction& p, const StepView& vi
       html_escaped(run.stack.name), html_escaped(run.profile), html_escaped(to_text(run.plan)),
       run.global_batch, run.seq, run.micro_batches());
   body += cards(run, p, whole);
+  if (standing != nullptr)
+    body += fmt::format("<p class=\"run\">Calibration {}. Without it the step would be {}.</p>\n",
+                        html_escaped(standing_words(*standing)),
+                        human_seconds(Seconds(standing->uncalibrated_s)));
   body += "<h2>The step in time</h2>\n<p class=\"run\">" + gantt_legend(view) +
           (p.stages.size() > 1 ? "<br>The line is the critical path." : "") + "</p>\n<div class=\"wide\">" +
           gantt_svg(view) + "</div>\n";

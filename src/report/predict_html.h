@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "calibrate/calibration.h"
 #include "report/step_view.h"
 #include "report/training.h"
 #include "spec/run.h"
@@ -11,6 +12,6 @@
 namespace foretrain {
 
 std::string predict_html(const Run& run, const Prediction& prediction, const StepView& view,
-                         const Training* whole = nullptr);
+                         const Training* whole = nullptr, const Standing* standing = nullptr);
 
 }  // namespace foretrain

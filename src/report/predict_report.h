@@ -38,8 +38,8 @@ std::string predict_json(const Run& run, const Prediction& prediction, const Tra
                          const StepView* view = nullptr, const Standing* standing = nullptr);
 
 // One line: "gpt2 on 8 x h100-80gb-sxm: 31.4 ms a step (25.1 ms to 39.2 ms), MFU 2.6 %, needs 3.04 GiB of 79.2 GiB: fits (over
-// 99 % sure)".
-std::string predict_brief(const Run& run, const Prediction& prediction);
+// 99 % sure)"; on a calibration its words follow (report/calibration_report.h).
+std::string predict_brief(const Run& run, const Prediction& prediction, const Standing* standing = nullptr);
 
 // One of several runs, with the word that it was asked by.
 struct PredictedRun {

@@ -326,6 +326,11 @@ std::string validate_json(const std::vector<RowScore>& rows, const ValidateRepor
     w.key("baseline");
     put_drift(w, *report.drift);
   }
+  if (report.standing != nullptr) {
+    const RowsStanding& s = *report.standing;
+    w.key("calibration").begin_object().key("name").value(s.name).key("origin").value(s.origin);
+    w.key("rows").value(s.rows).key("taught").value(s.taught).end_object();
+  }
   if (report.rows) {
     w.key("rows").begin_array();
     for (const RowScore& row : rows)

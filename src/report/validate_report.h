@@ -13,15 +13,22 @@
 
 namespace foretrain {
 
+// Of rows that stand on a calibration: how many, and how many of them taught it.
+struct RowsStanding {
+  std::string name, origin;
+  std::size_t rows = 0, taught = 0;
+};
+
 struct ValidateReport {
   GroupBy by = GroupBy::kSource;
   bool rows = false;             // text: the worst first; JSON: in the order of the tables
   const Drift* drift = nullptr;  // since a baseline
+  const RowsStanding* standing = nullptr;
 };
 
 std::string validate_text(const std::vector<RowScore>& rows, const ValidateReport& report);
 
-// {summary, groups {by: {name: summary}}, peers [], baseline {}, rows []}: `rows` holds those that were predicted; one whose run
+// {summary, groups {by: {name: summary}}, peers [], baseline {}, calibration {}, rows []}: `rows` holds those that were predicted; one whose run
 // failed for memory has null measured_s and error.
 std::string validate_json(const std::vector<RowScore>& rows, const ValidateReport& report);
 

@@ -111,12 +111,20 @@ struct BatchPoints {
   bool several() const { return points.size() > 1; }
 };
 
+// What a cluster and its operators are taken to be where sequences are so long.
+struct LengthSetting {
+  Cluster cluster;
+  std::shared_ptr<const CostSource> costs;
+};
+
 struct AnswerRequest {
   Problem problem;
   BatchPoints over;  // where there are several, the problem is the first that can be
   Constraints constraints;
   SearchOptions options;  // its limits are worked out from what follows
   std::function<Result<std::shared_ptr<const CostSource>>(const Cluster&)> costs_for;
+  // Of several lengths, where they differ by it; empty: the problem's cluster holds for all.
+  std::function<LengthSetting(std::int64_t seq)> at_length;
   std::string profile;
   // Stacks of frameworks that plans are marked with, where the problem's own is of none; asked for when plans are known.
   std::function<std::vector<Stack>()> frameworks;

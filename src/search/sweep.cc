@@ -90,6 +90,11 @@ class Sweep {
     answer.problem = request_.problem;
     answer.problem.seq = point.at.seq;
     answer.problem.global_batch = point.at.global_batch;
+    if (request_.at_length) {
+      LengthSetting there = request_.at_length(point.at.seq);
+      answer.problem.cluster = std::move(there.cluster);
+      costs_ = std::move(there.costs);
+    }
     answer.profile = request_.profile;
     answer.tokens = request_.tokens;
     for (const Constraint& constraint : request_.constraints.all())

@@ -1,6 +1,7 @@
 #include "spec/cluster_factors.h"
 
 #include <cmath>
+#include <vector>
 
 namespace foretrain {
 namespace {
@@ -12,6 +13,11 @@ void slow_down(Link& link, double bandwidth, double latency) {
   link.rank_step = link.rank_step * std::exp(latency);
 }
 
+// What tokens of a dispatch or combine take beside their bytes.
+void slow_down(std::vector<FittedCollective>& fits, double intra, double inter) {
+  for (FittedCollective& fit : fits) fit.row = fit.row * std::exp(fit.tier == Tier::kIntra ? intra : inter);
+}
+
 }  // namespace
 
 Cluster scaled(Cluster cluster, const ClusterFactors& factors) {
@@ -21,6 +27,8 @@ Cluster scaled(Cluster cluster, const ClusterFactors& factors) {
   cluster.host_stall = cluster.host_stall * host;
   slow_down(cluster.intra, log_of(ClusterFactor::kIntraBandwidth), log_of(ClusterFactor::kIntraLatency));
   slow_down(cluster.inter, log_of(ClusterFactor::kInterBandwidth), log_of(ClusterFactor::kInterLatency));
+  for (std::vector<FittedCollective>* fits : {&cluster.collectives, &cluster.gpu.collectives})
+    slow_down(*fits, log_of(ClusterFactor::kIntraBandwidth), log_of(ClusterFactor::kInterBandwidth));
   return cluster;
 }
 
