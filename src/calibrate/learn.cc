@@ -114,6 +114,7 @@ class Class {
       if (!(predicted > 0) || !(figure.seconds > 0)) continue;
       if (std::string why = impossible(prediction, figure.part, figure.seconds / predicted); !why.empty()) {
         remark(one.name, std::move(why), true);
+        if (figure.part == MeasuredPart::kStep) break;  // then its parts are of another run too
         continue;
       }
       const std::string key = fmt::format("{}|{}", run, name(figure.part));

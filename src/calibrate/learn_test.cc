@@ -137,6 +137,16 @@ TEST_CASE("parts that a breakdown shows teach their own factors") {
   CHECK(posterior.factors()[1] > posterior.factors()[0]);
 }
 
+TEST_CASE("of a trace whose step is another run's the kernels teach nothing") {
+  const Run run = run_on_dgx("llama-3-8b", 8, 32, "tp=8,zero=1");
+  Measured one = measured_with(run, {}, "a trace of something else");
+  const Prediction plain = predict_with(run, one.costs, {});
+  one.figures = {
+      {MeasuredPart::kStep, 0.2 * plain.typical.value},
+      {MeasuredPart::kMatrixProducts, predicted_figure(run, plain, MeasuredPart::kMatrixProducts).value}};
+  CHECK(!learn({one}));
+}
+
 TEST_CASE("two hundred runs are learned from in seconds") {
   std::vector<Measured> many;
   for (int i = 0; i < 200; ++i)
