@@ -44,6 +44,9 @@ class Calibrate final : public Command {
     options.option("--calibration", "FOLDER", request_.calibration,
                    "For --next without measurements: one that was made before", Takes::kFolder);
     options.flag("--force", force_, "Also where that folder holds a calibration");
+    options.option("--csv", "F.csv", csv_,
+                   "Also its measurements as CSV, in columns named as the keys of --json; - is stdout",
+                   Takes::kFile);
     options.flag("--json", json_, "Answer in JSON (docs/calibrate.md)");
   }
   std::string word(std::string_view field) const override {
@@ -54,6 +57,7 @@ class Calibrate final : public Command {
   Result<int> run(Session& session, Team*) override {
     out_ = without_slashes(out_);
     if (!out_.empty()) TRY(check_folder());
+    if (!csv_.empty()) TRY(of_field("csv", check_output(csv_)));
     if (!out_.empty() && inputs_.empty() && request_.measured.empty() && !next_.empty())
       return fail_field("out", "found nothing to write: " + marked("next") + " alone measures nothing");
     for (const std::string& input : inputs_) {
@@ -75,6 +79,8 @@ class Calibrate final : public Command {
       TRY(replace_folder(out_, answer.files, {kCalibrationFile}));
       answer.report.written = out_;
     }
+    TRY(write_rows(csv_, calibration_json(answer.report), "measurements"));
+    if (is_stdout(csv_)) return 0;
     return json_ ? tell(calibration_json(answer.report)) : show_text(calibration_text(answer.report));
   }
 
@@ -95,6 +101,7 @@ class Calibrate final : public Command {
   CalibrateRequest request_;
   std::vector<std::string> inputs_, next_;
   std::string out_, run_file_;
+  std::string csv_;
   bool force_ = false, json_ = false;
 };
 
