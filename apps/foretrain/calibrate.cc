@@ -38,6 +38,7 @@ class Calibrate final : public Command {
                    "What was run, as predict takes it, where a log does not state it", Takes::kFile);
     options.option("--measured", "SECONDS", request_.measured, "A step of that run, measured");
     declare_job(options, request_.run, "GPUs in all");
+    options.group("What is learned, and told");
     options.option("--name", "N", request_.name, "The name of the calibration; without it, the folder's");
     options.repeated("--next", "RUN", next_,
                      "Given twice, two runs: what to measure next to tell which is faster", Takes::kFile);
