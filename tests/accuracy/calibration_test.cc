@@ -43,8 +43,9 @@ TEST_CASE("three rows of a cluster teach its others") {
                         unit.mean(&Judged::covered)));
   const double before = mean_of_units(judged, &Judged::before), after = mean_of_units(judged, &Judged::after);
   const double covered = mean_of_units(judged, &Judged::covered);
-  MESSAGE(fmt::format("{} clusters: {:.1f} -> {:.1f} % in the mean, {:+.1f} %; covered {:.2f}", units.size(),
-                      100 * before, 100 * after, 100 * (after / before - 1), covered));
+  MESSAGE(fmt::format("{} clusters: {:.1f} -> {:.1f} % in the mean, {:+.1f} %; covered {:.2f} -> {:.2f}",
+                      units.size(), 100 * before, 100 * after, 100 * (after / before - 1),
+                      mean_of_units(judged, &Judged::covered_before), covered));
   WARN(after < before * 2 / 3);  // the aim
   CHECK(after < 0.69 * before);
   CHECK(covered >= 0.65);
