@@ -70,7 +70,8 @@ class Candidates {
 
   void add(Algorithm algorithm, Protocol protocol, double start_us, double intra_us, double inter_us,
            double moved, double rate) {
-    const double latency = start_us + intra_us * links_.intra_steps + inter_us * links_.inter_steps;
+    const double latency =
+        start_us * links_.start_scale + intra_us * links_.intra_steps + inter_us * links_.inter_steps;
     const Seconds seconds(latency * 1e-6 * links_.latency_scale + moved / rate);
     if (!any_ || seconds < best_.seconds) best_ = {seconds, algorithm, protocol};
     any_ = true;

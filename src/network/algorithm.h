@@ -82,6 +82,7 @@ struct GroupLinks {
   double inter_steps = 1.0;
   Seconds rank_step;           // on top, of every step of a ring that leaves a domain
   double latency_scale = 1.0;  // of starts and steps together
+  double start_scale = 1.0;    // of starts and rank_step
   Seconds row;                 // of a dispatch or combine, a token
 };
 

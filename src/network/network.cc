@@ -155,18 +155,20 @@ GroupLinks links_of(CollectiveKind kind, const Fits& fits, const PlacedGroup& pl
     return message ? link.p2p_efficiency : link.collective_efficiency;
   };
   const Link& intra = cluster.intra;
+  const Link& farthest = fits.crosses ? cluster.inter : intra;
   // What a fit makes of the stated efficiency of rings holds for the switch too.
   const double of_stated = share(fits.intra, intra) / intra.collective_efficiency;
   return {.placed = placed,
           .inside = (message ? rates.nvlink_p2p : rates.nvlink) * share(fits.intra, intra),
           .across = (message ? rates.nics_p2p : rates.nics) * share(fits.inter, cluster.inter),
           .up = rates.uplinks * share(fits.inter, cluster.inter),
-          .copying = kCopiedByAnSm * static_cast<double>(cluster.gpu.sms),
+          .copying = kCopiedByAnSm * (static_cast<double>(cluster.gpu.sms) / farthest.copy_scale),
           .in_switch = intra.bandwidth * (intra.nvls_efficiency * of_stated),
           .intra_steps = intra.latency / kSimpleStepIntra,
           .inter_steps = cluster.inter.latency / kSimpleStepInter,
           .rank_step = cluster.inter.rank_step,
-          .latency_scale = fits.own() ? fits.own()->latency_scale : 1.0};
+          .latency_scale = fits.own() ? fits.own()->latency_scale : 1.0,
+          .start_scale = farthest.start_scale};
 }
 
 // A cluster's own time a token is that of its fit inside domains where only that one was made.
@@ -212,7 +214,10 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const PlacedGro
                                const LinkRates& rates, const Cluster& cluster, const Routing& routing) {
   const Fits fits(kind, placed, cluster);
   GroupLinks links = links_of(kind, fits, placed, rates, cluster);
-  if (is_routed(kind)) links.routing = routing, links.row = row_of(kind, fits);
+  if (is_routed(kind)) {
+    links.routing = routing;
+    links.row = row_of(kind, fits) * (fits.crosses ? cluster.inter : cluster.intra).copy_scale;
+  }
   CollectiveCost cost = unfitted(fastest(kind, bytes, links), placed, cluster);
   if (fits.own() != nullptr)
     follow_samples(*fits.own(),

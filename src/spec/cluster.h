@@ -22,7 +22,9 @@ struct Link {
   double p2p_efficiency = 0.9;         // likewise send and receive
   double nvls_efficiency = 0.0;        // rate of an all-reduce in the switch over bandwidth; 0: none
   Seconds rank_step;                   // of inter: on top, every step of a ring that leaves a node
-  bool assumed = false;                // the rate is a guess by hardware generation
+  double start_scale = 1.0;  // multiple of what a library's collectives take to start, rank_step included
+  double copy_scale = 1.0;   // and of what its kernels take to copy and sort what they exchange
+  bool assumed = false;      // the rate is a guess by hardware generation
 
   bool operator==(const Link&) const = default;
 };
