@@ -32,8 +32,7 @@ std::optional<HttpRequest> Connection::advance(Clock::time_point now) {
     case HttpReader::State::kBody: {
       deadline_ = now + times_.move;
       if (before == HttpReader::State::kBody) return std::nullopt;
-      const std::chrono::seconds whole(reader_.body_bytes() / times_.least_bytes_a_second);
-      body_deadline_ = now + times_.move + whole;
+      body_began_ = now;
       if (reader_.request().header("expect") == nullptr) return std::nullopt;
       out_ = "HTTP/1.1 100 Continue\r\n\r\n";
       written_ = 0;
@@ -94,9 +93,15 @@ void Connection::ended(Clock::time_point) {
   if (state_ != State::kWriting) state_ = State::kClosed;
 }
 
+// Room is kept for what a body says that it has, so who sends it a byte at a time is not waited for until its end.
+bool Connection::is_crawling(Clock::time_point now) const {
+  if (state_ != State::kReading || reader_.state() != HttpReader::State::kBody) return false;
+  const std::chrono::seconds earned(reader_.body_held() / times_.least_bytes_a_second);
+  return now >= body_began_ + times_.move + earned;
+}
+
 void Connection::tick(Clock::time_point now) {
-  const bool in_body = state_ == State::kReading && reader_.state() == HttpReader::State::kBody;
-  if (state_ == State::kWorking || (now < deadline_ && !(in_body && now >= body_deadline_))) return;
+  if (state_ == State::kWorking || (now < deadline_ && !is_crawling(now))) return;
   if (state_ == State::kReading && reader_.has_begun())
     refuse(refusal(408, "the request did not come in time"), now);
   else

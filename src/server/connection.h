@@ -17,7 +17,7 @@ struct ConnectionTimes {
   std::chrono::milliseconds move{2000};         // until the next byte, or for a head as a whole
   std::chrono::milliseconds idle{15000};        // between requests
   std::chrono::milliseconds linger{1000};       // until the other side has read a last answer
-  std::size_t least_bytes_a_second = 64 << 10;  // of a body as a whole
+  std::size_t least_bytes_a_second = 64 << 10;  // of a body, at any moment since `move` after its head
 };
 
 class Connection {
@@ -64,12 +64,13 @@ class Connection {
  private:
   std::optional<HttpRequest> advance(Clock::time_point now);
   void refuse(const HttpResponse& response, Clock::time_point now);
+  bool is_crawling(Clock::time_point now) const;  // its body comes too slowly
 
   ConnectionTimes times_;
   LimitOf body_limit_;
   HttpReader reader_;
   State state_ = State::kReading;
-  Clock::time_point since_, began_, deadline_, body_deadline_;
+  Clock::time_point since_, began_, deadline_, body_began_;
   std::string out_, asked_;
   std::size_t written_ = 0;
   int status_ = 0;

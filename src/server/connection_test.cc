@@ -78,15 +78,27 @@ TEST_CASE(
     CHECK(f.connection.status() == 408);
   }
   {
-    Fixture f;  // a byte a second is a body that never ends: 64 KiB a second and two seconds are its time
-    f.connection.read("POST / HTTP/1.1\r\nContent-Length: 131072\r\n\r\n", f.now);
-    for (auto at = 1s; at < 4s; at += 1s) {
-      f.connection.read("x", f.now + at);
+    Fixture f;  // a byte a second is a body that never ends, however long it says that it is
+    f.connection.read("POST / HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n", f.now);
+    f.connection.read("x", f.now + 1s);
+    f.connection.tick(f.now + 1900ms);
+    CHECK(f.connection.state() == State::kReading);
+    f.connection.read("x", f.now + 1900ms);
+    f.connection.tick(f.now + 2s);
+    CHECK(f.connection.status() == 408);
+  }
+  {
+    Fixture f;  // 64 KiB are a second more
+    f.connection.read("POST / HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n", f.now);
+    for (auto at = 1s; at <= 4s; at += 1s) {
+      f.connection.read(std::string(64 << 10, 'x'), f.now + at);
       f.connection.tick(f.now + at);
       CHECK(f.connection.state() == State::kReading);
     }
-    f.connection.read("x", f.now + 3900ms);
-    f.connection.tick(f.now + 4s);
+    f.connection.tick(f.now + 5900ms);
+    CHECK(f.connection.state() == State::kReading);
+    f.connection.read("x", f.now + 5900ms);
+    f.connection.tick(f.now + 6s);
     CHECK(f.connection.status() == 408);
   }
   {

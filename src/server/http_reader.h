@@ -42,6 +42,7 @@ class HttpReader {
   bool has_begun() const { return !held_.empty() || state_ != State::kHead; }
   const HttpRequest& request() const { return request_; }  // of kBody: without its body
   std::size_t body_bytes() const { return length_; }
+  std::size_t body_held() const { return held_.size(); }  // of kBody: what of it has come
   const HttpResponse& refused() const { return refused_; }
 
   // After kDone: the request; the bytes behind it are the next one's.
