@@ -112,9 +112,15 @@ bool HttpReader::check_headers() {
   if (const std::string* expect = request_.header("expect");
       expect != nullptr && lower(*expect) != "100-continue")
     return refuse(417, "found an expectation that is not known");
-  if (const std::string* connection = request_.header("connection"))
-    request_.keep_alive =
-        lower(*connection) == "keep-alive" || (request_.keep_alive && lower(*connection) != "close");
+  if (const std::string* connection = request_.header("connection")) {
+    const std::string words = lower(*connection);
+    const auto says = [&words](std::string_view wanted) {
+      const auto parts = split(words, ',');
+      return std::any_of(parts.begin(), parts.end(),
+                         [&](std::string_view part) { return trim(part) == wanted; });
+    };
+    request_.keep_alive = !says("close") && (request_.keep_alive || says("keep-alive"));
+  }
   const std::string* length = request_.header("content-length");
   if (length == nullptr) {
     if (request_.method == "POST" || request_.method == "PUT")

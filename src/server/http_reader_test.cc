@@ -109,6 +109,8 @@ TEST_CASE("keep-alive is what HTTP/1.1 does unless somebody says otherwise") {
   };
   CHECK(keeps(get("")));
   CHECK_FALSE(keeps(get("Connection: close\r\n")));
+  CHECK_FALSE(keeps(get("Connection: TE, Close\r\n")));
+  CHECK(keeps(get("Connection: TE, closed\r\n")));
   CHECK_FALSE(keeps("GET / HTTP/1.0\r\n\r\n"));
   CHECK(keeps("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n"));
 }

@@ -81,8 +81,9 @@ HttpResponse refusal(int status, const std::string& message) {
 }
 
 std::string to_bytes(const HttpResponse& response, bool keep_alive, bool head_only) {
-  std::string out = fmt::format("HTTP/1.1 {} {}\r\nContent-Length: {}\r\n", response.status,
-                                reason_of(response.status), response.body.size());
+  std::string out = fmt::format("HTTP/1.1 {} {}\r\n", response.status, reason_of(response.status));
+  // A length beside 304 would be that of what is not sent (RFC 9110, section 8.6).
+  if (response.status != 304) out += fmt::format("Content-Length: {}\r\n", response.body.size());
   if (!response.body.empty()) out += "Content-Type: " + response.type + "\r\n";
   bool caching = false;
   for (const auto& [name, value] : response.headers) {

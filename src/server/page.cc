@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -34,6 +35,17 @@ const Type& type_of(std::string_view path) {
   for (const Type& type : kTypes)
     if (path.ends_with(type.suffix)) return type;
   return kTypes.back();
+}
+
+// "gzip", "br;q=1, gzip;q=0.5"; not "gzip;q=0" (RFC 9110, section 12.5.3).
+bool takes_gzip(std::string_view accepts) {
+  const auto codings = split(accepts, ',');
+  return std::any_of(codings.begin(), codings.end(), [](std::string_view coding) {
+    const auto parts = split(coding, ';');
+    if (trim(parts[0]) != "gzip") return false;
+    const std::string_view weight = parts.size() > 1 ? trim(parts[1]) : "";
+    return !weight.starts_with("q=0") || weight.find_first_not_of("0.", 2) != std::string_view::npos;
+  });
 }
 
 // FNV-1a, 64 bits: tells one version of a file from another.
@@ -71,7 +83,7 @@ HttpResponse Page::file(std::string_view path, const HttpRequest& request) const
     return response;
   }
   const std::string* accepts = request.header("accept-encoding");
-  if (!held.packed.empty() && accepts != nullptr && accepts->find("gzip") != std::string::npos) {
+  if (!held.packed.empty() && accepts != nullptr && takes_gzip(*accepts)) {
     response.headers.emplace_back("Content-Encoding", "gzip");
     response.body = held.packed;
   } else {

@@ -92,8 +92,17 @@ TEST_CASE("pages: by exact name, packed for who takes it, not sent twice, never 
   const HttpResponse packed = page.file("assets/a.js", request);
   CHECK(packed.body.size() < 100);
   CHECK(packed.headers.back().second == "gzip");
+  for (const auto& [accepts, packs] : {std::pair{"br;q=1, gzip;q=0.5", true},
+                                       {"gzip;q=0", false},
+                                       {"gzip;q=0.000, br", false},
+                                       {"xgzip", false}}) {
+    request.headers = {{"accept-encoding", accepts}};
+    CHECK_MESSAGE((page.file("assets/a.js", request).body.size() < 100) == packs, accepts);
+  }
   request.headers = {{"if-none-match", packed.headers[1].second}};
-  CHECK(page.file("assets/a.js", request).status == 304);
+  const HttpResponse known = page.file("assets/a.js", request);
+  CHECK(known.status == 304);
+  CHECK(to_bytes(known, true, false).find("Content-Length") == std::string::npos);
   for (const char* path :
        {"../etc/passwd", "assets/../index.html", "assets/a.js/", "docs/schemas/predict.json", "%2e%2e"})
     CHECK(page.file(path, request).status == 404);
