@@ -103,22 +103,28 @@ void Listener::wait_and_serve() {
 }
 
 void Listener::accept_all() {
-  while (true) {
-    Accepted accepted = accept_one(listening_.socket);
-    if (accepted.socket.number() < 0) return;
-    // Who comes when nobody can be sent away is closed, unread.
-    if (clients_.size() >= limits_.connections && !make_room()) continue;
-    const std::uint64_t id = next_id_++;
-    const int number = accepted.socket.number();
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.u64 = id;
-    if (::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, number, &event) != 0) continue;
-    Connection connection(
-        limits_.times, [this](const HttpRequest& head) { return body_limit(head); }, Clock::now());
-    clients_.emplace(
-        id, Client{std::move(accepted.socket), std::move(accepted.from), std::move(connection), EPOLLIN});
+  try {
+    while (accept_next()) continue;
+  } catch (const std::exception&) {  // nobody is held of whom there is no memory to know
   }
+}
+
+bool Listener::accept_next() {
+  Accepted accepted = accept_one(listening_.socket);
+  if (accepted.socket.number() < 0) return false;
+  // Who comes when nobody can be sent away is closed, unread.
+  if (clients_.size() >= limits_.connections && !make_room()) return true;
+  const std::uint64_t id = next_id_++;
+  const int number = accepted.socket.number();
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = id;
+  if (::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, number, &event) != 0) return true;
+  Connection connection(
+      limits_.times, [this](const HttpRequest& head) { return body_limit(head); }, Clock::now());
+  clients_.emplace(
+      id, Client{std::move(accepted.socket), std::move(accepted.from), std::move(connection), EPOLLIN});
+  return true;
 }
 
 // The one that has had nothing to ask for the longest goes.
@@ -152,12 +158,10 @@ void Listener::serve(std::uint64_t id, std::uint32_t events) {
     clients_.erase(found);
     return;
   }
-  try {
+  guard(id, [&] {
     if ((events & EPOLLIN) != 0) read_some(id, client);
-    settle(id);                      // which writes
-  } catch (const std::exception&) {  // out of memory: this one goes, the others stay
-    clients_.erase(id);
-  }
+    settle(id);  // which writes
+  });
 }
 
 void Listener::read_some(std::uint64_t id, Client& client) {
@@ -219,8 +223,10 @@ void Listener::deliver() {
   for (auto& [id, response] : answers) {
     const auto found = clients_.find(id);
     if (found == clients_.end()) continue;  // it left meanwhile
-    found->second.connection.answer(response, Clock::now());
-    settle(id);
+    guard(id, [&, id = id] {
+      found->second.connection.answer(response, Clock::now());
+      settle(id);
+    });
   }
 }
 
@@ -262,12 +268,15 @@ void Listener::settle(std::uint64_t id) {
 void Listener::tick() {
   const Clock::time_point now = Clock::now();
   std::vector<std::uint64_t> ids;
-  for (auto& [id, client] : clients_) {
-    const Connection::State before = client.connection.state();
-    client.connection.tick(now);
-    if (client.connection.state() != before) ids.push_back(id);
-  }
-  for (const std::uint64_t id : ids) settle(id);
+  ids.reserve(clients_.size());
+  for (const auto& [id, client] : clients_) ids.push_back(id);
+  for (const std::uint64_t id : ids)
+    guard(id, [&] {
+      Connection& connection = clients_.at(id).connection;
+      const Connection::State before = connection.state();
+      connection.tick(now);
+      if (connection.state() != before) settle(id);
+    });
   queue_.drop_left();
 }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -53,7 +54,8 @@ class Listener {
 
   void wait_and_serve();
   void accept_all();
-  bool make_room();  // for one more connection
+  bool accept_next();  // false: nobody is waiting
+  bool make_room();    // for one more connection
   void serve(std::uint64_t id, std::uint32_t events);
   void read_some(std::uint64_t id, Client& client);
   void write_some(std::uint64_t id, Client& client);
@@ -62,6 +64,15 @@ class Listener {
   void settle(std::uint64_t id);  // after anything happened: watches for what comes next, or closes
   void tick();
   void note(const Client& client) const;
+  // Where memory runs out this one goes, and the others stay.
+  template <class Work>
+  void guard(std::uint64_t id, const Work& work) {
+    try {
+      work();
+    } catch (const std::exception&) {
+      clients_.erase(id);
+    }
+  }
   bool is_busy() const;  // somebody waits for an answer
   BodyLimit body_limit(const HttpRequest& head) const;
 
