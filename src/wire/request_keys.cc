@@ -13,7 +13,10 @@ constexpr const char* kRequest = "request";  // as places in it are called
 constexpr std::size_t kMostContents = 64;
 
 tl::unexpected<Error> wrong(const Node& node, const std::string& expected) {
-  const std::string found = node.is_map() ? "an object" : node.is_list() ? "a list" : quoted(node.scalar);
+  const std::string found = node.kind == Node::Kind::kNull ? "null"
+                            : node.is_map()                ? "an object"
+                            : node.is_list()               ? "a list"
+                                                           : quoted(node.scalar);
   return fail(fmt::format("found {}, expected {}", found, expected), node.at);
 }
 

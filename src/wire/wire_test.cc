@@ -143,6 +143,7 @@ TEST_CASE("wrong keys and kinds of values name key and place") {
   CHECK(error_of("predict", R"({"views": {"timelin": true}})").message ==
         "unknown key 'timelin'; did you mean 'timeline'?");
   CHECK(error_of("predict", "[1]").message == "found a list, expected an object");
+  CHECK(error_of("predict", "null").message == "found null, expected an object");
   CHECK(error_of("import", R"({"format": "log", "logs": [{"base64": "%"}]})").field == "logs");
   CHECK(error_of("predikt", "{}").message == "unknown verb 'predikt'; did you mean 'predict'?");
 }
