@@ -17,10 +17,7 @@
 namespace foretrain {
 
 ClusterFactors Calibration::factors_for(const RunKind& kind, const std::string& run) const {
-  ClusterFactors factors = posterior.factors();
-  const double shift = posterior.shift(kind) + posterior.own_shift(run);
-  for (double& factor : factors) factor += shift;
-  return factors;
+  return shifted(posterior.factors(), posterior.shift(kind) + posterior.own_shift(run));
 }
 
 std::size_t Calibration::runs() const {

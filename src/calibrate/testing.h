@@ -33,13 +33,15 @@ inline Run run_on_dgx(const std::string& model, std::int64_t gpus, std::int64_t 
 // Runs that each factor moves in some of them.
 inline std::vector<Run> varied_runs() {
   std::vector<Run> out;
-  // Large passes, small ones that wait for the host, links inside a node, links between, and their latencies.
+  // Large passes, small ones that wait for the host, links inside a node, links between, their latencies, and what hides
+  // behind operators.
   for (const auto& [gpus, batch, plan] :
        {std::tuple(8, 32, "tp=1,micro_batch=4,recompute=full,zero=1"),
         std::tuple(8, 32, "tp=8,micro_batch=4"), std::tuple(8, 8, "tp=8"),
         std::tuple(8, 32, "tp=4,micro_batch=8,sp=1"), std::tuple(32, 32, "tp=16,micro_batch=4"),
         std::tuple(32, 8, "tp=16"), std::tuple(64, 64, "tp=32,micro_batch=4"),
-        std::tuple(32, 32, "tp=1,zero=3"), std::tuple(64, 64, "tp=4,zero=0,overlap_grad_reduce=0"),
+        std::tuple(32, 32, "tp=1,zero=3"), std::tuple(16, 64, "tp=1,zero=3"),
+        std::tuple(64, 64, "tp=1,zero=3"), std::tuple(64, 64, "tp=4,zero=0,overlap_grad_reduce=0"),
         std::tuple(32, 256, "tp=8,pp=4")})
     out.push_back(run_on_dgx("llama-3-8b", gpus, batch, plan));
   out.push_back(run_on_dgx("gpt2", 1, 1, ""));

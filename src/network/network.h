@@ -70,6 +70,8 @@ class Network {
   // domains, where the NICs are shared as on the busiest node.
   CollectiveCost send(std::int64_t stage, Bytes bytes) const;
   bool crosses(std::int64_t stage) const { return boundary_crosses(stage, stage_ranks_, domain_); }
+  // Of the cluster: how much longer than stated operators and collectives take beside each other.
+  double beside_scale() const { return cluster_.beside_scale; }
   const PlacedGroup& placed(GroupKind kind) const { return groups_[static_cast<std::size_t>(kind)].placed; }
 
  private:

@@ -37,6 +37,7 @@ struct Floors::Units {
   std::size_t end_count = 0;
   // What any chunk waits for at least, of shards.
   double gather = std::numeric_limits<double>::infinity(), scatter = gather;
+  SlowDown slow;             // of what is hidden and what hides it
   bool some = false;         // layers are run again, not all of them
   double fewest_again = 0;   // then so many, at least
   std::size_t f = 0, b = 0;  // the longest rows of all passes
@@ -67,7 +68,7 @@ struct Floors::Units {
     scatter = std::min(scatter, unit.backward.last_scatter);
   }
   UnitLoad waits(std::size_t of_forward, std::size_t of_backward) const {
-    return {gather * waiting_share(of_forward) + scatter * waiting_share(of_backward), 0, 0, 0};
+    return {gather * waiting_share(of_forward, slow) + scatter * waiting_share(of_backward, slow), 0, 0, 0};
   }
   // By the first of the rows. Which layers are run again does not matter much here.
   UnitLoad all() const {
@@ -88,6 +89,7 @@ Floors::Units Floors::units_of(const Job& job, const Network& network, const Sha
   Units units;
   units.some = full && choices.recompute_layers > 0;
   units.kinds = shape.layers.size();
+  units.slow = beside_collective(network.beside_scale());
   // Exchanges of tokens may hold so few SMs that whatever runs beside them is hardly slowed down.
   const bool slows = job.mesh.ep == 1;
   const auto way = [&](const ShapeFloor::Ways& ways) {

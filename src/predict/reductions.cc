@@ -67,8 +67,9 @@ NetworkTime add_buckets(const Setting& setting, const Job& job, const ChunkCost&
   // All buckets but the last run beside what is left of the backward: each takes longer, and the backward
   // ends later, after which the last is reduced.
   const Seconds queue = seconds * static_cast<double>(count - 1);
-  const Beside run = beside(ready_at(0), queue);
-  const Seconds each = seconds + collective_delay(queue, run.both) / static_cast<double>(count - 1);
+  const SlowDown slow = beside_collective(network.beside_scale());
+  const Beside run = beside(ready_at(0), queue, slow);
+  const Seconds each = seconds + collective_delay(queue, run.both, slow) / static_cast<double>(count - 1);
   for (std::int64_t i = 0; i + 1 < count; ++i) buckets.push_back({ready_at(i), each});
   buckets.push_back({Seconds(0), seconds + run.compute - ready_at(0)});
   return bucket * static_cast<double>(count);
@@ -138,9 +139,10 @@ NetworkTime parameter_gather(const Setting& setting, const Timed& e, const Netwo
       std::clamp(std::ceil(elements / static_cast<double>(setting.stack.data_parallel.bucket_elements)), 1.0,
                  std::max(units, 1.0));
   const Seconds rest = whole * (1 - 1 / buckets), window = forward * (1 - 1 / buckets);
-  const Beside run = beside(window, rest);
-  return gather.waited_for(whole - rest + std::max(run.compute, rest + collective_delay(rest, run.both)) -
-                           window);
+  const SlowDown slow = beside_collective(network.beside_scale());
+  const Beside run = beside(window, rest, slow);
+  return gather.waited_for(
+      whole - rest + std::max(run.compute, rest + collective_delay(rest, run.both, slow)) - window);
 }
 
 NetworkTime muon_exchange(const Setting& setting, const Timed& e, const Network& network, std::size_t rank) {

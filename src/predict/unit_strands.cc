@@ -15,8 +15,9 @@ Strands strands_of(const LeastPass& pass, const Network& network, bool slows) {
   const double work = least.work.value + stops;
   rows.of = {work, least.exchanges.value, shards, 0};
   if (!slows) return rows;
-  rows.of[2] += least.operators.value * kOperatorsSlow;
-  rows.of[3] = work + (shards - stops - (least.work - least.operators).value) * kHiddenSlows;
+  const SlowDown slow = beside_collective(network.beside_scale());
+  rows.of[2] += least.operators.value * operators_slow(slow);
+  rows.of[3] = work + (shards - stops - (least.work - least.operators).value) * hidden_slows(slow);
   return rows;
 }
 

@@ -27,12 +27,17 @@ struct Strands {
   }
 };
 
-// Of R seconds hidden behind operators, what they add to these; and of operators, to what is hidden.
-inline constexpr double kHiddenSlows = kCollectiveBeside * (1 - 1 / kComputeBeside);
-inline constexpr double kOperatorsSlow = kComputeBeside * (1 - 1 / kCollectiveBeside);
+// Of R seconds hidden behind operators, what they add to these, which is not counted as more than if they were not hidden; and of
+// operators, to what is hidden.
+constexpr double hidden_slows(const SlowDown& slow) {
+  return std::min(slow.collective * (1 - 1 / slow.compute), 1.0);
+}
+constexpr double operators_slow(const SlowDown& slow) { return slow.compute * (1 - 1 / slow.collective); }
 
 // What a second that a chunk waits for shards adds to a row: to the last, less than if it were hidden.
-constexpr double waiting_share(std::size_t row) { return row == 0 ? 1.0 : row == 3 ? 1 - kHiddenSlows : 0.0; }
+constexpr double waiting_share(std::size_t row, const SlowDown& slow) {
+  return row == 0 ? 1.0 : row == 3 ? 1 - hidden_slows(slow) : 0.0;
+}
 
 // Of both passes.
 struct UnitStrands {

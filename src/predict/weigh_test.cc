@@ -6,6 +6,7 @@
 #include "base/testing.h"
 #include "cost/profile_store.h"
 #include "predict/any_run.h"
+#include "spec/cluster_factors.h"
 #include "spec/plan_text.h"
 
 namespace foretrain {
@@ -16,6 +17,14 @@ void draw_power(Run& run) {
   if (*rc::gen::arbitrary<bool>()) run.cluster.gpu.power_cap_w *= 0.01 * *rc::gen::inRange(15, 130);
 }
 
+// A cluster as measurements may have moved it.
+void draw_factors(Run& run) {
+  if (!*rc::gen::arbitrary<bool>()) return;
+  ClusterFactors factors{};
+  for (double& factor : factors) factor = 0.01 * *rc::gen::inRange(-100, 200);
+  run.cluster = scaled(run.cluster, factors);
+}
+
 struct Drawn {
   int narrow = 0, graphs = 0, adapters = 0;
 };
@@ -23,7 +32,8 @@ struct Drawn {
 Drawn check_bounds(Draw draw) {
   Drawn drawn;
   CHECK(rc::check([&] {
-    const Run run = any_run(1, draw);
+    Run run = any_run(1, draw);
+    draw_factors(run);
     const Choices choices = job_of(run).choices;
     drawn.narrow += choices.low.is_narrow();
     drawn.graphs += choices.graphs.any();
@@ -97,6 +107,7 @@ TEST_CASE("floors hold at the clocks that a power governor settles") {
   CHECK(rc::check([&] {
     Run run = any_run(1, Draw::kAllSchedules);
     draw_power(run);
+    draw_factors(run);
     const auto costs = ProfileStore().costs_for(run.cluster, "");
     RC_PRE(costs.has_value());
     Evaluator evaluator(run.model, run.cluster, run.stack, run.seq, costs->costs, run.documents);

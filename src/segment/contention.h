@@ -33,10 +33,16 @@ struct SlowDown {
   double collective = kCollectiveBeside;
 };
 
+// Beside a collective of NCCL. `scale`: both take so many times as much longer (Cluster::beside_scale).
+constexpr SlowDown beside_collective(double scale) {
+  return {1 + (kComputeBeside - 1) * scale, 1 + (kCollectiveBeside - 1) * scale};
+}
+
 // Beside a dispatch or combine that holds this share of a GPU's SMs; 0: not stated, or another collective.
-constexpr SlowDown beside_exchange(double held_share) {
-  if (held_share <= 0) return {};
-  return {1 / (1 - held_share), 1 / (1 - held_share)};
+constexpr SlowDown beside_exchange(double held_share, double scale) {
+  if (held_share <= 0) return beside_collective(scale);
+  const double longer = 1 + (1 / (1 - held_share) - 1) * scale;
+  return {longer, longer};
 }
 
 // `work` of compute starts beside `queue` of collectives (both as if alone).
@@ -44,14 +50,14 @@ struct Beside {
   Seconds compute;  // how long the work takes
   Seconds both;     // how long of it both run
 };
-inline Beside beside(Seconds work, Seconds queue, const SlowDown& slow = {}) {
+inline Beside beside(Seconds work, Seconds queue, const SlowDown& slow) {
   if (queue <= Seconds(0)) return {work, Seconds(0)};
   const Seconds both = std::min(work * slow.compute, queue * slow.collective);
   return {both + (work - both / slow.compute), both};
 }
 
 // How much later something ends that had `left` to go when the two met.
-inline Seconds collective_delay(Seconds left, Seconds both, const SlowDown& slow = {}) {
+inline Seconds collective_delay(Seconds left, Seconds both, const SlowDown& slow) {
   return std::min(std::max(left, Seconds(0)) * slow.collective, both) * (1 - 1 / slow.collective);
 }
 

@@ -15,7 +15,11 @@ constexpr Seconds kNoWait = microseconds(1e-3);
 
 class Streams {
  public:
-  Streams(const PricedPass& pass, Seconds lead) : pass_(pass), host_(Seconds(0) - lead) {
+  Streams(const PricedPass& pass, Seconds lead)
+      : pass_(pass),
+        host_(Seconds(0) - lead),
+        data_slow_(beside_collective(pass.beside_scale())),
+        comm_slow_(data_slow_) {
     in_queue_.reserve(256);
   }
 
@@ -149,7 +153,7 @@ class Streams {
     const Seconds start = item.task->beside ? std::max(host_, comm_) : std::max({host_, compute_, comm_});
     out_.uncertain_collectives += item.gpu * item.spread;
     comm_cause_ = cause_of(item.task->collective.group);
-    comm_slow_ = beside_exchange(item.held_share);
+    comm_slow_ = beside_exchange(item.held_share, pass_.beside_scale());
     if (item.task->beside) {
       comm_ = start + item.gpu;
     } else if (item.task->blocking) {
@@ -224,7 +228,7 @@ class Streams {
   Seconds run_beside_collectives(Seconds gpu, Seconds start) {
     const Seconds until = std::max({data_, replica_, comm_});
     if (until <= start) return gpu;  // all other streams are empty: the most frequent case
-    const SlowDown slow = comm_ > start ? comm_slow_ : SlowDown{};
+    const SlowDown slow = comm_ > start ? comm_slow_ : data_slow_;
     const Beside run = beside(gpu, until - start, slow);
     for (Seconds* end : {&gather_end_, &data_, &replica_, &comm_, &needed_by_input_, &needed_by_weight_})
       *end += collective_delay(*end - start, run.both, slow);
@@ -339,7 +343,7 @@ class Streams {
   Seconds compute_;
   Seconds comm_;                               // when the stream of exchanges between operators is empty
   Cause comm_cause_ = Cause::kTensorParallel;  // what is on it
-  SlowDown comm_slow_;
+  SlowDown data_slow_, comm_slow_;             // beside the one stream and the other
   Seconds needed_by_input_, needed_by_weight_;
   Seconds data_;        // when the data-parallel stream is empty
   Seconds replica_;     // when replicas have summed their shards, where they use other links

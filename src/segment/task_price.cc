@@ -57,7 +57,7 @@ PricedTask TaskPrices::of(const Task& task) const {
 }
 
 PricedPass::PricedPass(const Pass& pass, const CostSource& costs, const Network& network, Seconds launch_cost)
-    : launch_cost_(launch_cost) {
+    : launch_cost_(launch_cost), beside_scale_(network.beside_scale()) {
   for (const WeightClass weights : kWeightClasses)
     replicas_apart_[weights] = !network.placed(groups_of(weights).shard).crosses_nodes();
   const TaskPrices prices(costs, network, launch_cost);

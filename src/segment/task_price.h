@@ -54,6 +54,7 @@ class PricedPass {
   };
   std::span<const Unit> units() const { return units_; }
   Seconds launch_cost() const { return launch_cost_; }
+  double beside_scale() const { return beside_scale_; }
   // Shards stay inside a domain: the NICs are left to replicas.
   bool replicas_apart(WeightClass weights) const { return replicas_apart_[weights]; }
 
@@ -61,6 +62,7 @@ class PricedPass {
   std::vector<PricedTask> tasks_;
   std::vector<Unit> units_;
   Seconds launch_cost_;
+  double beside_scale_;
   ByClass<bool> replicas_apart_;
 };
 

@@ -22,9 +22,9 @@ struct Link {
   double p2p_efficiency = 0.9;         // likewise send and receive
   double nvls_efficiency = 0.0;        // rate of an all-reduce in the switch over bandwidth; 0: none
   Seconds rank_step;                   // of inter: on top, every step of a ring that leaves a node
-  double start_scale = 1.0;  // multiple of what a library's collectives take to start, rank_step included
-  double copy_scale = 1.0;   // and of what its kernels take to copy and sort what they exchange
-  bool assumed = false;      // the rate is a guess by hardware generation
+  double start_scale = 1.0;            // multiple of what collectives take to start, rank_step included
+  double copy_scale = 1.0;             // and of what their kernels take to copy and sort what they exchange
+  bool assumed = false;                // the rate is a guess by hardware generation
 
   bool operator==(const Link&) const = default;
 };
@@ -61,6 +61,7 @@ struct Cluster {
   std::vector<FittedCollective> collectives;  // where samples exist
   Seconds host_launch;                        // host time to issue one kernel through the framework
   Seconds host_stall;  // of a host, a block and direction, while pipeline messages cross nodes
+  double beside_scale = 1.0;  // multiple of what operators and collectives take longer beside each other
   BytesPerSecond
       host;           // between a node's GPUs and its memory, each way, all of them together; zero: no limit
   Bytes host_memory;  // of a node; zero: not stated

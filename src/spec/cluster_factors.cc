@@ -20,6 +20,7 @@ Cluster scaled(Cluster cluster, const ClusterFactors& factors) {
   const double host = std::exp(log_of(ClusterFactor::kHost));
   cluster.host_launch = cluster.host_launch * host;
   cluster.host_stall = cluster.host_stall * host;
+  cluster.beside_scale *= std::exp(log_of(ClusterFactor::kBeside));
   slow_down(cluster.intra, log_of(ClusterFactor::kIntraBandwidth), log_of(ClusterFactor::kIntraLatency));
   slow_down(cluster.inter, log_of(ClusterFactor::kInterBandwidth), log_of(ClusterFactor::kInterLatency));
   return cluster;
