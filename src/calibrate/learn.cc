@@ -152,8 +152,7 @@ class Class {
     for (std::size_t i = 0; i < pupils_.size();) {
       std::size_t end = i + 1;
       while (end < pupils_.size() && pupils_[end].of == pupils_[i].of) ++end;
-      const ClusterFactors about =
-          shifted(believed.factors(), believed.shift(kind_of(*pupils_[i].of->run)));
+      const ClusterFactors about = shifted(believed.factors(), believed.shift(kind_of(*pupils_[i].of->run)));
       for (Lesson& lesson : lessons_of(std::span(pupils_).subspan(i, end - i), about))
         lessons.push_back(std::move(lesson));
       i = end;

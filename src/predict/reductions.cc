@@ -141,8 +141,8 @@ NetworkTime parameter_gather(const Setting& setting, const Timed& e, const Netwo
   const Seconds rest = whole * (1 - 1 / buckets), window = forward * (1 - 1 / buckets);
   const SlowDown slow = beside_collective(network.beside_scale());
   const Beside run = beside(window, rest, slow);
-  return gather.waited_for(
-      whole - rest + std::max(run.compute, rest + collective_delay(rest, run.both, slow)) - window);
+  return gather.waited_for(whole - rest +
+                           std::max(run.compute, rest + collective_delay(rest, run.both, slow)) - window);
 }
 
 NetworkTime muon_exchange(const Setting& setting, const Timed& e, const Network& network, std::size_t rank) {

@@ -60,7 +60,7 @@ struct Cluster {
   Fabric fabric;
   std::vector<FittedCollective> collectives;  // where samples exist
   Seconds host_launch;                        // host time to issue one kernel through the framework
-  Seconds host_stall;  // of a host, a block and direction, while pipeline messages cross nodes
+  Seconds host_stall;         // of a host, a block and direction, while pipeline messages cross nodes
   double beside_scale = 1.0;  // multiple of what operators and collectives take longer beside each other
   BytesPerSecond
       host;           // between a node's GPUs and its memory, each way, all of them together; zero: no limit
