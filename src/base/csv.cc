@@ -32,12 +32,14 @@ struct CsvTable::Line {
     return 1 + static_cast<std::size_t>(std::count(text.begin(), text.end(), ','));
   }
 
-  Result<void> refuse_quotes_and_nul() const {
-    constexpr std::string_view kRefused("\"\0", 2);
+  // What no cell may hold: a table that was read can be written again as it was.
+  Result<void> refuse_what_needs_quotes() const {
+    constexpr std::string_view kRefused("\"\0\r", 3);
     const std::size_t bad = text.find_first_of(kRefused);
     if (bad == std::string_view::npos) return {};
-    return fail(text[bad] == '"' ? "found a double quote, expected plain cells without quoting"
-                                 : "found a NUL byte, expected text",
+    return fail(text[bad] == '"'    ? "found a double quote, expected plain cells without quoting"
+                : text[bad] == '\r' ? "found a carriage return inside a line, expected it before a line's end"
+                                    : "found a NUL byte, expected text",
                 at(bad));
   }
 };
@@ -53,7 +55,7 @@ Result<CsvTable> CsvTable::parse(std::string text, std::string file_name, std::s
     const std::size_t newline = std::min(all.find('\n', at), all.size());
     Line line{table.file_, line_number, all.substr(at, newline - at)};
     if (line.text.ends_with('\r')) line.text.remove_suffix(1);
-    TRY(line.refuse_quotes_and_nul());
+    TRY(line.refuse_what_needs_quotes());
     if (line_number == 1) {
       if (trim(line.text).empty()) break;
       TRY(table.take_header(line));

@@ -14,8 +14,8 @@ namespace foretrain {
 class CsvTable {
  public:
   // Refuses an empty file, a row whose cell count differs from the header's, a repeated column name,
-  // double quotes, NUL bytes, more than 10,000 columns, and more than max_rows rows. A byte order mark is
-  // skipped, and lines may end in CR LF.
+  // double quotes, NUL bytes, carriage returns inside a line, more than 10,000 columns, and more than max_rows
+  // rows. A byte order mark is skipped, and lines may end in CR LF.
   static Result<CsvTable> parse(std::string text, std::string file_name, std::size_t max_rows = 2'000'000);
 
   std::size_t rows() const { return row_count_; }

@@ -66,6 +66,8 @@ TEST_CASE("what is no table is refused with its place") {
         "t.csv:2:1: error: found an empty line, expected 2 cells as in the header");
   CHECK(refusal("a,b\n1,\"2\"\n") ==
         "t.csv:2:3: error: found a double quote, expected plain cells without quoting");
+  CHECK(refusal("a,b\n1,2\r3\n") ==
+        "t.csv:2:4: error: found a carriage return inside a line, expected it before a line's end");
   CHECK(refusal(std::string("a\n\0\n", 4)) == "t.csv:2:1: error: found a NUL byte, expected text");
   CHECK(refusal(std::string(10'000, ',') + "\n") ==
         "t.csv:1:1: error: found 10001 columns, expected at most 10000");
