@@ -74,7 +74,8 @@ typedef struct foretrain_session foretrain_session;
  *   presets  a folder laid out like presets/, looked in before what is built in
  *   files    whether words of requests that are paths may be opened; true unless it says false, as it should where
  *            requests are a stranger's
- * Nothing is read before it is asked for. */
+ * Nothing is read before it is asked for. Files that requests name are read again for each; a profile stays as it was when
+ * it was first read. */
 FORETRAIN_API foretrain_session* foretrain_session_open(const char* options);
 FORETRAIN_API void foretrain_session_close(foretrain_session* session);
 

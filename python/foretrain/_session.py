@@ -40,7 +40,7 @@ class Session:
         self._handle = library.Handle(library.function("session_open")(json.dumps(options).encode()),
                                       "session_close")
         self._answer = library.function("answer")
-        self._files = files
+        self._files, self._presets = files, presets
         self._runs: "OrderedDict[bytes, Run]" = OrderedDict()
         self._lock = threading.Lock()
 
@@ -77,8 +77,9 @@ class Session:
         """One model, cluster, stack, batch and number of GPUs, to be asked about plan after plan: arguments as of
         predict. The plan is where others start from."""
         text = request(self._files, model=model, **words)
-        if any(_is_file(words.get(key)) for key in ("cluster", "stack")) or _is_file(model):
-            return Run(library.function("run_open")(self._handle.pointer, text))  # whose file may change
+        reads_files = "run" in words or self._presets or any(map(_is_file, (model, words.get("cluster"), words.get("stack"))))
+        if reads_files:  # which may change; those that a run's file names, too
+            return Run(library.function("run_open")(self._handle.pointer, text))
         with self._lock:
             known = self._runs.get(text)
             if known is not None:

@@ -90,6 +90,16 @@ class Predictions(unittest.TestCase):
         with self.assertRaises(FileNotFoundError):
             foretrain.predict(run="there_is_none.yaml")
 
+    def test_a_file_that_changed_is_read_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model, run = pathlib.Path(folder, "mine.yaml"), pathlib.Path(folder, "run.yaml")
+            run.write_text(f"model: {model}\ncluster: dgx-a100\ngpus: 8\nglobal_batch: 64\nstack: megatron\n")
+            text = foretrain.show("model", "gpt2", text=True).replace("params:", "# params:")
+            for layers in (12, 24):
+                model.write_text(text.replace("layers: 12", f"layers: {layers}"))
+                self.assertEqual(foretrain.run(run=run).predict().stages[0].layers, layers)
+                self.assertEqual(foretrain.score({"tp": 2}, run=run).step_s[0], foretrain.predict(run=run, plan="tp=2").step_s)
+
     def test_several_runs_side_by_side_and_one_over_a_range(self):
         pair = foretrain.compare([RUN, {**RUN, "plan": {"tp": 2}}])
         alone = [foretrain.predict(**RUN), foretrain.predict(**RUN, plan="tp=2")]
