@@ -9,7 +9,7 @@ from array import array
 from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from ._library import Column
-from ._request import value_text
+from ._request import is_missing, value_text
 
 _MISSING = -2 ** 63  # FORETRAIN_MISSING
 _NUMBERS = {int, bool, float, type(None)}
@@ -49,11 +49,6 @@ def parse(text: str) -> Dict[str, Any]:
     return plan
 
 
-def is_missing(value: Any) -> bool:
-    """None, NaN, or the NA of pandas, which will not even be compared."""
-    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
-
-
 def _is_scalar(value: Any) -> bool:
     return isinstance(value, (str, bytes)) or not hasattr(value, "__len__")
 
@@ -90,7 +85,7 @@ def _words(key: str, values: Iterable[Any]) -> Tuple[Any, List[bytes]]:
     codes = array("q")
     for value in values:
         if is_missing(value):
-            codes.append(-1)
+            codes.append(_MISSING)  # of a column without a single word, which may be of numbers, too
             continue
         word = value if type(value) is str else value_text(key, value)
         codes.append(known.setdefault(word, len(known)))
@@ -116,7 +111,8 @@ def _encoded(key: str, values: Any) -> Tuple[Any, List[bytes]]:
     if dtype is None:
         return _of_list(key, values if isinstance(values, (list, tuple)) else list(values))
     if hasattr(values, "cat"):
-        return array("q", values.cat.codes), [value_text(key, word).encode() for word in values.cat.categories]
+        codes = array("q", (_MISSING if code < 0 else code for code in values.cat.codes))
+        return codes, [value_text(key, word).encode() for word in values.cat.categories]
     kind = getattr(dtype, "kind", "O")
     if kind in "iubf" and hasattr(dtype, "numpy_dtype"):  # of pandas, with values that may be missing
         return values.to_numpy("float64", na_value=float("nan")), []

@@ -84,12 +84,19 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(item) for item in value]
     value = scalar(value)
-    return int(value) if isinstance(value, float) and value.is_integer() else value  # 64.0, as a column of floats has it
+    return [plain(item) for item in value] if isinstance(value, list) else value
 
 
 def scalar(value: Any) -> Any:
-    """Of numpy's scalars Python's."""
-    return value.item() if hasattr(value, "item") and not isinstance(value, (str, bytes)) else value
+    """Of numpy's scalars Python's, of its arrays lists; 64.0, as a column of floats has it, is 64."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, or the NA of pandas, which will not even be compared."""
+    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and value != value)
 
 
 def content(value: Any, files: bool = True) -> Any:
@@ -116,14 +123,14 @@ def plan_text(plan: Any) -> str:
         return plan or ""
     if not isinstance(plan, Mapping):
         return ",".join(plan_text(part) for part in plan)
-    return ",".join(f"{key}={value_text(key, value)}" for key, value in plan.items() if value is not None)
+    return ",".join(f"{key}={value_text(key, value)}" for key, value in plan.items() if not is_missing(value))
 
 
 def value_text(key: str, value: Any) -> str:
     """A value of a plan as a word: lists are joined as the command line joins them."""
     value = scalar(value)
     if isinstance(value, (list, tuple)):
-        return ("-" if key in ("layers_per_stage", "bf16_layers") else "+").join(str(part) for part in value)
+        return ("-" if key in ("layers_per_stage", "bf16_layers") else "+").join(str(scalar(part)) for part in value)
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
@@ -132,7 +139,8 @@ def constraint_words(given: Any) -> Any:
     if not isinstance(given, Mapping):
         return given
     return [f"{key}=" + (",".join(value_text(key, one) for one in value) if isinstance(value, (list, tuple, set, range))
-                         else value_text(key, value)) for key, value in given.items() if value is not None]
+                         else value_text(key, value)) for key, value in zip(given, map(scalar, given.values()))
+            if not is_missing(value)]
 
 
 def request(files: bool, **words: Any) -> bytes:

@@ -49,10 +49,14 @@ class Predictions(unittest.TestCase):
     def test_numbers_as_tables_have_them_are_those_that_they_stand_for(self):
         plain = foretrain.predict(**RUN, plan={"tp": 2, "sp": True})
         self.assertEqual(foretrain.predict(**{**RUN, "gpus": 8.0}, plan=["tp=2", "sp=1"]).json, plain.json)
+        row = {"tp": 2.0, "sp": 1.0, "zero": float("nan"), "recompute": None}  # of a table, where floats hold what is missing
+        self.assertEqual(foretrain.predict(**RUN, plan=row).json, plain.json)
         try:
             import numpy
         except ImportError:
             return
+        layers = foretrain.predict(**RUN, plan={"pp": 2, "layers_per_stage": numpy.array([5, 7])})
+        self.assertEqual(layers.json, foretrain.predict(**RUN, plan="pp=2,layers_per_stage=5-7").json)
         words = {**RUN, "gpus": numpy.float64(8), "global_batch": numpy.int32(64)}
         self.assertEqual(foretrain.predict(**words, plan={"tp": numpy.int64(2), "sp": numpy.bool_(True)}).json, plain.json)
 

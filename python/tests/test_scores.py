@@ -82,6 +82,14 @@ class ScoredPlans(unittest.TestCase):
         self.assertEqual(table.step_s[1], scores.step_s[1])
 
     @unittest.skipUnless(pandas, "no pandas")
+    def test_a_column_in_which_all_is_missing_says_nothing(self):
+        for key in ("tp", "recompute"):
+            for missing in (pandas.Series([pandas.NA, pandas.NA], dtype=object), pandas.Categorical([None, None]), [None] * 2,
+                            pandas.Series([math.nan] * 2)):
+                frame = pandas.DataFrame({key: missing, "zero": [0, 1]})
+                self.check(foretrain.score(frame, **RUN), [{"zero": 0}, {"zero": 1}])
+
+    @unittest.skipUnless(pandas, "no pandas")
     def test_a_data_frame_with_a_column_twice_is_refused(self):
         for rows in ([[1, 2]], [[1, 2], [2, 4]], [[1, 2]] * 4):  # as many as there are columns, too
             with self.assertRaisesRegex(ValueError, "found 2 columns 'tp', expected one"):
