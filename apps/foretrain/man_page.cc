@@ -78,7 +78,8 @@ std::string man_page() {
       ".SH \"EXIT STATUS\"\n.TP\n0\nAn answer; that a plan does not fit is one.\n.TP\n1\nA fault of "
       "foretrain's "
       "own.\n.TP\n2\nBad input, told in one line, or a file that cannot be written.\n.TP\n3\nWith "
-      "\\fB\\-\\-fail\\-if\\-not\\-fit\\fR: an answer, and the plan does not fit.\n.TP\n130\nA search that "
+      "\\fB\\-\\-fail\\-if\\-not\\-fit\\fR: an answer, and a plan does not fit, or may not.\n.TP\n130\nA "
+      "search that "
       "was "
       "interrupted; the best so far was told.\n";
   out +=
