@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/text.h"
 
@@ -18,6 +19,12 @@ constexpr std::string_view kWipe = "\r\x1b[K";             // back to the line's
 
 double share_of(std::size_t done, std::size_t all) {
   return all > 0 ? std::min(1.0, static_cast<double>(done) / static_cast<double>(all)) : 0.0;
+}
+
+// A dumb terminal would show what moves others' cursors.
+bool draws(std::FILE* stream) {
+  const char* term = std::getenv("TERM");
+  return ::isatty(::fileno(stream)) != 0 && (term == nullptr || std::string_view(term) != "dumb");
 }
 
 // The last place is left free: a terminal may begin a new line behind it.
@@ -97,7 +104,7 @@ ProgressBar::ProgressBar(std::string what, std::string unit, std::FILE* out)
     : what_(std::move(what)),
       unit_(std::move(unit)),
       out_(out),
-      terminal_(::isatty(::fileno(out)) != 0),
+      terminal_(draws(out)),
       begin_(std::chrono::steady_clock::now()),
       drawn_(begin_) {}
 

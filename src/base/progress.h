@@ -1,7 +1,7 @@
 // A line on a terminal that says how far long work has come, drawn over itself and wiped at the end:
 //   fitting  [############............]   50 %  1,200 of 2,400 samples, 310/s, 3.9 s left
 //   searching  [######..................]   25 %  best 6.48 s, another at most 4.2 % better; 100 of 400 plans, ...
-// It has the terminal's width. Where the stream is no terminal a line is written every ten seconds:
+// It has the terminal's width. Where the stream is no terminal, or a dumb one, a line is written every ten seconds:
 //   foretrain: searching:  25 %  best 6.48 s, another at most 4.2 % better; 100 of 400 plans, ...
 #pragma once
 
