@@ -40,6 +40,8 @@ Line read_line(const CommandTables& tables, const std::vector<std::string>& word
       line.pending = nullptr;
     } else if (word == "--") {
       line.all_arguments = true;
+    } else if (word.starts_with("--presets=") && !line.all_arguments) {
+      line.presets = word.substr(word.find('=') + 1);
     } else if (word.starts_with('-') && word.size() > 1 && !line.all_arguments) {
       const OptionRow* row = line.table->find(word);
       if (row != nullptr && !row->is_flag()) line.pending = row;
