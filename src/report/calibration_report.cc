@@ -7,6 +7,7 @@
 
 #include "base/estimate.h"
 #include "base/text.h"
+#include "report/figure_text.h"
 #include "report/table.h"
 
 namespace foretrain {
@@ -16,7 +17,7 @@ std::string interval(double log, double deviation) {
   return fmt::format("{:.3f} to {:.3f}", std::exp(log - kZ80 * deviation), std::exp(log + kZ80 * deviation));
 }
 
-std::string signed_percent(double log) { return fmt::format("{:+.1f} %", 100 * std::expm1(log)); }
+std::string signed_percent(double log) { return signed_text(100 * std::expm1(log), 1) + " %"; }
 
 std::string lessons_table(const Posterior& posterior) {
   Table table({Align::kLeft, Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight,

@@ -109,10 +109,6 @@ std::string by_cause(Runs runs) {
   for (const PredictedRun& r : runs)
     longest = std::max(longest, r.prediction.step.value * tokens_of(runs.front().run) / tokens_of(r.run));
   const TimeUnit unit = unit_of(longest);
-  const auto difference = [&](Seconds t) {
-    const std::string text = unit.tell(t);
-    return t.value < 0 ? text : "+" + text;
-  };
   std::vector<Align> columns(2 * runs.size(), Align::kRight);
   columns.front() = Align::kLeft;
   Table table(std::move(columns));
@@ -123,7 +119,7 @@ std::string by_cause(Runs runs) {
   const auto add = [&](std::string_view name, auto seconds) {
     std::vector<std::string> row = {std::string(name)};
     for (std::size_t i = 0; i < runs.size(); ++i) row.push_back(unit.tell(seconds(i)));
-    for (std::size_t i = 1; i < runs.size(); ++i) row.push_back(difference(seconds(i) - seconds(0)));
+    for (std::size_t i = 1; i < runs.size(); ++i) row.push_back(unit.tell_change(seconds(i) - seconds(0)));
     table.add(std::move(row));
   };
   for (std::size_t c = 0; c < kStepCauseCount; ++c) {

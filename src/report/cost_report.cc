@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "operators/operator_text.h"
 #include "operators/terms.h"
+#include "report/figure_text.h"
 #include "report/table.h"
 
 namespace foretrain {
@@ -22,7 +23,7 @@ Estimate estimate_of(const CostRow& row) { return {us_of(row), row.cost.spread, 
 double error_of(const CostRow& row) { return us_of(row) / *row.measured_us - 1; }
 double roofline_share(const CostRow& row, const Gpu& gpu) { return roofline(row.op, gpu) / row.cost.gpu; }
 
-std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
+std::string signed_percent(double share) { return signed_text(100 * share, 1) + " %"; }
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
 // Four digits are what a time of a kernel repeats to.

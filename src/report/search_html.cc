@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "formats/write_launch.h"
 #include "job/launch_run.h"
+#include "report/figure_text.h"
 #include "report/html.h"
 #include "report/search_curve.h"
 #include "report/search_report.h"
@@ -177,8 +178,8 @@ std::string flat_table(const SearchAnswer& a) {
 // What a family's other plans change, to be opened.
 std::string folded(const SearchAnswer& a, const ListFamily& family) {
   if (family.plans < 2) return "";
-  std::string out = fmt::format("<details><summary>{} plans, the last {:+.1f} %</summary><table>",
-                                family.plans, percent_more(a, family.last, family.best.scored));
+  std::string out = fmt::format("<details><summary>{} plans, the last {} %</summary><table>", family.plans,
+                                signed_text(percent_more(a, family.last, family.best.scored), 1));
   for (const FamilyVariant& v : family.variants)
     out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>", v.tie.tied ? "=" : "",
                        html_escaped(v.change), html_escaped(variant_figures(a, family, v)));
@@ -244,8 +245,8 @@ std::string difference(const Prediction& best, const Prediction& asked) {
   const auto add = [&](std::string_view name, Seconds a, Seconds b) {
     const Seconds more = b - a;
     out += fmt::format(
-        "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}{}</td></tr>\n", name,
-        unit.tell(a), unit.tell(b), more.value < 0 ? "" : "+", unit.tell(more));
+        "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n", name,
+        unit.tell(a), unit.tell(b), unit.tell_change(more));
   };
   for (std::size_t c = 0; c < kStepCauseCount; ++c)
     if (std::max(best.breakdown[c], asked.breakdown[c]).value > 1e-4 * best.step.value)

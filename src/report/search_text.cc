@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "formats/write_launch.h"
 #include "job/launch_run.h"
+#include "report/figure_text.h"
 #include "report/search_curve.h"
 #include "report/search_report.h"
 #include "report/table.h"
@@ -34,7 +35,7 @@ double percent_more(const SearchAnswer& a, const ScoredPlan& plan, const ScoredP
 std::string variant_figures(const SearchAnswer& a, const ListFamily& family, const FamilyVariant& variant) {
   constexpr double kTold = 0.05;  // GiB
   const ScoredPlan& best = family.best.scored;
-  std::string out = fmt::format("{:+.1f} %", percent_more(a, variant.scored, best));
+  std::string out = signed_text(percent_more(a, variant.scored, best), 1) + " %";
   const double more = (variant.scored.peak - best.peak) / gib(1).value;
   if (std::abs(more) >= kTold) out += fmt::format(", {:+.1f} GiB", more);
   return out;
@@ -214,8 +215,8 @@ std::string folded(const SearchAnswer& a, const ListFamily& family) {
   std::vector<std::string> parts;
   for (const FamilyVariant& v : family.variants)
     parts.push_back(fmt::format("{}{} {}", v.tie.tied ? "= " : "", v.change, variant_figures(a, family, v)));
-  return fmt::format("         {} plans, the last {:+.1f} %: {}\n", count_of(family.plans),
-                     percent_more(a, family.last, family.best.scored), join(parts, "; "));
+  return fmt::format("         {} plans, the last {} %: {}\n", count_of(family.plans),
+                     signed_text(percent_more(a, family.last, family.best.scored), 1), join(parts, "; "));
 }
 
 std::string family_table(const SearchAnswer& a) {
@@ -306,7 +307,7 @@ std::string difference_table(const Prediction& best, const Prediction& other) {
   table.add({"", "best", "asked", fmt::format("more ({})", unit.name)});
   const auto add = [&](std::string_view name, Seconds a, Seconds b) {
     const Seconds more = b - a;
-    table.add({std::string(name), unit.tell(a), unit.tell(b), (more.value < 0 ? "" : "+") + unit.tell(more)});
+    table.add({std::string(name), unit.tell(a), unit.tell(b), unit.tell_change(more)});
   };
   std::vector<std::size_t> order;
   for (std::size_t c = 0; c < kStepCauseCount; ++c)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/figure_text.h"
 #include "report/table.h"
 
 namespace foretrain {
@@ -16,6 +17,10 @@ constexpr double kBarWidth = 40;  // of the whole step
 
 std::string TimeUnit::tell(Seconds t) const {
   return fmt::format("{:.{}f}", t.value / size, size == 1.0 ? 3 : 2);
+}
+
+std::string TimeUnit::tell_change(Seconds t) const {
+  return signed_text(t.value / size, size == 1.0 ? 3 : 2);
 }
 
 TimeUnit unit_of(double step) { return step >= 1.0 ? TimeUnit{"s", 1.0} : TimeUnit{"ms", 1e-3}; }

@@ -15,7 +15,8 @@ struct TimeUnit {
   std::string_view name;
   double size;
 
-  std::string tell(Seconds t) const;  // "1.250", "12.50"
+  std::string tell(Seconds t) const;         // "1.250", "12.50"
+  std::string tell_change(Seconds t) const;  // "+1.250", "-12.50", "0.00"
 };
 TimeUnit unit_of(double step);
 

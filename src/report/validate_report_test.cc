@@ -61,7 +61,7 @@ said to fit with  rows  failed   share
 
 row    measured s  predicted s   low  high   error  assumed
 over            1         1.25  1.25  1.25  +25.0%  biases=1; recompute=none
-exact           2            2     2     2   +0.0%
+exact           2            2     2     2    0.0%
 )");
 }
 
@@ -80,7 +80,7 @@ mean of groups     2  12.5%   12.5%  22.5%  +12.5%    50.0%            1  20.0% 
   CHECK(validate_text(rows, {GroupBy::kGroup, false})
             .starts_with(
                 R"(group           rows   MAPE  median    p90    bias  in 80 %  memory rows   MAPE    bias
-exact              1   0.0%    0.0%   0.0%   +0.0%   100.0%            0      -       -
+exact              1   0.0%    0.0%   0.0%    0.0%   100.0%            0      -       -
 over               2  25.0%   25.0%  25.0%  +25.0%     0.0%            2  20.0%  -20.0%
 all                3  16.7%   25.0%  25.0%  +16.7%    33.3%            2  20.0%  -20.0%
 mean of groups     2  12.5%   12.5%  22.5%  +12.5%    50.0%            1  20.0%  -20.0%
