@@ -118,7 +118,8 @@ class Session:
         given: "dict[str, Any]" = {**words, "model": model}
         handle = library.Handle(library.function("search_start")(self._handle.pointer, request(self._files, **given)),
                                 "search_close")
-        tell = _line if progress is True else progress
+        line = _Line() if progress is True else None
+        tell = line or progress
         wait, now = library.function("search_wait"), library.function("search_progress")
         try:
             while wait(handle.pointer, 0.1) == 0:
@@ -130,6 +131,9 @@ class Session:
         except BaseException:  # of progress: nobody waits for the search any more
             library.function("search_cancel")(handle.pointer)
             raise
+        finally:
+            if line:
+                line.end()
         return self._result(handle, given)
 
     def _result(self, handle: library.Handle, given: "dict[str, Any]") -> SearchResult:
@@ -220,11 +224,26 @@ def _is_file(word: Any) -> bool:
     return isinstance(word, os.PathLike) or (isinstance(word, str) and os.path.exists(word))
 
 
-def _line(progress: Answer) -> None:
-    best = f", best {progress.best_s:.4g} s" if progress.best_s else ""
-    share = progress.decided / progress.all if progress.all else 0
-    sys.stderr.write(f"\r{100 * share:5.1f} % of {progress.all:,} plans{best} ")
-    sys.stderr.flush()
+class _Line:
+    """A line on stderr, drawn over itself; what is written after it stands on the next."""
+
+    def __init__(self) -> None:
+        self._drawn = ""
+
+    def __call__(self, progress: Answer) -> None:
+        if not progress.all:
+            return
+        best = f", best {progress.best_s:.4g} s" if progress.best_s else ""
+        text = f"{100 * progress.decided / progress.all:5.1f} % of {progress.all:,} plans{best}"
+        if text != self._drawn:
+            sys.stderr.write("\r" + text.ljust(len(self._drawn)))
+            sys.stderr.flush()
+        self._drawn = text
+
+    def end(self) -> None:
+        if self._drawn:
+            sys.stderr.write("\n")
+            sys.stderr.flush()
 
 
 _default: Optional[Session] = None

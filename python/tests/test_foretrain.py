@@ -1,7 +1,9 @@
 """The package on a built library: with FORETRAIN_LIBRARY=build/release/libforetrain.so and PYTHONPATH=python,
 python3 -m unittest discover python/tests."""
+import contextlib
 import gc
 import inspect
+import io
 import json
 import os
 import pathlib
@@ -179,6 +181,11 @@ class Searches(unittest.TestCase):
         self.assertIsInstance(caught.exception, foretrain.SearchInterrupted)
         self.assertTrue(caught.exception.result.interrupted)
         self.assertTrue(caught.exception.result.best)
+
+    def test_a_line_of_progress_ends_with_the_search(self):
+        with contextlib.redirect_stderr(io.StringIO()) as drawn:
+            foretrain.search(**LARGE, time="1s", progress=True)
+        self.assertRegex(drawn.getvalue(), r"\A(\r *[0-9.]+ % of [0-9,]+ plans[^\r\n]*)+\n\Z")
 
     def test_what_progress_raises_comes_out_and_the_search_ends(self):
         def fail(told):
