@@ -79,6 +79,7 @@ std::string suggestion(std::string_view word, std::span<const std::string> candi
     if (at != std::string::npos && part.size() >= kLeastPart) holding.push_back(candidate);
   }
   if (begun.empty()) begun = std::move(holding);
+  if (begun.size() == 1) return "; did you mean " + quoted(begun.front()) + "?";
   return begun.empty() ? "; expected one of " + listed(candidates)
                        : "; did you mean one of " + listed(begun) + "?";
 }

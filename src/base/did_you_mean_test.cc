@@ -53,6 +53,7 @@ TEST_CASE("what begins like the word is offered before a list of everything") {
 TEST_CASE("where nothing begins like the word, what holds it is offered, unless the word says too little") {
   const std::vector<std::string> names = {"dgx-a100", "dgx-h100", "cisco-h100-nvl", "vista"};
   CHECK(suggestion("h100", names) == "; did you mean one of dgx-h100, cisco-h100-nvl?");
+  CHECK(suggestion("nvl", names) == "; did you mean 'cisco-h100-nvl'?");
   CHECK(suggestion("h1", names) == "; expected one of dgx-a100, dgx-h100, cisco-h100-nvl, vista");
 }
 
