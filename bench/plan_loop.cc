@@ -20,7 +20,7 @@
 namespace foretrain {
 namespace {
 
-constexpr int kRounds = 5;
+constexpr int kRounds = 7;
 
 double processor_seconds() {
   timespec now{};
@@ -29,9 +29,9 @@ double processor_seconds() {
 }
 
 template <class Work>
-double best_of_rounds(const Work& work) {
+double best_of_rounds(int rounds, const Work& work) {
   double best = 1e9;
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < rounds; ++i) {
     const double start = processor_seconds();
     work();
     best = std::min(best, processor_seconds() - start);
@@ -62,16 +62,16 @@ void measure(const char* path) {
   Evaluator evaluator(run.model, run.cluster, run.stack, run.seq,
                       ProfileStore().costs_for(run.cluster, "").value().costs);
   double sum = 0;
-  const double loop = best_of_rounds([&] {
+  const double loop = best_of_rounds(kRounds, [&] {
     for (const Plan& plan : plans) sum += evaluator.score(plan, run.global_batch).step.value;
   });
   CHECK_THAT(sum > 0);
 
-  constexpr int kPredictions = 100;
+  constexpr int kPredictions = 20;
   constexpr std::string_view kRequest =
       R"({"model": "llama-3-8b", "cluster": "dgx-h100", "gpus": 64, "global_batch": 512, "stack": "megatron", "plan": "tp=2,zero=1"})";
   JsonSession session;
-  const double predictions = best_of_rounds([&] {
+  const double predictions = best_of_rounds(5 * kRounds, [&] {
     for (int i = 0; i < kPredictions; ++i) CHECK_THAT(session.answer("predict", kRequest).has_value());
   });
   fmt::print("{} {}\n", loop, predictions / kPredictions);
