@@ -10,10 +10,17 @@ inline constexpr std::string_view kBashScript =
     R"(# bash completion for foretrain: source this, or put it into
 # ~/.local/share/bash-completion/completions/foretrain
 _foretrain() {
-  local line=${COMP_LINE:0:COMP_POINT} word="" before="" tail action="" answer IFS=$' \t\n'
+  local rest=${COMP_LINE:0:COMP_POINT} word="" before="" tail action="" answer i IFS=$' \t\n'
   local -a words
-  read -r -a words <<< "$line"
-  [[ $line == *[[:space:]] ]] && words+=("")
+  # Bash breaks words at = and : too; what no space parts is one word. Quotes are no part of it.
+  for ((i = 0; i <= COMP_CWORD; i++)); do
+    (( i == 0 )) || [[ $rest == [[:space:]]* ]] && words+=("")
+    rest=${rest#"${rest%%[![:space:]]*}"}
+    word=${COMP_WORDS[i]}
+    (( i < COMP_CWORD )) || word=$rest
+    rest=${rest#"$word"}
+    words[-1]+=${word//[\\\"\']/}
+  done
   (( ${#words[@]} > 1 )) || return
   word=${words[-1]}
   # Bash replaces what stands behind the last of its breaks in a word alone.
@@ -73,14 +80,19 @@ inline constexpr std::string_view kFishScript = R"(# fish completion for foretra
 function __foretrain_candidates
     set -l words (commandline -opc)
     set -l current (commandline -ct)
+    set current (string replace -ra '[\\\\"\']' '' -- "$current")
     set -l line (string join \n -- $words $current | string collect)
     test -n "$current"; or set line $line\n
     for answer in (foretrain completion --line $line 2> /dev/null)
         switch $answer
-            case ':files'
-                __fish_complete_path "$current"
-            case ':folders'
-                __fish_complete_directories "$current"
+            case ':files' ':folders'
+                set -l option (string match -r -- '^--[^=]*=' $current)
+                set -l path (string replace -r -- '^--[^=]*=' '' $current)
+                set -l complete __fish_complete_path
+                test $answer = :files; or set complete __fish_complete_directories
+                for found in ($complete "$path")
+                    printf '%s%s\n' "$option" $found
+                end
             case ':*'
             case '*'
                 printf '%s\n' $answer

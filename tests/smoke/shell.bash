@@ -7,6 +7,7 @@ fault() { echo "shell: $*"; exit 1; }
 # Bash's completion from its file, asked as bash asks it.
 source share/bash-completion/completions/foretrain
 COMP_LINE="foretrain predict --cluster vist" COMP_POINT=${#COMP_LINE}
+COMP_WORDS=(foretrain predict --cluster vist) COMP_CWORD=3
 compopt() { :; } # which needs a line that is being edited
 _foretrain
 [[ ${COMPREPLY[*]} == vista ]] || fault "Tab gives '${COMPREPLY[*]}'"
