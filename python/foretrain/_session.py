@@ -119,7 +119,7 @@ class Session:
         handle = library.Handle(library.function("search_start")(self._handle.pointer, request(self._files, **given)),
                                 "search_close")
         line = _Line() if progress is True else None
-        tell = line or progress
+        tell = line or (progress if callable(progress) else None)
         wait, now = library.function("search_wait"), library.function("search_progress")
         try:
             while wait(handle.pointer, 0.1) == 0:
