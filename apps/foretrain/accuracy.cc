@@ -32,7 +32,7 @@ class Accuracy final : public Command {
   }
 
   Result<int> run(Session& session, Team*) override {
-    if (!csv_.empty()) TRY(of_field("csv", check_output(csv_)));
+    TRY(check_rows_output(csv_, json_));
     for (const std::string& file : files_) {
       TRY_ASSIGN(Source source, read_run_source(session, file));
       request_.run.runs.push_back(std::move(source));

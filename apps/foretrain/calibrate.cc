@@ -58,7 +58,7 @@ class Calibrate final : public Command {
   Result<int> run(Session& session, Team*) override {
     out_ = without_slashes(out_);
     if (!out_.empty()) TRY(check_folder());
-    if (!csv_.empty()) TRY(of_field("csv", check_output(csv_)));
+    TRY(check_rows_output(csv_, json_));
     if (!out_.empty() && inputs_.empty() && request_.measured.empty() && !next_.empty())
       return fail_field("out", "found nothing to write: " + marked("next") + " alone measures nothing");
     for (const std::string& input : inputs_) {

@@ -40,7 +40,7 @@ class Cost final : public Command {
   }
 
   Result<int> run(Session& session, Team*) override {
-    if (!csv_.empty()) TRY(of_field("csv", check_output(csv_)));
+    TRY(check_rows_output(csv_, json_));
     std::vector<std::string>& words = request_.words;
     const bool table = !words.empty() && is_table(session.files(), words.front());
     if (table && words.size() > 1)

@@ -47,7 +47,7 @@ class Diagnose final : public Command {
 
   Result<int> run(Session& session, Team*) override {
     if (files_.empty()) return fail_field("file", "no log and no trace given; - is stdin");
-    if (!csv_.empty()) TRY(of_field("csv", check_output(csv_)));
+    TRY(check_rows_output(csv_, json_));
     if (std::count(files_.begin(), files_.end(), "-") + (run_file_ == "-" ? 1 : 0) > 1)
       return fail_field("run", "found - twice, expected one of log and run on stdin");
     TRY_ASSIGN(request_.measured, read_source(session, files_.front(), kMaxTraceBytes));

@@ -45,7 +45,8 @@ class Fit final : public Command {
     options.flag("--study", study_, "Errors on samples held out in three ways");
     options.flag("--learning-curve", learning_curve_, "Errors by the number of samples");
     options.option("--html", "F.html", html_, "Also pictures: predicted against measured", Takes::kFile);
-    options.option("--csv", "F.csv", csv_, "Also the models, or the layouts, as CSV; - is stdout",
+    options.option("--csv", "F.csv", csv_,
+                   "Also the models (their errors where none is made) or the layouts as CSV; - is stdout",
                    Takes::kFile);
     options.flag("--force", force_, "Also where that folder holds a profile or a cluster");
     options.flag("--json", json_, "Answer in JSON");
@@ -56,7 +57,7 @@ class Fit final : public Command {
   }
 
   Result<int> run(Session& session, Team*) override {
-    if (!csv_.empty()) TRY(of_field("csv", check_output(csv_)));
+    TRY(check_rows_output(csv_, json_));
     out_ = without_slashes(out_);
     if (name_.empty()) name_ = file_name(out_);
     return cluster_.empty() ? fit_profile(session) : fit_cluster(session);
@@ -121,9 +122,14 @@ class Fit final : public Command {
       TRY(replace_folder(out_, answer.files, kProfileEntries));
       answer.report.written = out_;
     }
-    TRY(write_rows(csv_, fit_json(answer.report), "operators"));
+    TRY(write_rows(csv_, fit_json(answer.report), rows_key()));
     if (is_stdout(csv_) || is_stdout(html_)) return 0;
     return json_ ? tell(fit_json(answer.report)) : show_text(fit_text(answer.report));
+  }
+
+  // The models; where none are made, what is told of them.
+  std::string_view rows_key() const {
+    return !out_.empty() ? "operators" : study_ ? "study" : "learning_curve";
   }
 
   // What only a profile can have.

@@ -78,7 +78,7 @@ class Import final : public Command {
     if (!out.empty()) TRY(check_replaceable(out, force_, "its samples"));
     if (!csv_.empty() && request_.format != "log" && request_.format != "kineto")
       return fail_field("csv", "found with " + request_.format + ", expected with log and kineto");
-    if (!csv_.empty()) TRY(of_field("csv", check_output(csv_)));
+    TRY(check_rows_output(csv_, is_json_));
     TRY(read(session.files()));
     TRY_ASSIGN(ImportAnswer answer, ask(session.catalog(), request_));
     if (!csv_.empty()) TRY(write_csv(answer.json));

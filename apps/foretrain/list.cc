@@ -22,7 +22,7 @@ class List final : public Command {
     return field == "kind" ? "list" : Command::word(field);
   }
   Result<int> run(Session& session, Team*) override {
-    if (!csv_.empty()) TRY(of_field("csv", check_output(csv_)));
+    TRY(check_rows_output(csv_, json_));
     TRY_ASSIGN(const ListReport report, ask(session, request_));
     TRY(write_rows(csv_, list_json(report), request_.kind));
     if (is_stdout(csv_)) return 0;

@@ -31,6 +31,12 @@ Result<void> check_output(const std::string& path) {
   return is_stdout(path) ? Result<void>() : check_writable(path);
 }
 
+Result<void> check_rows_output(const std::string& csv, bool json) {
+  if (csv.empty()) return {};
+  if (is_stdout(csv) && json) return fail_field("csv", "found stdout, where " + marked("json") + " goes");
+  return of_field("csv", check_output(csv));
+}
+
 Result<void> write_rows(const std::string& csv, std::string_view json, std::string_view key) {
   return csv.empty() ? Result<void>() : write_output(csv, csv_of(json, key));
 }

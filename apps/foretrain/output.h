@@ -21,6 +21,8 @@ int tell(std::string_view text);
 // Writes the error's one line to stderr. 2, bad input or a limit of the machine; 1, a fault of ours.
 int refuse(const Error& error, const FieldWords& words);
 
+// What write_rows would refuse, likewise. `json`: whether the answer goes to stdout as JSON.
+Result<void> check_rows_output(const std::string& csv, bool json);
 // Writes the rows of an answer (report/json_csv.h), where a file for them is named.
 Result<void> write_rows(const std::string& csv, std::string_view json, std::string_view key);
 

@@ -39,7 +39,7 @@ class Show final : public Command {
   Result<void> write_models(Session& session) const {
     if (request_.kind != "profile")
       return fail_field("csv", "found with " + request_.kind + ", expected with profile");
-    TRY(of_field("csv", check_output(csv_)));
+    TRY(check_rows_output(csv_, request_.json));
     ShowRequest request = request_;
     request.json = true;
     TRY_ASSIGN(const std::string json, ask(session, request));
