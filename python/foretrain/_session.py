@@ -77,8 +77,8 @@ class Session:
         """One model, cluster, stack, batch and number of GPUs, to be asked about plan after plan: arguments as of
         predict. The plan is where others start from."""
         text = request(self._files, model=model, **words)
-        reads_files = "run" in words or self._presets or any(map(_is_file, (model, words.get("cluster"), words.get("stack"))))
-        if reads_files:  # which may change; those that a run's file names, too
+        named = (model, words.get("cluster"), words.get("stack"))
+        if words.get("run") is not None or self._presets or any(map(_is_file, named)):  # of files, which may change
             return Run(library.function("run_open")(self._handle.pointer, text))
         with self._lock:
             known = self._runs.get(text)
@@ -221,6 +221,7 @@ def _contents(given: Any, files: bool) -> Any:
 
 
 def _is_file(word: Any) -> bool:
+    word = word._as_request() if hasattr(word, "_as_request") else word
     return isinstance(word, os.PathLike) or (isinstance(word, str) and os.path.exists(word))
 
 

@@ -104,6 +104,8 @@ class Predictions(unittest.TestCase):
             for layers in (12, 24):
                 model.write_text(text.replace("layers: 12", f"layers: {layers}"))
                 self.assertEqual(foretrain.run(run=run).predict().stages[0].layers, layers)
+                mine = foretrain.Model.from_pretrained(model)
+                self.assertEqual(foretrain.run(**{**RUN, "model": mine}).predict().stages[0].layers, layers)
                 self.assertEqual(foretrain.score({"tp": 2}, run=run).step_s[0], foretrain.predict(run=run, plan="tp=2").step_s)
 
     def test_several_runs_side_by_side_and_one_over_a_range(self):
