@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "predict/uncertainty.h"
 #include "report/over_report.h"
+#include "report/plan_json.h"
 
 namespace foretrain {
 namespace {
@@ -61,7 +62,8 @@ void put_figures(JsonWriter& w, const OverFigures& f) {
   w.key("beside_compute_share").value(beside ? f.share(*beside) : 0.0);
   w.end_object();
   w.key("breakdown_s").begin_object();
-  for (std::size_t i = 0; i < f.breakdown.size(); ++i) w.key(kStepCauseNames[i]).value(f.breakdown[i].value);
+  for (std::size_t i = 0; i < f.breakdown.size(); ++i)
+    w.key(kStepCauseNames[i]).value(told_seconds(f.breakdown[i]));
   w.end_object();
   w.key("gpus").value(f.gpus);
   w.key("seq").value(f.seq);

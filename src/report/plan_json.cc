@@ -1,6 +1,7 @@
 #include "report/plan_json.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "job/fine_tuning.h"
 #include "job/job.h"
@@ -155,6 +156,11 @@ void put_run(JsonWriter& w, const Run& run) {
   w.key("plan");
   put_plan(w, run);
   w.end_object();
+}
+
+double told_seconds(Seconds seconds) {
+  constexpr double kNothing = 1e-12;
+  return std::abs(seconds.value) < kNothing ? 0.0 : seconds.value;
 }
 
 }  // namespace foretrain

@@ -14,11 +14,7 @@ namespace {
 // Bytes are whole numbers.
 void put(JsonWriter& w, std::string_view key, Bytes bytes) { w.key(key).value(std::round(bytes.value)); }
 
-// Under a picosecond is what sums of times leave over where nothing is spent.
-void put(JsonWriter& w, std::string_view key, Seconds seconds) {
-  constexpr double kNothing = 1e-12;
-  w.key(key).value(std::abs(seconds.value) < kNothing ? 0.0 : seconds.value);
-}
+void put(JsonWriter& w, std::string_view key, Seconds seconds) { w.key(key).value(told_seconds(seconds)); }
 
 template <class T>
 void put(JsonWriter& w, std::string_view key, const T& value) {

@@ -8,6 +8,7 @@
 #include "predict/uncertainty.h"
 #include "report/calibration_report.h"
 #include "report/launch_report.h"
+#include "report/plan_json.h"
 #include "report/search_curve.h"
 #include "report/search_report.h"
 #include "report/training.h"
@@ -93,7 +94,8 @@ void put_ranked(JsonWriter& w, const SearchAnswer& a, const RankedPlan& plan) {
     whole.usd ? w.value(*whole.usd) : w.null();
   }
   w.key("breakdown_s").begin_object();
-  for (std::size_t c = 0; c < kStepCauseCount; ++c) w.key(kStepCauseNames[c]).value(p.breakdown[c].value);
+  for (std::size_t c = 0; c < kStepCauseCount; ++c)
+    w.key(kStepCauseNames[c]).value(told_seconds(p.breakdown[c]));
   w.end_object();
 }
 
@@ -129,7 +131,7 @@ void put_why(JsonWriter& w, const SearchAnswer& a, const Why& why) {
       w.key("more_s").begin_object();
       for (std::size_t c = 0; c < kStepCauseCount; ++c)
         w.key(kStepCauseNames[c])
-            .value((why.plan->prediction.breakdown[c] - a.best.front().prediction.breakdown[c]).value);
+            .value(told_seconds(why.plan->prediction.breakdown[c] - a.best.front().prediction.breakdown[c]));
       w.end_object();
     }
   }
