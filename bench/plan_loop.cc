@@ -1,6 +1,6 @@
 // foretrain_plan_loop PLANS: what bench/python_overhead compares Python with. PLANS has a plan a line; they are
-// scored one after another in a loop, as a search's threads do it, and one is predicted again and again in JSON.
-// Prints seconds of processor time, the best of several rounds: of all scores together, and of a prediction.
+// scored one after another in a loop, as a search's threads do it. Prints the seconds of processor time that takes, the best
+// of several rounds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,6 @@
 #include "job/run_check.h"
 #include "predict/evaluator.h"
 #include "spec/plan_text.h"
-#include "wire/json_session.h"
 
 namespace foretrain {
 namespace {
@@ -29,9 +28,9 @@ double processor_seconds() {
 }
 
 template <class Work>
-double best_of_rounds(int rounds, const Work& work) {
+double best_of_rounds(const Work& work) {
   double best = 1e9;
-  for (int i = 0; i < rounds; ++i) {
+  for (int i = 0; i < kRounds; ++i) {
     const double start = processor_seconds();
     work();
     best = std::min(best, processor_seconds() - start);
@@ -62,19 +61,11 @@ void measure(const char* path) {
   Evaluator evaluator(run.model, run.cluster, run.stack, run.seq,
                       ProfileStore().costs_for(run.cluster, "").value().costs);
   double sum = 0;
-  const double loop = best_of_rounds(kRounds, [&] {
+  const double loop = best_of_rounds([&] {
     for (const Plan& plan : plans) sum += evaluator.score(plan, run.global_batch).step.value;
   });
   CHECK_THAT(sum > 0);
-
-  constexpr int kPredictions = 20;
-  constexpr std::string_view kRequest =
-      R"({"model": "llama-3-8b", "cluster": "dgx-h100", "gpus": 64, "global_batch": 512, "stack": "megatron", "plan": "tp=2,zero=1"})";
-  JsonSession session;
-  const double predictions = best_of_rounds(5 * kRounds, [&] {
-    for (int i = 0; i < kPredictions; ++i) CHECK_THAT(session.answer("predict", kRequest).has_value());
-  });
-  fmt::print("{} {}\n", loop, predictions / kPredictions);
+  fmt::print("{}\n", loop);
 }
 
 }  // namespace
