@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <iterator>
+#include <string>
 #include <utility>
 
 #include "base/field_mark.h"
@@ -46,6 +48,20 @@ std::string reason_against(const NcclRow& row, CollectiveKind kind, std::int64_t
   return "";
 }
 
+// "[0]  1048576 ... -1[0]  1626.5 ...": a launcher that marks each piece of output marks the pieces of a row. All marks but
+// the line's own are blanked; empty: there are no others.
+std::string without_inner_marks(std::string_view line) {
+  const std::size_t end = line.find(']');
+  if (!line.starts_with('[') || end == std::string_view::npos) return {};
+  const std::string_view mark = line.substr(0, end + 1);
+  std::string plain;
+  for (std::size_t at = line.find(mark, 1); at != std::string_view::npos; at = line.find(mark, at + 1)) {
+    if (plain.empty()) plain = line;
+    plain.replace(at, mark.size(), mark.size(), ' ');
+  }
+  return plain;
+}
+
 class Reader {
  public:
   Reader(std::string_view text, const std::string& file, const NcclTestsOptions& options)
@@ -55,7 +71,10 @@ class Reader {
     while (!text_.empty()) {
       const std::size_t end = std::min(text_.find('\n'), text_.size());
       ++line_;
-      TRY(read_line(nccl_line(text_.substr(0, end))));
+      std::string_view line = text_.substr(0, end);
+      if (std::string plain = without_inner_marks(line); !plain.empty())
+        line = plain_lines_.emplace_back(std::move(plain));
+      TRY(read_line(nccl_line(line)));
       text_.remove_prefix(std::min(end + 1, text_.size()));
     }
     TRY(end_table());
@@ -275,8 +294,9 @@ class Reader {
       half_row_.clear();
     } else {
       if (!is_row(words)) return false;
-      // NCCL writes into the same line, between the first part of a row and its times.
-      if (line.text.find("NCCL ") != std::string_view::npos && words.size() > preamble) {
+      // NCCL writes into the same line, between the first part of a row and its times, or puts a line between them.
+      const bool is_cut = words.size() > preamble && line.text.find("NCCL ") != std::string_view::npos;
+      if (is_cut || words.size() == preamble) {
         half_row_.assign(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(preamble));
         half_at_ = here(words[0].column);
         return true;
@@ -296,6 +316,7 @@ class Reader {
   const std::string& file_;
   const NcclTestsOptions& options_;
   int line_ = 0;
+  std::deque<std::string> plain_lines_;  // rows without their marks, which words of half a row still name
   NcclTestsImport result_;
 
   // Of the run: the test it names, its ranks; the test that was named since, for the next run.

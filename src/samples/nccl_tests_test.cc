@@ -173,6 +173,15 @@ TEST_CASE("other output is passed over, even inside a row") {
   CHECK(imported.samples.size() == 2);
 }
 
+TEST_CASE("a row may be cut at its times by a line, and pieces of it be marked") {
+  const std::string head = "1000000 250000 float sum -1", times = "100.0 10.00 15.00 0 99.0 10.10 10.10 0\n";
+  CHECK(read(ranks(1, 4) + kNew + head + "\nnode-0:1:2 [0] NCCL INFO more\n" + times).samples.size() == 1);
+  CHECK(read(ranks(1, 4) + kNew + "[0]" + head + "[0] 100.0 10.00 15.00 0[0] 99.0 10.10 10.10 0\n")
+            .samples.size() == 1);
+  CHECK(error_of(ranks(1, 4) + kNew + row(15) + head + "\n# Avg bus bandwidth : 1\n").find("breaks off") !=
+        std::string::npos);
+}
+
 TEST_CASE("what a log does not say can be given") {
   const std::string table =
       std::string(kNew) + "1000000 250000 float none 0 100.0 10.00 10.00 0 99.0 10.10 10.10 0\n";
