@@ -30,7 +30,8 @@ bool is_link(std::string_view word) {
 std::vector<std::string> words_of(std::string_view line) {
   std::vector<std::string> words;
   const std::string plain = without_colours(line);
-  std::string_view rest = plain;
+  std::string_view rest = trim(plain);
+  if (rest.starts_with('>')) rest.remove_prefix(1);  // a quotation of Markdown
   while (true) {
     const std::size_t at = rest.find_first_not_of(" \t");
     if (at == std::string_view::npos) return words;
@@ -75,10 +76,18 @@ Result<void> read_row(const std::vector<std::string>& words, const Position& at,
   }
   if (!table.rows.emplace(words[0], links).second)
     return fail(fmt::format("found {} twice, expected one table", quoted(words[0])), at);
-  // CPU affinity, then the NUMA node.
+  // CPU affinity, then the NUMA node: "1", or "0,2-17" where GPUs' memory is nodes too.
   const std::size_t numa = links.size() + 2;
-  if (is_gpu(words[0]) && numa < words.size() && is_number(words[numa])) table.numa.insert(words[numa]);
+  if (is_gpu(words[0]) && numa < words.size() && is_number(words[numa].substr(0, 1)))
+    table.numa.insert(words[numa]);
   return {};
+}
+
+// A line of each GPU was read: what follows as a table is another (topo -p2p, the next node).
+bool is_complete(const Table& table) {
+  return std::all_of(table.devices.begin(), table.devices.end(), [&](const std::string& device) {
+    return !is_gpu(device) || table.rows.contains(device);
+  });
 }
 
 Result<Table> read_table(std::string_view text, const std::string& file) {
@@ -96,6 +105,8 @@ Result<Table> read_table(std::string_view text, const std::string& file) {
       if (table.devices.size() > kMostDevices)
         return fail(fmt::format("found {} devices, expected at most {}", table.devices.size(), kMostDevices),
                     Position{file, line_number, 1});
+    } else if (is_complete(table) && !devices_of(words).empty()) {
+      break;
     } else {
       TRY(read_row(words, {file, line_number, 1}, table));
     }

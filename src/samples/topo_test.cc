@@ -78,6 +78,15 @@ TEST_CASE("without NVLink between all of them PCIe is what counts") {
   CHECK(made.assumed.size() == 4);
 }
 
+TEST_CASE("a table that follows is another, and a quotation is read") {
+  const std::string one = table(2, "NV4", true);
+  CHECK(read(one + "\n \tGPU0\tGPU1\t\n GPU0\tX\tGNS\t\n GPU1\tGNS\tX\t\n").nvlinks == 4);
+  CHECK(read(one + "other node:\n" + one).gpus == 2);
+  CHECK(read("> \tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\n> GPU0\t X \tNV18\t0-71\t0,2-17\n"
+             "> GPU1\tNV18\t X \t72-143\t1\n")
+            .numa_nodes == 2);
+}
+
 TEST_CASE("a table cut below its GPUs is read, one cut inside them refused") {
   std::string text = table(2, "NV4", true);
   CHECK(read(text + "mlx5_0\tPIX\tSY").nics == 3);
