@@ -18,7 +18,7 @@ struct Entry {
 
 // Words that recur: class defaults that are Llama's hold for its kin where these state no others.
 constexpr Entry kFamilies[] = {
-    {"llama yi aquila skywork xverse solar Yi",
+    {"llama yi aquila skywork xverse solar Yi code_llama llava_llama",
      "Llama LLaMA LlavaLlama Yi Aquila Skywork Xverse LlamaForCausal", "",
      "hidden=4096 layers=32 heads=32 ffn=11008 vocab=32000 act=silu tied=false gated=true norm=rmsnorm "
      "positions=rope "
@@ -29,27 +29,28 @@ constexpr Entry kFamilies[] = {
      "vocab=128256 hidden=6144 ffn=21504 layers=64 heads=48 kv_heads=8 head_dim=128 window=8192 "
      "full_first=true "
      "full_every=4 biases=false"},
-    {"mistral ministral", "Mistral Ministral LlavaMistral", "llama",
+    {"mistral ministral llava_mistral", "Mistral Ministral LlavaMistral", "llama",
      "ffn=14336 kv_heads=8 window=4096 qkv_bias=false projection_bias=false biases=false"},
     {"ministral3", "Ministral3", "mistral", "vocab=131072 layers=34 head_dim=128 window="},
     {"mixtral", "Mixtral", "llama",
      "ffn=14336 kv_heads=8 experts=8 top_k=2 router=fp32_weights qkv_bias=false projection_bias=false "
      "biases=false"},
     // Queries, keys and values have biases, the projection none; windows only where a flag says so.
-    {"qwen2 qwen2_vl qwen2_5_vl qwen2_vl_text qwen2_5_vl_text qwen2_5_omni_text qwen2_audio dream",
-     "Qwen2 Qwen2VL Qwen2_5_VL Dream", "llama",
+    {"qwen2 qwen2_vl qwen2_5_vl qwen2_vl_text qwen2_5_vl_text qwen2_5_omni_text qwen2_audio dream llava_qwen",
+     "Qwen2 Qwen2VL Qwen2_5_VL Dream LlavaQwen", "llama",
      "vocab=151936 ffn=22016 kv_heads=32 qkv_bias=true projection_bias=false biases=false window=4096 "
      "windowed=@use_sliding_window:false window_from=28"},
-    // MiniCPM-V 2.6 and o 2.6 hold their text part flat; other versions have other parts by the same name.
+    // MiniCPM-V and o hold their text part flat: this is 2.6's (kVersions has others').
     {"minicpmv minicpmo", "MiniCPMV MiniCPMO", "qwen2", ""},
     {"mimo", "MiMo", "qwen2", "vocab=151680 ffn=11008 kv_heads=8 head_dim=128"},
-    {"qwen3 qwen3_vl_text", "Qwen3", "llama",
+    {"qwen3 qwen3_vl_text qwen3_vl", "Qwen3 Qwen3VL", "llama",
      "vocab=151936 ffn=22016 kv_heads=32 head_dim=128 qk_norm=true window=4096 "
      "windowed=@use_sliding_window:false window_from=28"},
     {"qwen2_moe", "Qwen2Moe", "qwen2",
      "hidden=2048 layers=24 heads=16 kv_heads=16 ffn=5632 experts=60 top_k=4 expert_ffn=1408 shared_ffn=5632 "
      "shared_gate=true router=half qkv_bias=@qkv_bias:true"},
-    {"qwen3_moe qwen3_vl_moe_text qwen3_omni_moe_text", "Qwen3Moe Qwen3VLMoeText", "qwen3",
+    {"qwen3_moe qwen3_vl_moe_text qwen3_omni_moe_text qwen3_vl_moe", "Qwen3Moe Qwen3VLMoeText Qwen3VLMoe",
+     "qwen3",
      "hidden=2048 layers=24 heads=32 kv_heads=4 ffn=6144 head_dim= experts=128 top_k=8 expert_ffn=768 "
      "router=half"},
     {"qwen", "QWen", "qwen2", "ffn_halved=true kv_heads= fused_qkv=true windowed=false biases=!no_bias:true"},
@@ -202,7 +203,7 @@ constexpr Entry kFamilies[] = {
      "vocab=102400 experts= kv_rank=512 nope_dim=128 rope_dim=64 v_dim=128 "
      "router=fp32"},
     // The bias that balances experts is a buffer of the router (e_score_correction_bias), which its checkpoints hold.
-    {"deepseek_v3 kimi_k2", "DeepseekV3", "llama",
+    {"deepseek_v3 kimi_k2 kimi_k25", "DeepseekV3 KimiK25", "llama",
      "vocab=129280 hidden=7168 ffn=18432 layers=61 heads=128 experts=256 top_k=8 expert_ffn=2048 "
      "shared_experts=1 "
      "dense_layers=3 q_rank=1536 kv_rank=512 nope_dim=128 rope_dim=64 v_dim=128 routing_groups=8 "
@@ -220,8 +221,8 @@ constexpr Entry kFamilies[] = {
      "vocab=151552 ffn=13696 layers=40 kv_heads=2 head_dim=128 rotary_fraction=0.5 "
      "qkv_bias=@attention_bias:true "
      "projection_bias=false biases=false"},
-    {"glm4 glm4v_text", "Glm4", "glm", "post_norms=true"},
-    {"glm4_moe glm4v_moe_text", "Glm4Moe", "glm",
+    {"glm4 glm4v_text glm4v", "Glm4 Glm4v", "glm", "post_norms=true"},
+    {"glm4_moe glm4v_moe_text glm4v_moe", "Glm4Moe Glm4vMoe", "glm",
      "ffn=10944 layers=46 heads=96 kv_heads=8 head_dim=128 experts=128 top_k=8 expert_ffn=1408 "
      "shared_experts=1 "
      "dense_layers=1 qkv_bias=@attention_bias:false qk_norm=@use_qk_norm:false router=fp32 "
@@ -245,6 +246,18 @@ constexpr Entry kFamilies[] = {
     {"grok-1 grok", "Grok1", "llama",
      "vocab=131072 hidden=6144 ffn=32768 layers=64 heads=48 kv_heads=8 experts=8 top_k=2 act=gelu tied=true "
      "post_norms=true router=fp32"},
+};
+
+// Types whose versions have text parts of other families, by the key "version".
+struct Version {
+  std::string_view types;
+  double number;
+  std::string_view family;
+};
+constexpr Version kVersions[] = {
+    {"minicpmv", 2.0, "minicpm"},        {"minicpmv", 2.5, "llama"},
+    {"minicpmv minicpmo", 2.6, "qwen2"}, {"minicpmv minicpmo", 4.0, "llama"},
+    {"minicpmv minicpmo", 4.5, "qwen3"},
 };
 
 struct Refusal {
@@ -371,6 +384,13 @@ std::optional<Family> family_of_class(std::string_view architecture) {
   if (stem.ends_with("LMHeadModel")) stem.remove_suffix(11);
   for (const Entry& entry : kFamilies)
     if (is_one_of(stem, entry.classes)) return family(entry);
+  return std::nullopt;
+}
+
+std::optional<Family> family_of_version(std::string_view model_type, double version) {
+  for (const Version& known : kVersions)
+    if (known.number == version && is_one_of(model_type, known.types))
+      return family(entry_named(known.family));
   return std::nullopt;
 }
 

@@ -34,6 +34,9 @@ struct Family {
 std::optional<Family> family_of_type(std::string_view model_type);
 std::optional<Family> family_of_class(std::string_view architecture);
 
+// Of a type whose versions have text parts of several families (MiniCPM-V 4.5: Qwen3's).
+std::optional<Family> family_of_version(std::string_view model_type, double version);
+
 // All types, for suggestions.
 std::vector<std::string> family_types();
 

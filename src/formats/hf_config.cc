@@ -58,6 +58,9 @@ Result<void> refuse_others(const Node& config) {
 
 // Of the part of text, or of the wrapper around it.
 Result<Family> family_of(const Node& wrapper, const Node& text) {
+  if (const Node* node = text.find("version"); node != nullptr && node->is_scalar())
+    if (const auto version = parse_number(node->scalar))
+      if (auto family = family_of_version(type_of(text), *version)) return *std::move(family);
   for (const Node* config : {&text, &wrapper})
     if (auto family = family_of_type(type_of(*config))) return *std::move(family);
   for (const Node* config : {&text, &wrapper})

@@ -107,6 +107,20 @@ TEST_CASE("classes tell where types do not") {
   CHECK(parameters(*model) == 2 * 1600 + 32 + 100 + 4 * (256 + 16) + 2 * 16 * 64 + 64 + 16 + 32);
 }
 
+TEST_CASE("of a type whose versions have other text parts, the version tells which") {
+  const std::string tail = R"(, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 4,
+    "num_key_value_heads": 4, "head_dim": 4, "intermediate_size": 32, "vocab_size": 100})";
+  const auto of = [&](const std::string& version) {
+    const auto model = model_of(R"({"model_type": "minicpmv", "version": )" + version + tail);
+    REQUIRE(model);
+    return *model;
+  };
+  CHECK(of("2.6").qkv_bias);
+  CHECK_FALSE(of("4.0").qkv_bias);
+  CHECK_FALSE(of("\"2.5\"").qkv_bias);
+  CHECK(of("4.5").blocks[0].block.attention.qk_norm == QkNorm::kHead);
+}
+
 TEST_CASE("what is no decoder of attention is refused by name, with the nearest that works") {
   CHECK(error_of(R"({"model_type": "bert"})").find("model_type 'bert' is an encoder") != std::string::npos);
   CHECK(error_of(R"({"model_type": "mamba2"})").find("state spaces") != std::string::npos);
