@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "formats/adapter_facts.h"
 #include "formats/key_table.h"
 #include "formats/layer_list.h"
 #include "formats/megatron_rows.h"
@@ -300,6 +301,7 @@ Result<void> apply_megatron(Settings settings, Facts& facts) {
   finish_recompute(facts);
   finish_attention(facts);
   finish_sharding(facts);
+  if (facts.has("plan.lora")) name_targets(facts);
   return {};
 }
 

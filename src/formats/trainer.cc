@@ -35,6 +35,7 @@ constexpr KeyRow kRows[] = {
     {"fsdp_*", ""},
     {"zero_stage", "plan.zero"},
     {"mixed_precision", "plan.precision{bf16:bf16,fp16:fp16,fp8:fp8,no:}"},
+    {"lora_target_modules", "lora_target"},
     {"use_peft", "adapter=lora|none"},
     {"use_lora", "adapter=lora|none"},
     {"q_lora", "adapter=qlora|none"},

@@ -1,6 +1,7 @@
 #include "formats/tuning_facts.h"
 
 #include "base/text.h"
+#include "formats/adapter_facts.h"
 
 namespace foretrain {
 
@@ -22,7 +23,7 @@ void finish_adapter(Facts& f) {
   if (lora && four) f.set_usual("plan.base", "nf4");
   if (const auto rate = parse_number(f.word("lora_dropout_rate")); lora && rate && *rate > 0)
     f.set_usual("plan.lora_dropout", "true");
-  if (lora && f.word("lora_target") == "all") f.set_usual("plan.lora_targets", "all");
+  if (lora) name_targets(f);
 }
 
 void finish_sharding(Facts& f) {
