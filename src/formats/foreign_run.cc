@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include "base/json_node.h"
 #include "base/text.h"
@@ -44,14 +45,21 @@ bool is_toml(std::string_view text) {
   return section && value;
 }
 
+bool begins_with_one_of(std::string_view line, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return line.starts_with(word); });
+}
+
 // A shell script, or a command line by itself.
 bool is_script(std::string_view text) {
   if (text.starts_with("#!")) return true;
   const std::string_view first = first_line(text);
-  if (first.starts_with("--")) return true;
-  for (const std::string_view word : {"torchrun ", "python ", "python3 ", "deepspeed ", "srun ", "mpirun ",
-                                      "accelerate ", "export ", "set -", "declare "})
-    if (first.starts_with(word)) return true;
+  if (first.starts_with("--") || begins_with_one_of(first, {"export ", "set -", "declare "})) return true;
+  // At the margin of any line: a script may begin with an echo.
+  for (const std::string_view line : split(text, '\n'))
+    if (begins_with_one_of(
+            line, {"torchrun ", "python ", "python3 ", "deepspeed ", "srun ", "mpirun ", "accelerate "}))
+      return true;
   const bool launches = contains(text, "torchrun") || contains(text, "torch.distributed") ||
                         contains(text, "pretrain_") || contains(text, "sbatch");
   return launches && contains(text, "--") && !contains(text, "\n---\n") && !contains(first, ": ") &&
@@ -148,7 +156,8 @@ Result<std::optional<ForeignRun>> read_json(const std::string& text, const std::
 
 // JSON by its first sign, unless it is YAML in braces with comments and bare words (GPT-NeoX).
 bool is_json(std::string_view text) {
-  if (!looks_like_json(text) || contains(text, "pipe_parallel_size")) return false;
+  if (!looks_like_json(text) || contains(text, "pipe_parallel_size") || contains(text, "pipe-parallel-size"))
+    return false;
   const std::size_t open = text.find_first_of("{[");
   const std::size_t next = text.find_first_not_of(" \t\r\n", open + 1);
   const bool quoted_key =

@@ -112,5 +112,177 @@ TEST_CASE("nanotron's experts are as wide as its feed-forward, the shared one to
   CHECK(model->find("top_k")->scalar == "2");
 }
 
+std::string model(const ForeignRun& run, std::string_view key) {
+  const Node* node = run.run.find("model")->find(key);
+  return node == nullptr ? "" : node->scalar;
+}
+
+TEST_CASE("GPT-NeoX takes keys with hyphens as with underscores, in one file too") {
+  const std::string keys =
+      "\"model-parallel-size\": 2, \"num-layers\": 4, \"hidden-size\": 64, \"num-attention-heads\": 4,\n"
+      "\"seq-length\": 128, \"pos-emb\": \"none\", \"no_weight_tying\": True, \"num_experts\": 8,\n"
+      "\"zero_optimization\": {\"stage\": 1, \"overlap_comm\": True,},\n}\n";
+  // With a comment in front it is YAML, without one nearly JSON.
+  for (const char* front : {"# a comment\n", ""}) {
+    const ForeignRun run = read(front + ("{\n\"pipe-parallel-size\": 2,\n" + keys), "n.yml");
+    CHECK(run.format == "GPT-NeoX's configuration");
+    CHECK(plan(run, "pp") == "2");
+    CHECK(plan(run, "tp") == "2");
+    CHECK(plan(run, "zero") == "1");
+    CHECK(stated(run, "seq") == "128");
+    CHECK(model(run, "layers") == "4");
+    CHECK(model(run, "tied") == "false");
+    CHECK(model(run, "positions") == "none");
+    CHECK(model(run, "expert_every") == "2");
+    CHECK(run.unknown_flags.empty());
+  }
+}
+
+const std::string kNemo =
+    "trainer: {num_nodes: 1, devices: 8, precision: bf16}\nmodel: {tensor_model_parallel_size: 2, "
+    "micro_batch_size: 1, global_batch_size: 8, num_layers: 2, hidden_size: 64, num_attention_heads: 4, "
+    "encoder_seq_length: 128, normalization: layernorm1p, ";
+
+TEST_CASE("NeMo's switch of fp8 says no more than the flag that says which") {
+  const ForeignRun run =
+      read(kNemo +
+               "fp8: true, fp8_e4m3: false, fp8_hybrid: true, fp8_params: true, activation: fast-swiglu, "
+               "ffn_hidden_size: '${multiply:3, ${.hidden_size}}'}\n",
+           "n.yaml");
+  CHECK(run.contradictions.empty());
+  CHECK(run.unknown_flags.empty());
+  CHECK(plan(run, "precision") == "fp8-delayed");
+  CHECK(plan(run, "fp8_params") == "true");
+  CHECK(model(run, "norm") == "layernorm");
+  CHECK(model(run, "ffn") == "192");
+  CHECK(run.assumed.size() == 1);  // the vocabulary alone
+}
+
+TEST_CASE("NeMo's FSDP divides weights by its strategy, and nothing where it is off") {
+  const std::string adam = "optim: {name: fused_adam}}\n";
+  CHECK(plan(read(kNemo + "fsdp: true, " + adam, "n.yaml"), "zero") == "3");
+  CHECK(plan(read(kNemo + "fsdp: true, fsdp_sharding_strategy: grad, " + adam, "n.yaml"), "zero") == "2");
+  CHECK(plan(read(kNemo + "fsdp: false, fsdp_sharding_strategy: full, " + adam, "n.yaml"), "zero") == "0");
+}
+
+TEST_CASE("Megatron-Bridge's tokenizer, precision and FSDP stand in parts of their own") {
+  const ForeignRun run = read(
+      "model: {num_layers: 2, hidden_size: 64, num_attention_heads: 4, seq_length: 128}\n"
+      "train: {micro_batch_size: 1, global_batch_size: 8}\ntokenizer: {vocab_size: 1000}\n"
+      "dist: {use_megatron_fsdp: true, distributed_timeout_minutes: 60}\n"
+      "ddp: {data_parallel_sharding_strategy: optim_grads_params}\n"
+      "mixed_precision: bf16_with_fp8_current_scaling_mixed\n",
+      "b.yaml");
+  CHECK(plan(run, "zero") == "3");
+  CHECK(plan(run, "precision") == "fp8-current");
+  CHECK(model(run, "vocab") == "1000");
+  CHECK(run.unknown_flags.empty());
+}
+
+TEST_CASE("MaxText's -1 is all the devices that are left, not one") {
+  const std::string text = "per_device_batch_size: 1\nici_fsdp_parallelism: ";
+  CHECK(plan(read(text + "-1\ndcn_fsdp_parallelism: -1\n", "m.yml"), "zero") == "3");
+  CHECK(plan(read(text + "1\ndcn_fsdp_parallelism: 1\n", "m.yml"), "zero") == "0");
+}
+
+TEST_CASE("a script without a first line of its own may begin with an echo") {
+  const ForeignRun run = read(
+      "echo \"two nodes\"\nset -e\nexport RUN=x\npython3 -m MaxText.train MaxText/configs/base.yml "
+      "run_name=$RUN model_name=llama2-7b per_device_batch_size=2 max_target_length=4096\n",
+      "run.sh");
+  CHECK(run.format == "MaxText's configuration");
+  CHECK(plan(run, "micro_batch") == "2");
+}
+
+TEST_CASE("LLM Foundry's MPT has learned positions and biases unless it is told otherwise") {
+  const std::string text =
+      "max_seq_len: 64\nglobal_train_batch_size: 8\ndevice_train_microbatch_size: 1\nmodel:\n  name: "
+      "mpt_causal_lm\n  d_model: 32\n  n_heads: 2\n  n_layers: 2\n  expansion_ratio: 3\n  vocab_size: 100\n"
+      "  max_seq_len: ${max_seq_len}\n";
+  const ForeignRun plain = read(text, "f.yaml");
+  CHECK(model(plain, "positions") == "learned");
+  CHECK(model(plain, "max_positions") == "64");
+  CHECK(model(plain, "biases") == "true");
+  CHECK(model(plain, "ffn") == "96");
+  const ForeignRun told =
+      read(text + "  no_bias: true\n  attn_config: {alibi: true, kv_n_heads: 1}\n", "f.yaml");
+  CHECK(model(told, "positions") == "alibi");
+  CHECK(model(told, "biases") == "false");
+  CHECK(model(told, "norm_bias") == "false");
+  CHECK(model(told, "kv_heads") == "1");
+  const ForeignRun experts =
+      read(text + "  ffn_config: {ffn_type: mb_dmoe, moe_num_experts: 4, moe_top_k: 2}\n", "f.yaml");
+  CHECK(model(experts, "experts") == "4");
+  CHECK(model(experts, "top_k") == "2");
+  CHECK(experts.unknown_flags.empty());
+}
+
+TEST_CASE("adapters are no full training, whoever says them in whatever words") {
+  const ForeignRun foundry = read(
+      "max_seq_len: 64\nglobal_train_batch_size: 8\ndevice_train_microbatch_size: 1\nmodel:\n  "
+      "pretrained_model_name_or_path: org/model\n  peft_config: {r: 32, peft_type: LORA, lora_dropout: 0.1, "
+      "target_modules: [Wqkv, down_proj]}\n",
+      "f.yaml");
+  CHECK(plan(foundry, "lora") == "32");
+  CHECK(plan(foundry, "lora_targets") == "linear_qkv+down_proj");
+  CHECK(plan(foundry, "lora_dropout") == "true");
+  const ForeignRun axolotl = read(
+      "base_model: org/model\nmicro_batch_size: 1\nadapter: lora\nlora_r: 16\n"
+      "lora_target_modules:\n  - q_proj\n  - router\n",
+      "a.yaml");
+  CHECK(plan(axolotl, "lora_targets") == "q_proj");
+  CHECK(axolotl.assumed.back() == "an adapter beside router is not known: left out");
+  const ForeignRun mindspeed = read(
+      "torchrun --nproc_per_node 8 posttrain_gpt.py --num-layers 4 --hidden-size 64 --num-attention-heads 4 "
+      "--bf16 --stage sft --lora-r 8 --lora-alpha 16 --lora-target-modules linear_qkv linear_proj\n",
+      "m.sh");
+  CHECK(plan(mindspeed, "lora") == "8");
+  CHECK(plan(mindspeed, "lora_targets") == "linear_qkv+linear_proj");
+  CHECK(mindspeed.unknown_flags.empty());
+}
+
+TEST_CASE("axolotl's older and newer words") {
+  const ForeignRun run = read(
+      "base_model: org/model\nmicro_batch_size: 1\ngradient_accumulation_steps: 1\nsequence_len: 64_000\n"
+      "expert_parallel_size: 2\ndp_shard_size: 4\nsequence_parallel_degree: 2\nattention: flash\n"
+      "fsdp_config: {fsdp_activation_checkpointing: true}\nfsdp: [full_shard, auto_wrap]\n"
+      "gradient_checkpointing: false\nactivation_offloading: legacy\n",
+      "a.yaml");
+  CHECK(stated(run, "gpus") == "16");  // 4 shards x 2 expert ranks x 2 context ranks
+  CHECK(plan(run, "ep") == "2");
+  CHECK(plan(run, "cp") == "2");
+  CHECK(plan(run, "recompute") == "full");
+  CHECK(plan(run, "offload") == "true");
+  CHECK(plan(run, "attention") == "flash");
+  CHECK(run.contradictions.empty());
+  CHECK(run.unknown_flags.empty());
+}
+
+TEST_CASE("LLaMA-Factory's fp8 stands above its bf16") {
+  const ForeignRun run = read(
+      "model_name_or_path: org/model\nstage: sft\nper_device_train_batch_size: 1\nbf16: true\nfp8: true\n"
+      "fp8_backend: torchao\n",
+      "f.yaml");
+  CHECK(plan(run, "precision") == "fp8");
+  CHECK(run.contradictions.empty());
+}
+
+TEST_CASE("torchtitan's keys of 2024, and what its numbers mean") {
+  const std::string text =
+      "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nbatch_size = 2\nseq_len = 4096\n"
+      "data_parallel_degree = 4\ntensor_parallel_degree = 2\n";
+  const ForeignRun run = read(text + "[float8]\nenable_float8_linear = true\n", "t.toml");
+  CHECK(stated(run, "gpus") == "8");
+  CHECK(plan(run, "precision") == "fp8-current");
+  const std::string each = "[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = ";
+  CHECK(plan(read(text + each + "\"op\"\n", "t.toml"), "recompute") == "selective");
+  CHECK(plan(read(text + each + "\"1\"\n", "t.toml"), "recompute") == "full");
+  const ForeignRun second = read(text + each + "\"2\"\n", "t.toml");
+  REQUIRE(second.not_modelled.size() == 1);
+  CHECK(second.not_modelled[0].first == "activation_checkpoint.selective_ac_option 2");
+  const ForeignRun none = read(text + "[activation_checkpoint]\nmode = \"none\"\n", "t.toml");
+  CHECK(plan(none, "recompute") == "none");
+}
+
 }  // namespace
 }  // namespace foretrain

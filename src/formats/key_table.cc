@@ -34,6 +34,7 @@ void apply_words(std::string_view ours, const KeySetting& setting, Facts& facts)
       facts.set(ours.substr(0, brace), pair.substr(colon + 1), setting.key, setting.at);
     return;
   }
+  if (is_nothing(setting)) return;
   facts.assume(
       fmt::format("{} {} is not understood and left out", printable(setting.key), quoted(setting.value())));
 }
@@ -50,7 +51,7 @@ void apply(std::string_view ours, const KeySetting& setting, Facts& facts) {
     return;
   }
   if (ours.ends_with('}')) {
-    if (!is_nothing(setting)) apply_words(ours, setting, facts);
+    apply_words(ours, setting, facts);  // "none" may be one of the words
     return;
   }
   const std::size_t equals = ours.find('=');

@@ -153,8 +153,9 @@ void finish_maxtext(Facts& f) {
     f.set_usual("plan.recompute", remat == "full" ? "full" : remat == "none" ? "none" : "selective");
   if (!remat.empty() && remat != "full" && remat != "none")
     f.assume("remat_policy " + remat + " is taken as selective recomputation");
-  const std::int64_t fsdp = product({f.whole("ici_fsdp").value_or(1), f.whole("dcn_fsdp").value_or(1)});
-  f.set_usual("plan.zero", fsdp == 1 && f.has("ici_fsdp") ? "0" : "3");
+  // -1: all the devices that are left.
+  const bool is_whole = f.whole("ici_fsdp") == 1 && f.whole("dcn_fsdp").value_or(1) == 1;
+  f.set_usual("plan.zero", is_whole ? "0" : "3");
   if (const auto ep = f.whole("ici_ep"); ep && *ep > 1) f.set_usual("plan.ep", std::to_string(*ep));
   for (const std::string_view key : {"plan.tp", "plan.pp", "plan.cp"})
     if (f.whole(key).value_or(1) < 1) f.erase(key);

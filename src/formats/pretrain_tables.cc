@@ -98,9 +98,12 @@ constexpr KeyRow kNeox[] = {
     {"bf16.enabled", "plan.precision=bf16"},
     {"precision", "plan.precision{fp16:fp16,bfloat16:bf16,fp32:}"},
     {"moe_num_experts", "experts"},
+    {"num_experts", "experts"},
     {"moe_top_k", "top_k"},
     {"moe_expert_parallel_size", "plan.ep"},
+    {"moe_deepspeed_expert_parallel_size", "plan.ep"},
     {"expert_interval", "expert_every"},
+    {"mlp_multiple_of", ""},
     {"make_vocab_size_divisible_by", ""},
     {"padded_vocab_size", "vocab"},
     {"vocab_size", "vocab"},
@@ -166,10 +169,18 @@ constexpr KeyRow kNemoNames[] = {
     {"num_moe_experts", "num-experts"},
     {"num_layers_in_first_pipeline_stage", "decoder-first-pipeline-num-layers"},
     {"num_layers_in_last_pipeline_stage", "decoder-last-pipeline-num-layers"},
+    {"fp8_params", "fp8-param"},
 };
 constexpr KeyRow kNemo[] = {
     {"precision", "plan.precision{bf16:bf16,bf16-mixed:bf16,16:fp16,16-mixed:fp16,bf16_mixed:bf16,32:}"},
+    {"dtype", "plan.precision{bf16:bf16,fp16:fp16,fp32:}"},
     {"bias", "biases=true|false"},
+    // PyTorch's FSDP, of NeMo 1.
+    {"fsdp", "fsdp2=true|false"},
+    {"fsdp_sharding_strategy",
+     "sharding{full:optim_grads_params,hybrid:optim_grads_params,grad:optim_grads}"},
+    {"fsdp_*", ""},
+    {"name", ""},
     {"activation",
      "mlp{fast-swiglu:swiglu,swiglu:swiglu,gelu:gelu,geglu:geglu,fast-geglu:geglu,squared-relu:squared_relu,"
      "openai-gelu:gelu}"},
@@ -283,6 +294,7 @@ void finish_neox(Facts& f) {
   if (f.whole("experts").value_or(1) > 1) {
     f.set_usual("top_k", "1");
     f.set_usual("expert_ffn", f.word("ffn"));
+    f.set_usual("expert_every", "2");  // NeoXArgsParallelism's
   } else {
     for (const std::string_view key : {"experts", "top_k", "plan.ep", "expert_every"}) f.erase(key);
   }

@@ -27,7 +27,9 @@ constexpr KeyRow kRows[] = {
     {"training.global_batch_size", "global_batch", kBoth},
     {"training.seq_len", "seq", kBoth},
     {"training.compile", "compile=true|false"},
-    {"training.dtype", ""},
+    {"training.dtype", "titan_dtype"},
+    {"training.enable_float8_linear", "float8_linear=true|false"},
+    {"float8.enable_float8_linear", "float8_linear=true|false"},
     {"training.mixed_precision_param", "plan.precision{bfloat16:bf16,float32:}"},
     {"training.mixed_precision_reduce", "plan.reduce_dtype{float32:fp32,bfloat16:bf16}"},
     {"training.enable_cpu_offload", "plan.offload_optimizer=true", kBoth},
@@ -42,6 +44,7 @@ constexpr KeyRow kRows[] = {
     {"parallelism.expert_tensor_parallel_degree", "plan.etp"},
     {"parallelism.data_parallel_shard_degree", "shard", kBoth},
     {"training.data_parallel_shard_degree", "shard"},
+    {"training.data_parallel_degree", "shard"},
     {"parallelism.data_parallel_replicate_degree", "replicate", kBoth},
     {"training.data_parallel_replicate_degree", "replicate"},
     {"parallelism.fsdp_reshard_after_forward", "reshard", kBoth},
@@ -61,7 +64,7 @@ constexpr KeyRow kRows[] = {
     {"experimental.*", ""},
     {"activation_checkpoint.mode",
      "plan.recompute{none:none,selective:selective,full:full,<memory_budget:selective}", kBoth},
-    {"activation_checkpoint.selective_ac_option", ""},
+    {"activation_checkpoint.selective_ac_option", "selective_option"},
     {"activation_checkpoint.*", ""},
     {"compile.enable", "compile=true|false", kBoth},
     {"compile.no_enable", "compile=false"},
@@ -177,10 +180,26 @@ void finish_pipeline(Facts& f) {
 
 void finish_precision(Facts& f) {
   const std::string converters = f.word("converters"), recipe = f.word("float8");
-  if (converters.find("float8") != std::string::npos || !recipe.empty())
+  if (converters.find("float8") != std::string::npos || !recipe.empty() || f.flag("float8_linear"))
     f.set("plan.precision", recipe.find("rowwise") != std::string::npos ? "fp8-rowwise" : "fp8-current", "");
   if (converters.find("mx") != std::string::npos) f.set("plan.precision", "mxfp8", "");
   f.set_usual("plan.precision", "bf16");
+  // Weights, gradients and states in the format of the passes.
+  if (f.word("titan_dtype", "float32") != "float32")
+    f.not_modelled.emplace_back("training.dtype " + f.word("titan_dtype"), "memory");
+}
+
+// A number in place of "op": each n-th layer is run again as a whole.
+void finish_recompute(Facts& f) {
+  const auto each = whole_word(f.word("selective_option"));
+  if (f.word("plan.recompute") != "selective" || !each) return;
+  if (*each == 1) {
+    f.erase("plan.recompute");
+    f.set_usual("plan.recompute", "full");
+  } else {
+    f.not_modelled.emplace_back(fmt::format("activation_checkpoint.selective_ac_option {}", *each),
+                                "time and memory");
+  }
 }
 
 }  // namespace
@@ -211,6 +230,7 @@ Result<ForeignRun> read_titan(Settings settings) {
   if (!f.has("global_batch")) f.set_usual("accumulation", "1");
   if (f.has("global_batch")) f.erase("accumulation");
   finish_precision(f);
+  finish_recompute(f);
   f.set_usual("stack", f.flag("compile") ? "torchtitan-compile" : "torchtitan");
   if (f.whole("plan.ep").value_or(1) < 2)
     f.erase("plan.ep"), f.erase("plan.etp");

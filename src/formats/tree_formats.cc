@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 
 #include "base/text.h"
 #include "formats/block_table.h"
+#include "formats/facts.h"
 #include "formats/key_table.h"
 #include "formats/megatron_table.h"
 #include "formats/titan.h"
@@ -34,20 +36,46 @@ Settings below(const Settings& settings, std::string_view prefix) {
   return out;
 }
 
-// "${.hidden_size}" and "${training.model.hidden_size}" (Hydra), "${variables.max_seq_len}" (OmegaConf): another key's value.
+// What "${.hidden_size}" beside a key, "${training.model.hidden_size}" (Hydra) or "${variables.max_seq_len}" (OmegaConf) names;
+// null: nothing that is known.
+const KeySetting* named_by(std::string_view reference, const std::string& key, const Settings& settings) {
+  if (!reference.starts_with("${") || !reference.ends_with('}') || reference.find(':') != std::string::npos)
+    return nullptr;
+  std::string path(reference.substr(2, reference.size() - 3));
+  if (path.starts_with('.')) path = key.substr(0, key.rfind('.') + 1) + path.substr(1);
+  const KeySetting* named = find(settings, path);
+  const std::size_t dot = path.find('.');
+  if (named == nullptr && dot != std::string::npos) named = find(settings, path.substr(dot + 1));
+  const bool is_known = named != nullptr && named->words.size() == 1 && named->key != key &&
+                        !named->words.front().starts_with("${");
+  return is_known ? named : nullptr;
+}
+
+// "${multiply:4, ${.hidden_size}}", of NeMo.
+std::optional<std::int64_t> multiplied(std::string_view word, const std::string& key,
+                                       const Settings& settings) {
+  constexpr std::string_view kMultiply = "${multiply:";
+  if (!word.starts_with(kMultiply) || !word.ends_with('}')) return std::nullopt;
+  std::int64_t out = 1;
+  for (const std::string_view part :
+       split(word.substr(kMultiply.size(), word.size() - kMultiply.size() - 1), ',')) {
+    const KeySetting* named = named_by(trim(part), key, settings);
+    const auto factor = whole_word(named == nullptr ? trim(part) : std::string_view(named->words.front()));
+    if (!factor || *factor < 1) return std::nullopt;
+    out = product({out, *factor});
+  }
+  return out;
+}
+
 void follow_references(Settings& settings) {
   for (KeySetting& setting : settings) {
     if (setting.words.size() != 1) continue;
     std::string& word = setting.words.front();
-    if (!word.starts_with("${") || !word.ends_with('}') || word.find(':') != std::string::npos) continue;
-    std::string path = word.substr(2, word.size() - 3);
-    if (path.starts_with('.')) path = setting.key.substr(0, setting.key.rfind('.') + 1) + path.substr(1);
-    const KeySetting* named = find(settings, path);
-    const std::size_t dot = path.find('.');
-    if (named == nullptr && dot != std::string::npos) named = find(settings, path.substr(dot + 1));
-    if (named != nullptr && named != &setting && named->words.size() == 1 &&
-        !named->words.front().starts_with("${"))
+    if (const KeySetting* named = named_by(word, setting.key, settings)) {
       word = std::string(named->words.front()), setting.open = named->open;
+    } else if (const auto number = multiplied(word, setting.key, settings)) {
+      word = std::to_string(*number), setting.open = false;
+    }
   }
 }
 
@@ -95,17 +123,45 @@ Result<std::optional<ForeignRun>> primus(const Settings& settings) {
   return megatron("Primus' configuration of Megatron", overrides, "primus-megatron", model);
 }
 
+// Keys below a switch are stated in every file, and of no effect where it is off ("fp8: False", "fp8_hybrid: True"); the
+// switch says nothing more where one of them says which.
+void take_switch(std::string_view name, Settings& own) {
+  const KeySetting* on = find(own, name);
+  if (on == nullptr) return;
+  const std::string below = std::string(name) + "_";
+  const bool off = truth_of(*on) == false;
+  const bool says_which = std::any_of(own.begin(), own.end(), [&](const KeySetting& s) {
+    return (s.key == below + "hybrid" || s.key == below + "e4m3") && truth_of(s) == true;
+  });
+  std::erase_if(own, [&](const KeySetting& s) {
+    return (s.key == name && (off || says_which)) || (off && s.key.starts_with(below));
+  });
+}
+
+// By the names of Megatron-Bridge's recipes (training/mixed_precision.py).
+std::string_view precision_of(std::string_view recipe) {
+  const auto is = [&](std::string_view part) { return recipe.find(part) != std::string_view::npos; };
+  if (is("mxfp8")) return "mxfp8";
+  if (is("nvfp4")) return "nvfp4";
+  if (is("current")) return "fp8-current";
+  if (is("subchannel") || is("blockwise")) return "fp8-blockwise";
+  if (is("fp8")) return "fp8-delayed";
+  return is("fp16") ? "fp16" : "bf16";
+}
+
 Result<std::optional<ForeignRun>> nemo(Settings settings, const Settings& launcher = {}) {
   follow_references(settings);
   Settings own;
-  for (const std::string_view prefix :
-       {"model.", "trainer.", "train.", "dataset.", "optimizer.", "ddp.", "peft.", "mixed_precision."}) {
+  for (const std::string_view prefix : {"model.", "trainer.", "train.", "dataset.", "optimizer.", "ddp.",
+                                        "peft.", "mixed_precision.", "tokenizer.", "dist."}) {
     Settings part = below(settings, prefix);
-    if (prefix == "optimizer." || prefix == "peft." || prefix == "dataset.")
+    if (prefix == "optimizer." || prefix == "peft." || prefix == "dataset." || prefix == "tokenizer." ||
+        prefix == "dist.")
       std::erase_if(part, [&](const KeySetting& s) {
         return s.key != "dim" && s.key != "seq_length" && s.key != "sequence_length" &&
                s.key != "use_distributed_optimizer" && s.key != "optimizer" &&
-               s.key != "optimizer_cpu_offload";
+               s.key != "optimizer_cpu_offload" && s.key != "tokenizer_type" && s.key != "tokenizer_model" &&
+               s.key != "vocab_size" && s.key != "use_megatron_fsdp" && s.key != "use_torch_fsdp2";
       });
     own.insert(own.end(), part.begin(), part.end());
   }
@@ -115,9 +171,11 @@ Result<std::optional<ForeignRun>> nemo(Settings settings, const Settings& launch
   if (!bridge) facts.set("stack", "nemo", "");
   own.insert(own.end(), launcher.begin(), launcher.end());
   own = renamed(std::move(own), nemo_names());
-  // Stated in every file, and of no effect without fp8.
-  if (const KeySetting* fp8 = find(own, "fp8"); fp8 != nullptr && truth_of(*fp8) == false)
-    std::erase_if(own, [](const KeySetting& s) { return s.key == "fp8" || s.key.starts_with("fp8_"); });
+  take_switch("fp8", own);
+  take_switch("fsdp", own);
+  // A recipe of precision by its name: bf16_with_fp8_current_scaling_mixed.
+  if (const KeySetting* recipe = find(settings, "mixed_precision"))
+    facts.set("plan.precision", precision_of(recipe->value()), "mixed_precision", recipe->at);
   fill_defaults(own);
   apply_table(nemo_table(), own, facts);
   std::vector<std::string> unknown = std::move(facts.unknown);
@@ -152,9 +210,8 @@ struct TreeFormat {
 constexpr TreeFormat kFormats[] = {
     {"nanotron's configuration", "parallelism.dp tokens.*|parallelism.tp tokens.*", nanotron_table,
      finish_nanotron},
-    {"GPT-NeoX's configuration",
-     "pipe_parallel_size|pipe-parallel-size|model_parallel_size|gpt_j_residual|no_weight_tying", neox_table,
-     finish_neox},
+    {"GPT-NeoX's configuration", "pipe_parallel_size|model_parallel_size|gpt_j_residual|no_weight_tying",
+     neox_table, finish_neox},
     {"axolotl's configuration", "base_model", axolotl_table, finish_axolotl, {tuning_rows, nullptr}},
     {"LLaMA-Factory's configuration",
      "model_name_or_path finetuning_type|model_name_or_path stage",
@@ -175,6 +232,12 @@ constexpr TreeFormat kFormats[] = {
      "per_device_batch_size|base_emb_dim|base_num_decoder_layers|max_target_length", maxtext_table,
      finish_maxtext},
 };
+
+// GPT-NeoX takes its keys with hyphens as with underscores, in one file too.
+void join_words(Settings& settings) {
+  if (!has(settings, "pipe-parallel-size") && !has(settings, "model-parallel-size")) return;
+  for (KeySetting& setting : settings) std::replace(setting.key.begin(), setting.key.end(), '-', '_');
+}
 
 bool is_format(const TreeFormat& format, const Settings& settings) {
   for (const std::string_view group : split(format.keys, '|')) {
@@ -206,6 +269,7 @@ Result<std::optional<ForeignRun>> read_tree(Settings settings) {
       has(settings, "train.micro_batch_size") || has(settings, "train.global_batch_size"))
     return nemo(std::move(settings));
   follow_references(settings);
+  join_words(settings);
   for (const TreeFormat& format : kFormats) {
     if (!is_format(format, settings)) continue;
     Facts facts;

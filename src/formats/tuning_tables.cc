@@ -40,10 +40,11 @@ constexpr KeyRow kAxolotl[] = {
     {"adapter", "adapter"},
     {"lora_r", "plan.lora"},
     {"lora_target_linear", "plan.lora_targets=all"},
+    {"lora_target_modules", "lora_target"},
     {"load_in_4bit", "four_bit=true|false"},
     {"load_in_8bit", "eight_bit=true|false"},
     {"optimizer", "hf_optimizer"},
-    {"gradient_checkpointing", "plan.recompute=full|none"},
+    {"gradient_checkpointing", "checkpointing=full|none"},
     {"fsdp_config.fsdp_sharding_strategy", "sharding"},
     {"fsdp_config.sharding_strategy", "sharding"},
     {"fsdp_config.activation_checkpointing", "plan.recompute=full"},
@@ -56,6 +57,9 @@ constexpr KeyRow kAxolotl[] = {
     {"deepspeed", "deepspeed_file"},
     {"tensor_parallel_size", "plan.tp"},
     {"context_parallel_size", "plan.cp"},
+    {"sequence_parallel_degree", "plan.cp"},
+    {"expert_parallel_size", "plan.ep"},
+    {"experts_implementation", ""},
     {"dp_shard_size", "shard_ranks"},
     {"dp_replicate_size", "replicas"},
     {"bf16", "half"},
@@ -66,7 +70,10 @@ constexpr KeyRow kAxolotl[] = {
     {"attn_implementation",
      "plan.attention{flash_attention_2:flash,flash_attention_3:flash,sdpa:flash,flex_attention:flash,"
      "eager:unfused}"},
+    {"attention", "plan.attention{flash:flash,sdpa:flash,flex:flash,xformers:flash,eager:unfused}"},
     {"flash_attention", "plan.attention=flash"},
+    {"activation_offloading", "plan.offload=true"},
+    {"tiled_mlp", "!time and memory"},
     {"sample_packing", "packed=true|false"},
     {"torch_compile", "!time"},
     {"unfrozen_parameters", "!memory"},
@@ -117,6 +124,8 @@ constexpr KeyRow kLlamaFactory[] = {
     {"lora_target", "lora_target"},
     {"quantization_bit", "quantization_bit"},
     {"pure_bf16", "half"},
+    {"fp8", "low_precision=fp8"},
+    {"fp8_*", ""},
     {"disable_gradient_checkpointing", "plan.recompute=none|full"},
     {"flash_attn", "plan.attention{fa2:flash,fa3:flash,sdpa:flash,auto:,disabled:unfused}"},
     {"tensor_model_parallel_size", "plan.tp"},
@@ -170,8 +179,12 @@ void finish_axolotl(Facts& f) {
   finish_optimizer(f);
   finish_half(f);
   // Its mesh is of replicas, shards, context and tensor ranks; one that is not stated is 1.
+  if (f.whole("plan.ep").value_or(1) < 2) f.erase("plan.ep");
+  if (f.has("checkpointing")) f.set_usual("plan.recompute", f.word("checkpointing"));
+  const std::int64_t experts =
+      f.whole("plan.ep").value_or(1);  // expert ranks are a dimension of the mesh too
   if (const auto shards = f.whole("shard_ranks"), copies = f.whole("replicas"); shards || copies) {
-    f.set_usual("dp", std::to_string(product({shards.value_or(1), copies.value_or(1)})));
+    f.set_usual("dp", std::to_string(product({shards.value_or(1), copies.value_or(1), experts})));
     const std::int64_t cp = f.whole("plan.cp").value_or(1);
     if (shards && copies.value_or(1) > 1) f.set_usual("plan.shard", std::to_string(product({*shards, cp})));
   }
@@ -184,6 +197,7 @@ void finish_llama_factory(Facts& f) {
   finish_sharding(f);
   finish_optimizer(f);
   finish_half(f);
+  if (f.has("low_precision")) f.erase("plan.precision"), f.set_usual("plan.precision", "fp8");
   if (const std::string stage = f.word("lf_stage", "sft"); stage != "sft" && stage != "pt")
     f.not_modelled.emplace_back("stage " + stage, "time and memory");
   const bool megatron = f.has("plan.tp") || f.has("plan.pp");
