@@ -61,7 +61,8 @@ bool is_script(std::string_view text) {
             line, {"torchrun ", "python ", "python3 ", "deepspeed ", "srun ", "mpirun ", "accelerate "}))
       return true;
   const bool launches = contains(text, "torchrun") || contains(text, "torch.distributed") ||
-                        contains(text, "pretrain_") || contains(text, "sbatch");
+                        contains(text, "pretrain_") || contains(text, "sbatch") ||
+                        contains(text, "run_train.sh");
   return launches && contains(text, "--") && !contains(text, "\n---\n") && !contains(first, ": ") &&
          !first.ends_with(':');
 }

@@ -284,5 +284,48 @@ TEST_CASE("torchtitan's keys of 2024, and what its numbers mean") {
   CHECK(plan(none, "recompute") == "none");
 }
 
+const std::string kSizes =
+    "--num_layers 4 --hidden_size 64 --num_attention_heads 4 --seq_length 128 --micro_batch_size 1 --bf16 ";
+
+TEST_CASE("the training is the command with sizes, with underscores as with hyphens") {
+  const ForeignRun run = read(
+      "#!/bin/bash\npython tools/preprocess_data.py --input a.json --workers 8\n"
+      "mpirun -np 16 -npernode 8 python pretrain_gpt.py " +
+          kSizes + "--tensor_model_parallel_size 2\n",
+      "m.sh");
+  CHECK(plan(run, "tp") == "2");
+  CHECK(stated(run, "gpus") == "16");
+  CHECK(model(run, "layers") == "4");
+  CHECK(model(run, "max_positions") == "128");
+}
+
+TEST_CASE("DeepSpeed-Ulysses is context parallel by exchanged heads") {
+  const ForeignRun run = read("deepspeed --num_nodes 2 --num_gpus 8 pretrain_gpt.py " + kSizes +
+                                  "--ds-sequence-parallel-size 4 --zero-stage 3 --deepspeed\n",
+                              "d.sh");
+  CHECK(plan(run, "cp") == "4");
+  CHECK(plan(run, "cp_type") == "a2a");
+}
+
+TEST_CASE("launches of encoders are refused by name") {
+  for (const char* program : {"pretrain_bert.py", "examples/t5/pretrain_t5.py"}) {
+    const auto run =
+        read_foreign_run("torchrun --nproc_per_node 8 " + std::string(program) + " " + kSizes, "b");
+    REQUIRE_FALSE(run);
+    CHECK(run.error().text().find("trains an encoder") != std::string::npos);
+  }
+}
+
+TEST_CASE("torchtitan's run_train.sh with what stands before it") {
+  const ForeignRun run = read(
+      "NGPU=8 CONFIG_FILE=conf/llama3_8b.toml ./run_train.sh --training.seq_len 4096 "
+      "--parallelism.tensor_parallel_degree 4\n",
+      "t.sh");
+  CHECK(stated(run, "model") == "llama-3-8b");
+  CHECK(run.assumed.front().find("is not read, its model is known by its name") != std::string::npos);
+  CHECK(plan(run, "tp") == "4");
+  CHECK(stated(run, "gpus") == "8");
+}
+
 }  // namespace
 }  // namespace foretrain

@@ -137,11 +137,12 @@ int weight_of(const std::vector<ShellWord>& words) {
     for (const std::string_view part :
          {".py", "torchrun", "pretrain", "torchtitan", "torch.distributed", "sbatch"})
       program = program || word.text.find(part) != std::string::npos;
+    std::string plain_word = word.text;  // Megatron takes underscores too
+    std::replace(plain_word.begin(), plain_word.end(), '_', '-');
     for (const std::string_view part :
          {"num-layers", "tensor-model-parallel-size", "micro-batch-size", "hidden-size", "--training.",
-          "--parallelism.", "tensor_model_parallel_size=", "micro_batch_size=", "global_batch_size=",
-          "per_device_train_batch_size", "per_device_batch_size="})
-      sizes = sizes || word.text.find(part) != std::string::npos;
+          "--parallelism.", "global-batch-size=", "per-device-train-batch-size", "per-device-batch-size="})
+      sizes = sizes || plain_word.find(part) != std::string::npos;
   }
   if (sizes && flags > 0) return 1 + flags;
   return program && flags >= 1 ? 1 : 0;
@@ -162,6 +163,8 @@ constexpr Variable kVariables[] = {
     {"SEQ_LEN", "seq-length"},
     {"NNODES", "nnodes"},
     {"MODEL", "model"},
+    {"NGPU", "nproc-per-node"},  // these of torchtitan's run_train.sh
+    {"CONFIG_FILE", "job.config-file"},
 };
 bool add_assignments(const std::vector<Argument>& words, Settings& settings) {
   bool assigns = false;
@@ -198,6 +201,27 @@ void add_slurm(std::string_view text, Settings& settings) {
   add({"nproc_per_node", "nproc-per-node", "num-gpus"}, header.gpus_per_node ? header.gpus_per_node
                                                         : tasks              ? header.tasks_per_node
                                                                              : std::nullopt);
+}
+
+// mpirun -np 64 python ...: a rank each.
+void add_ranks(const std::vector<Argument>& words, Settings& settings) {
+  for (std::size_t i = 0; i + 1 < words.size() && !is_flag(words[i].text); ++i)
+    if ((words[i].text == "-np" || words[i].text == "-n") && words[0].text.find("mpi") != std::string::npos &&
+        whole_word(words[i + 1].text))
+      settings.push_back({"num-processes", {words[i + 1].text}, words[i].at});
+}
+
+// Megatron's programs take the same flags whatever they train.
+Result<void> refuse_encoders(const std::vector<Argument>& words) {
+  for (const Argument& word : words)
+    for (const std::string_view program : {"pretrain_bert.py", "pretrain_t5.py", "pretrain_ict.py"})
+      if (word.text.ends_with(program))
+        return fail(
+            fmt::format("{} trains an encoder, and only decoders are modelled; the nearest that works "
+                        "is pretrain_gpt.py of the same sizes",
+                        program),
+            word.at);
+  return {};
 }
 
 // Files that a script writes itself, by the flag that names them.
@@ -285,7 +309,9 @@ Result<ForeignRun> read_arguments(const std::vector<Argument>& words, std::strin
   if (is_titan(settings)) return read_titan(std::move(settings));
   TRY_ASSIGN(auto other, read_other_words(words, settings));
   if (other) return *std::move(other);
+  TRY(refuse_encoders(words));
   add_assignments(words, settings);
+  add_ranks(words, settings);
   Facts facts;
   TRY(apply_megatron(std::move(settings), facts));
   return foreign_run(format, std::move(facts));
@@ -344,6 +370,8 @@ Result<ForeignRun> read_commands(std::string_view text, const std::string& file)
   if (other) return *std::move(other);
   if (add_assignments(words, settings)) add_variables(script, settings);
   if (is_titan(settings)) return read_titan(std::move(settings));
+  TRY(refuse_encoders(words));
+  add_ranks(words, settings);
   Facts facts;
   TRY(apply_megatron(std::move(settings), facts));
   return foreign_run("a launch script, read without running it", std::move(facts));

@@ -93,6 +93,7 @@ constexpr KeyRow kRows[] = {
     {"hierarchical-context-parallel-sizes", "cp_sizes", kBoth},
     {"context-parallel-algo",
      "plan.cp_type{megatron_cp_algo:p2p,ulysses_cp_algo:a2a,hybrid_cp_algo:a2a+p2p}"},
+    {"ds-sequence-parallel-size", "ulysses"},
     {"expert-model-parallel-size", "plan.ep", kBoth},
     {"moe-expert-parallel-size", "plan.ep"},
     {"expert-tensor-parallel-size", "plan.etp", kBoth},

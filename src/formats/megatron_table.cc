@@ -30,6 +30,7 @@ void finish_sizes(Facts& f) {
   if (!f.flag("grouped") && f.has("grouped")) f.erase("kv_heads");
   if (!f.has("positions")) f.set_usual("positions", f.flag("no_learned") ? "none" : "learned");
   if (f.word("positions") != "learned") f.erase("max_positions");
+  if (f.word("positions") == "learned" && f.has("seq")) f.set_usual("max_positions", f.word("seq"));
   if (f.word("positions") != "rope") f.erase("rotary_fraction");
   if (f.word("softmax").find("learnable") != std::string::npos) f.set_usual("sinks", "true");
   std::string pair = f.word("window_pair");  // (127,0): as many keys before a query
@@ -202,6 +203,11 @@ void finish_pipeline(Facts& f) {
 }
 
 void finish_context(Facts& f) {
+  // Megatron-DeepSpeed's: DeepSpeed-Ulysses, which exchanges heads.
+  if (f.whole("ulysses").value_or(1) > 1) {
+    f.set("plan.cp", f.word("ulysses"), "ds-sequence-parallel-size");
+    f.set("plan.cp_type", "a2a", "ds-sequence-parallel-size");
+  }
   if (f.whole("plan.cp").value_or(1) < 2) {
     f.erase("plan.cp_type");
     return;

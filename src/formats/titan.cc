@@ -80,6 +80,7 @@ constexpr KeyRow kRows[] = {
     {"mx.*", ""},
     {"optimizer.*", ""},
     {"lr_scheduler.*", ""},
+    {"job.config_file", "titan_file"},
     {"job.*", ""},
     {"hf_assets_path", ""},
     {"dump_folder", ""},
@@ -103,6 +104,19 @@ constexpr KeyRow kRows[] = {
     {"master_*", ""},
     {"max_restarts", ""},
 };
+
+// A file that is not at hand is known by its name where torchtitan has one of that name.
+void name_file(Facts& f) {
+  std::string name = f.word("titan_file");
+  name = name.substr(name.rfind('/') + 1);
+  if (name.ends_with(".toml")) name.resize(name.size() - 5);
+  if (name.empty() || f.has("titan_model")) return;
+  for (const TitanFlavor& known : titan_flavors())
+    if (known.config == name) f.set_usual("titan_model", known.module), f.set_usual("titan_config", name);
+  f.assume(fmt::format("{} is not read{}: other keys are those of the flags, or torchtitan's own",
+                       printable(f.word("titan_file")),
+                       f.has("titan_model") ? ", its model is known by its name" : ""));
+}
 
 void finish_model(Facts& f) {
   std::string model = f.word("titan_model"), flavor = f.word("titan_flavor");
@@ -211,7 +225,7 @@ bool is_titan(const Settings& settings) {
     const std::string_view key =
         std::string_view(s.key).substr(std::min(s.key.find_first_not_of('-'), s.key.size()));
     return key.starts_with("training.") || key.starts_with("parallelism.") ||
-           key.starts_with("activation_checkpoint.");
+           key.starts_with("activation_checkpoint.") || key.starts_with("job.config");
   });
 }
 
@@ -224,6 +238,7 @@ Result<ForeignRun> read_titan(Settings settings) {
   apply_table(kRows, settings, f);
   if (f.has("gpus_per_node") && find(settings, "nnodes") == nullptr) f.set_usual("nodes", "1");
   if (f.whole("global_batch").value_or(-1) < 1) f.erase("global_batch");
+  name_file(f);
   finish_model(f);
   finish_sharding(f);
   finish_pipeline(f);
