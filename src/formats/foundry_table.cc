@@ -119,7 +119,7 @@ void finish_foundry(Facts& f) {
   const std::string optimizer = f.word("foundry_optimizer");
   if (optimizer.find("lion") != std::string::npos)
     f.not_modelled.emplace_back("optimizer.name " + optimizer, "memory");
-  f.set_usual("stack", "llm-foundry");
+  f.set_usual("stack", f.has("plan.lora") ? "hf-peft" : "llm-foundry");
 }
 
 }  // namespace foretrain

@@ -226,6 +226,7 @@ TEST_CASE("adapters are no full training, whoever says them in whatever words") 
   CHECK(plan(foundry, "lora") == "32");
   CHECK(plan(foundry, "lora_targets") == "linear_qkv+down_proj");
   CHECK(plan(foundry, "lora_dropout") == "true");
+  CHECK(stated(foundry, "stack") == "hf-peft");
   const ForeignRun axolotl = read(
       "base_model: org/model\nmicro_batch_size: 1\nadapter: lora\nlora_r: 16\n"
       "lora_target_modules:\n  - q_proj\n  - router\n",
@@ -238,6 +239,7 @@ TEST_CASE("adapters are no full training, whoever says them in whatever words") 
       "m.sh");
   CHECK(plan(mindspeed, "lora") == "8");
   CHECK(plan(mindspeed, "lora_targets") == "linear_qkv+linear_proj");
+  CHECK(stated(mindspeed, "stack") == "megatron-bridge");
   CHECK(mindspeed.unknown_flags.empty());
 }
 

@@ -262,6 +262,12 @@ void finish_sharding(Facts& f) {
   }
   const bool deepspeed = f.flag("deepspeed") || f.has("deepspeed_config");
   f.set_usual("stack", deepspeed ? "deepspeed-megatron" : "megatron");
+  if (f.has("plan.lora") &&
+      f.word("stack") == "megatron") {  // forks of Megatron-LM have adapters, it has none
+    f.erase("stack");
+    f.set_usual("stack", "megatron-bridge");
+    f.assume("adapters as Megatron Bridge has them");
+  }
   if (deepspeed && f.has("deepspeed_config"))
     f.assume(fmt::format("deepspeed-config {} is not read: its ZeRO stage and batch are those of the flags",
                          quoted(f.word("deepspeed_config"))));
