@@ -19,8 +19,9 @@
 namespace foretrain {
 namespace {
 
-constexpr std::string_view kLaunchers[] = {"torchrun", "python",    "python3",    "srun", "mpirun",
-                                           "mpiexec",  "deepspeed", "accelerate", "uv",   "nsys"};
+constexpr std::string_view kLaunchers[] = {"torchrun", "python",     "python3",          "srun",    "sbatch",
+                                           "mpirun",   "mpiexec",    "deepspeed",        "uv",      "nsys",
+                                           "axolotl",  "accelerate", "llamafactory-cli", "composer"};
 
 // Writes its words down and does nothing else; launchers of launchers start what they are given, which is then recorded. What
 // a script asks python itself (-c, --version) is asked of the next python on PATH, but how many GPUs there are may be given.
@@ -40,9 +41,20 @@ case $name in
         torchrun | python | python3 | deepspeed | accelerate | uv | nsys | bash | sh | */torchrun | */python | */python3)
           while [ "$1" != "$word" ]; do shift; done
           shift
+          # A login shell would set PATH anew.
+          case $word:$1 in bash:-lc | sh:-lc | bash:-cl | sh:-cl) shift; set -- -c "$@" ;; esac
           exec "${word##*/}" "$@" ;;
       esac
     done ;;
+  sbatch) # runs what would be queued
+    while [ $# -gt 0 ] && [ ! -f "$1" ]; do
+      case $1 in
+        --wrap=*) exec sh -c "${1#--wrap=}" ;;
+        --wrap) exec sh -c "$2" ;;
+      esac
+      shift
+    done
+    exec bash "$@" ;;
 esac
 number=0
 while ! mkdir "$FORETRAIN_RECORD/$number" 2>/dev/null; do
@@ -120,14 +132,13 @@ class Recording final : public Command {
     std::string words;
     for (const std::string& word : command_) words += " " + printable(word);
     std::fprintf(stderr,
-                 "foretrain: runs%s now. On its PATH torchrun, python, srun, mpirun, deepspeed, accelerate, "
-                 "uv and nsys are a "
-                 "recorder that trains nothing; whatever else it does, it does (and a launcher called by its "
-                 "full path is "
+                 "foretrain: runs%s now. On its PATH torchrun, python, srun, sbatch, mpirun, deepspeed, "
+                 "accelerate, axolotl, llamafactory-cli, composer, uv and nsys are a recorder that trains "
+                 "nothing; whatever else it does, it does (and a launcher called by its full path is "
                  "started)\n",
                  words.c_str());
-    TRY(start(folder));
-    TRY_ASSIGN(const std::vector<std::string> argv, fullest(folder));
+    TRY_ASSIGN(const int status, start(folder));
+    TRY_ASSIGN(const std::vector<std::string> argv, fullest(folder, status));
     JsonWriter w;
     w.begin_object().key("launcher").value(argv.front()).key("argv").begin_array();
     for (std::size_t i = 1; i < argv.size(); ++i) w.value(argv[i]);
@@ -136,7 +147,8 @@ class Recording final : public Command {
   }
 
  private:
-  Result<void> start(const Folder& folder) const {
+  // The command's exit status; -1 where a signal ended it.
+  Result<int> start(const Folder& folder) const {
     std::fflush(nullptr);
     const pid_t child = ::fork();
     if (child < 0) return fail("cannot start another process");
@@ -156,13 +168,11 @@ class Recording final : public Command {
     int status = 0;
     while (::waitpid(child, &status, 0) < 0)
       if (errno != EINTR) return fail("the command's end cannot be waited for");
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && folder.records().empty())
-      return fail_field("command", "it could not be run");
-    return {};
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
   // Of all that was started, what has the most words: the training.
-  static Result<std::vector<std::string>> fullest(const Folder& folder) {
+  static Result<std::vector<std::string>> fullest(const Folder& folder, int status) {
     std::vector<std::string> best;
     for (const std::string& record : folder.records()) {
       constexpr std::size_t kMost = std::size_t{4} << 20;
@@ -173,8 +183,18 @@ class Recording final : public Command {
       if (words.size() > best.size()) best = std::move(words);
     }
     if (best.empty())
-      return fail_field("command",
-                        "it started none of torchrun, python, srun, mpirun, deepspeed, accelerate");
+      return fail_field(
+          "command",
+          fmt::format("it started none of torchrun, python, srun, sbatch, mpirun, deepspeed, accelerate{}",
+                      status == 0     ? ""
+                      : status == 127 ? ": a command was not found (status 127)"
+                                      : fmt::format(" (status {})", status)));
+    // These take a file that says all.
+    if (best.front() == "axolotl" || best.front() == "llamafactory-cli" || best.front() == "composer")
+      for (const std::string& word : best)
+        if (word.ends_with(".yaml") || word.ends_with(".yml"))
+          return fail_field("command", fmt::format("it starts {} with {}: give that file instead",
+                                                   best.front(), printable(word)));
     return best;
   }
 

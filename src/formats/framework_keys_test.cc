@@ -65,6 +65,12 @@ TEST_CASE("accelerate's launcher says ranks and sharding before the program") {
   CHECK(run.unknown_flags.empty());
 }
 
+TEST_CASE("accelerate's configuration that is not at hand shards as its name says") {
+  const std::string tail = " sft.py --model_name_or_path org/model --per_device_train_batch_size 1\n";
+  CHECK(plan(read("accelerate launch --config_file conf/fsdp2.yaml" + tail, "a.sh"), "zero") == "3");
+  CHECK(plan(read("accelerate launch --config_file conf/multi_gpu.yaml" + tail, "a.sh"), "zero") == "0");
+}
+
 TEST_CASE("auto of both precisions of DeepSpeed is a choice, not a contradiction") {
   const ForeignRun run =
       read(R"({"fp16": {"enabled": "auto"}, "bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}})",

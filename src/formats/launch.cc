@@ -81,8 +81,10 @@ Result<std::optional<ForeignRun>> read_tuning(const std::vector<Argument>& words
   // Accelerate's configuration, by its name where it is not at hand.
   if (const KeySetting* file = find(keys, "config_file"); file != nullptr && !accelerate) {
     const bool deepspeed_too = file->value().find("zero") != std::string::npos;
+    const bool fsdp_too = file->value().find("fsdp") != std::string::npos;
     if (deepspeed_too && find(keys, "deepspeed") == nullptr)
       keys.push_back({"deepspeed", file->words, file->at});
+    if (fsdp_too && find(keys, "fsdp") == nullptr) keys.push_back({"fsdp", file->words, file->at});
   }
   const bool factory = find(keys, "finetuning_type") != nullptr || find(keys, "stage") != nullptr;
   std::optional<ForeignRun> run;
