@@ -144,6 +144,37 @@ TEST_CASE("GPT-NeoX takes keys with hyphens as with underscores, in one file too
   }
 }
 
+TEST_CASE("the arguments in a log of GPT-NeoX are its own, with where each comes from behind it") {
+  const ForeignRun run = read(
+      "-------------------- arguments --------------------\n"
+      "  attention_config ................ ['flash', 'flash']..........updated\n"
+      "  fp16 ............................ {'enabled': True, 'loss_scale': 0}updated\n"
+      "  global_num_gpus ................. 16..........................updated\n"
+      "  hidden_size ..................... 64..........................updated\n"
+      "  made_up ......................... 7...........................updated\n"
+      "  made_up_too ..................... 7...........................default\n"
+      "  model_parallel_size ............. 2...........................updated\n"
+      "  num_attention_heads ............. 4...........................updated\n"
+      "  num_layers ...................... 4...........................updated\n"
+      "  padded_vocab_size ............... 1024........................updated\n"
+      "  pipe_parallel_size .............. 4...........................updated\n"
+      "  precision ....................... fp16........................updated\n"
+      "  seq_length ...................... 128.........................updated\n"
+      "  train_batch_size ................ 8...........................updated\n"
+      "  vocab_file ...................... None........................default\n"
+      "---------------- end of arguments ----------------\n",
+      "log");
+  CHECK(run.format == "GPT-NeoX's configuration");
+  CHECK(plan(run, "tp") == "2");
+  CHECK(plan(run, "pp") == "4");
+  CHECK(plan(run, "precision") == "fp16");
+  CHECK(plan(run, "attention") == "flash");
+  CHECK(stated(run, "gpus") == "16");
+  CHECK(stated(run, "global_batch") == "8");
+  CHECK(model(run, "vocab") == "1024");
+  CHECK(run.unknown_flags == std::vector<std::string>{"made_up"});
+}
+
 const std::string kNemo =
     "trainer: {num_nodes: 1, devices: 8, precision: bf16}\nmodel: {tensor_model_parallel_size: 2, "
     "micro_batch_size: 1, global_batch_size: 8, num_layers: 2, hidden_size: 64, num_attention_heads: 4, "

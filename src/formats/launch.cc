@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/check.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "formats/argument_origin.h"
 #include "formats/block_table.h"
 #include "formats/megatron_rows.h"
 #include "formats/megatron_table.h"
@@ -390,11 +392,26 @@ Result<ForeignRun> read_script(std::string_view text, const std::string& file) {
   return run;
 }
 
+namespace {
+
+// GPT-NeoX says all that it has, of which what nobody stated is no news.
+Result<ForeignRun> read_neox_block(Settings settings, const std::vector<std::string>& defaults) {
+  TRY_ASSIGN(std::optional<ForeignRun> run, read_tree(std::move(settings)));
+  CHECK_THAT(run.has_value());  // told by pipe_parallel_size
+  std::erase_if(run->unknown_flags, [&](const std::string& flag) {
+    return std::find(defaults.begin(), defaults.end(), flag) != defaults.end();
+  });
+  return *std::move(run);
+}
+
+}  // namespace
+
 bool has_argument_block(std::string_view text) { return text.find(kBlock) != std::string_view::npos; }
 
 // "  tensor_model_parallel_size ...................... 8", once a rank at most; what follows the end does not count.
 Result<ForeignRun> read_argument_block(std::string_view text, const std::string& file) {
   Settings settings;
+  std::vector<std::string> defaults;  // that nobody stated
   int line = 0;
   bool inside = false;
   for (std::string_view row : split(text, '\n')) {
@@ -408,13 +425,16 @@ Result<ForeignRun> read_argument_block(std::string_view text, const std::string&
     key = key.substr(key.find_last_of(" \t:") == std::string_view::npos ? 0 : key.find_last_of(" \t:") + 1);
     const std::size_t value = row.find_first_not_of('.', dots + 1);
     if (key.empty() || value == std::string_view::npos) continue;
-    std::string word(trim(row.substr(value)));
+    const SaidArgument said = said_argument(trim(row.substr(value)));
+    if (said.is_default) defaults.emplace_back(key);
+    std::string word(trim(said.value));
     if (word.starts_with('['))
       std::erase_if(word, [](char c) { return c == '[' || c == ']' || c == '\'' || c == ','; });
     if (word == "None" || word.empty()) continue;
     settings.push_back({std::string(key), {word}, {file, line, 0}});
   }
   if (settings.empty()) return fail("found a block of arguments without any", {file, line, 0});
+  if (find(settings, "pipe_parallel_size") != nullptr) return read_neox_block(std::move(settings), defaults);
   Facts facts;
   TRY(apply_megatron(settings, facts));
   apply_block(std::move(settings), facts);

@@ -114,6 +114,13 @@ constexpr KeyRow kNeox[] = {
     {"optimizer.*", ""},
     {"fp16.*", ""},
     {"bf16.*", ""},
+    // Whole dictionaries, as the log's block has them beside what they say.
+    {"fp16", ""},
+    {"bf16", ""},
+    {"optimizer", ""},
+    {"optimizer_type", ""},
+    {"scheduler", ""},
+    {"zero_*", ""},
     {"fp32_allreduce", "plan.reduce_dtype=fp32"},
     {"checkpoint_num_layers", "checkpoint_layers"},
     {"synchronize_each_layer", "!time"},

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "formats/argument_origin.h"
 #include "samples/log_line.h"
 #include "samples/nccl_line.h"
 
@@ -17,18 +18,6 @@ bool is_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
   });
-}
-
-// "9216........................updated": where the value comes from is dropped.
-std::string_view without_origin(std::string_view value) {
-  for (const std::string_view origin : {"updated", "default"}) {
-    if (!value.ends_with(origin)) continue;
-    const std::string_view before = value.substr(0, value.size() - origin.size());
-    const std::size_t end = before.find_last_not_of('.');
-    const std::size_t length = end == std::string_view::npos ? 0 : end + 1;
-    if (before.size() - length >= 3) return before.substr(0, length);
-  }
-  return value;
 }
 
 }  // namespace
@@ -73,7 +62,7 @@ void StatedRun::read(std::string_view line) {
   if (at == std::string_view::npos || !is_name(text.substr(0, at))) return;
   std::string_view value = text.substr(at + 1);
   value = value.substr(std::min(value.find_first_not_of('.'), value.size()));
-  pairs_.insert_or_assign(std::string(text.substr(0, at)), std::string(without_origin(trim(value))));
+  pairs_.insert_or_assign(std::string(text.substr(0, at)), std::string(said_argument(trim(value)).value));
 }
 
 }  // namespace foretrain
