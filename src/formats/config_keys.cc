@@ -16,7 +16,7 @@ struct Names {
 constexpr Names kNames[] = {
     {"layers", "num_hidden_layers n_layer n_layers num_layers"},
     {"hidden", "hidden_size n_embd n_embed d_model"},
-    {"heads", "num_attention_heads n_head n_heads num_heads"},
+    {"heads", "num_attention_heads n_head n_heads num_heads attention_heads"},
     {"kv_heads", "num_key_value_heads num_kv_heads n_head_kv multi_query_group_num attn_config.kv_n_heads"},
     {"head_dim", "head_dim kv_channels attention_head_dim"},
     {"ffn",

@@ -40,6 +40,9 @@ constexpr Entry kFamilies[] = {
      "Qwen2 Qwen2VL Qwen2_5_VL Dream LlavaQwen", "llama",
      "vocab=151936 ffn=22016 kv_heads=32 qkv_bias=true projection_bias=false biases=false window=4096 "
      "windowed=@use_sliding_window:false window_from=28"},
+    {"molmo", "Molmo", "qwen2",
+     "vocab=152064 hidden=3584 layers=28 heads=28 kv_heads=4 ffn=37888 ffn_halved=true fused_qkv=true "
+     "tied=@weight_tying:false qkv_bias=@qkv_bias:true windowed=false"},
     // MiniCPM-V and o hold their text part flat: this is 2.6's (kVersions has others').
     {"minicpmv minicpmo", "MiniCPMV MiniCPMO", "qwen2", ""},
     {"mimo", "MiMo", "qwen2", "vocab=151680 ffn=11008 kv_heads=8 head_dim=128"},
@@ -102,6 +105,9 @@ constexpr Entry kFamilies[] = {
     {"opt", "OPT", "gpt2",
      "vocab=50272 seq=2048 act=relu position_offset=2 fused_qkv=false biases=@enable_bias:true "
      "norm_weights=@layer_norm_elementwise_affine:true norm_bias=@layer_norm_elementwise_affine:true"},
+    {"biogpt", "BioGpt", "opt", "hidden=1024 layers=24 heads=16 ffn=4096 vocab=42384 seq=1024 act=gelu"},
+    // Its positions are sines, of which nothing is trained.
+    {"xglm", "XGLM", "opt", "hidden=1024 layers=24 heads=16 ffn=4096 vocab=256008 act=gelu positions=none"},
     {"bloom", "Bloom", "",
      "hidden=64 layers=2 heads=8 ffn_times=4 vocab=250880 act=gelu_new tied=true gated=false norm=layernorm "
      "norm_bias=true positions=alibi embedding_norm=true biases=true dropout=0"},

@@ -128,6 +128,14 @@ constexpr Published kPublished[] = {
      R"("num_key_value_heads": 32, "intermediate_size": 5632, "vocab_size": 100352, "use_qkv_bias": true, )"
      R"("tie_word_embeddings": false})",
      1644515328},
+    {"biogpt",
+     R"({"model_type": "biogpt", "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, )"
+     R"("intermediate_size": 4096, "vocab_size": 42384, "max_position_embeddings": 1024})",
+     346763264},
+    {"xglm-1.7b",
+     R"({"model_type": "xglm", "d_model": 2048, "num_layers": 24, "attention_heads": 16, "ffn_dim": 8192, )"
+     R"("vocab_size": 256008, "max_position_embeddings": 2048})",
+     1732907008},
     // Each head's norm of queries and keys has weights of its own and no biases, though the norms of layers have them.
     {"stablelm2-12b",
      R"({"model_type": "stablelm", "hidden_size": 5120, "num_hidden_layers": 40, "num_attention_heads": 32, )"
