@@ -353,6 +353,11 @@ TEST_CASE("launches of encoders are refused by name") {
     REQUIRE_FALSE(run);
     CHECK(run.error().text().find("trains an encoder") != std::string::npos);
   }
+  const auto nemo = read_foreign_run(
+      "model:\n  micro_batch_size: 4\n  num_layers: 24\n  hidden_size: 1024\n  bert_binary_head: true\n",
+      "bert.yaml");
+  REQUIRE_FALSE(nemo);
+  CHECK(nemo.error().text().find("model.bert_binary_head is of an encoder") != std::string::npos);
 }
 
 TEST_CASE("torchtitan's run_train.sh with what stands before it") {

@@ -149,7 +149,22 @@ std::string_view precision_of(std::string_view recipe) {
   return is("fp16") ? "fp16" : "bf16";
 }
 
+// NeMo's BERT, T5 and retrievers state their sizes as its decoders do.
+Result<void> refuse_encoders(const Settings& settings) {
+  for (const KeySetting& setting : settings)
+    for (const std::string_view key :
+         {"model.bert_binary_head", "model.data.masked_lm_prob", "model.encoder.num_layers"})
+      if (setting.key == key)
+        return fail(
+            fmt::format("{} is of an encoder, and only decoders are modelled; the nearest that works is a "
+                        "decoder of the same sizes",
+                        key),
+            setting.at);
+  return {};
+}
+
 Result<std::optional<ForeignRun>> nemo(Settings settings, const Settings& launcher = {}) {
+  TRY(refuse_encoders(settings));
   follow_references(settings);
   Settings own;
   for (const std::string_view prefix : {"model.", "trainer.", "train.", "dataset.", "optimizer.", "ddp.",
