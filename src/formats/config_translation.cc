@@ -214,6 +214,8 @@ class Translator {
     const Activation act = activation_of(keys_, gated);
     out_.put("mlp", act.mlp);
     out_.put("gelu", act.gelu);
+    TRY_ASSIGN(const bool trained, flag("trained_activation"));
+    if (trained) out_.put_flag("trained_activation", true);
     TRY_ASSIGN(const std::optional<double> times, keys_.real("ffn_times", 0.01, 1000));
     const std::int64_t usual = times ? static_cast<std::int64_t>(*times * static_cast<double>(hidden_)) : 0;
     TRY_ASSIGN(ffn_, by_layer(keys_, "ffn", layers_, kMaxWidth, usual));

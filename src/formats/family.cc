@@ -177,7 +177,8 @@ constexpr Entry kFamilies[] = {
      "norm_bias=true positions=rope rotary_fraction=0.5 biases=true fused_qkv=true "
      "qk_norm=@qk_layernorm:true dropout=0"},
     {"arcee", "Arcee", "llama", "hidden=2560 ffn=18432 act=relu2 gated=false"},
-    {"apertus", "Apertus", "llama", "vocab=131072 ffn=14336 act=xielu gated=false qk_norm=true biases=false"},
+    {"apertus", "Apertus", "llama",
+     "vocab=131072 ffn=14336 act=xielu gated=false trained_activation=true qk_norm=true biases=false"},
     {"smollm3", "SmolLM3", "llama",
      "vocab=128256 hidden=2048 layers=36 heads=16 kv_heads=4 tied=true window=0 "
      "windowed=@use_sliding_window:false"},

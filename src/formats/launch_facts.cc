@@ -79,6 +79,7 @@ void add_blocks(const Model& model, Statements& s) {
     return;
   }
   add_attention(kinds->attention, s);
+  if (kinds->dense && kinds->dense->trained_activation) s.add("trained_activation", "true");
   if (kinds->dense) s.add("ffn", digits(kinds->dense->ffn));
   if (kinds->experts) add_experts(*kinds->experts, s);
   if (kinds->dense && kinds->experts) s.add("expert_layers", kinds->expert_layers);

@@ -136,6 +136,12 @@ constexpr Published kPublished[] = {
      R"({"model_type": "xglm", "d_model": 2048, "num_layers": 24, "attention_heads": 16, "ffn_dim": 8192, )"
      R"("vocab_size": 256008, "max_position_embeddings": 2048})",
      1732907008},
+    // Two numbers a layer shape its activation.
+    {"apertus-8b",
+     R"({"model_type": "apertus", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, )"
+     R"("num_key_value_heads": 8, "intermediate_size": 21504, "vocab_size": 131072, )"
+     R"("tie_word_embeddings": false})",
+     8053338176},
     // Each head's norm of queries and keys has weights of its own and no biases, though the norms of layers have them.
     {"stablelm2-12b",
      R"({"model_type": "stablelm", "hidden_size": 5120, "num_hidden_layers": 40, "num_attention_heads": 32, )"

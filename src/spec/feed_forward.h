@@ -36,6 +36,8 @@ struct FeedForward {
   // A number an expert that is added to its score where experts are chosen, and moved towards an even load without a
   // gradient (Wang et al. 2024, arXiv 2408.15664; DeepSeek-V3). Published checkpoints hold, and so count it.
   bool balancing_bias = false;
+  bool trained_activation =
+      false;  // two trained numbers shape the activation of a dense MLP (xIELU: Apertus)
 
   bool has_experts() const { return experts > 0; }
   // Columns of the first product of an MLP so wide: gated ones have two.

@@ -99,6 +99,8 @@ inline constexpr auto kFeedForwardFields = std::tuple{
           "required where a layer has one"),
     field("mlp", &FeedForward::mlp, OneOf{kMlpNames},
           "`gelu`, `squared_relu` have two matrices, `swiglu`, `geglu` three", kRequired),
+    field("trained_activation", &FeedForward::trained_activation, Flag{},
+          "two trained numbers shape a dense MLP's activation (xIELU: Apertus)"),
     field("experts", &FeedForward::experts, WholeNumber{0, kMaxExperts}, "experts of a layer; 0: none"),
     field("top_k", &FeedForward::top_k, WholeNumber{1, kMaxExperts}, "experts that a token passes",
           "required with experts", "1 to experts"),

@@ -75,7 +75,9 @@ const Node* stated(std::string_view key, const Node& block, const Node& model, s
 }
 
 // The dense layers of a model that has experts in others.
-FeedForward dense(const FeedForward& f) { return {.mlp = f.mlp, .ffn = f.ffn}; }
+FeedForward dense(const FeedForward& f) {
+  return {.mlp = f.mlp, .ffn = f.ffn, .trained_activation = f.trained_activation};
+}
 
 Result<void> require(std::string_view key, const Node& block, const Node& model) {
   if (stated(key, block, model) == nullptr) return missing(block, key);
@@ -150,6 +152,7 @@ Result<void> complete_feed_forward(const Node& block, const Node& model, FeedFor
     return {};
   }
   for (const std::string_view key : {"top_k", "expert_ffn", "mlp"}) TRY(require(key, block, model));
+  f.trained_activation = false;
   if (f.top_k < 1 || f.top_k > f.experts)
     return fail(fmt::format("top_k {} is not between 1 and experts {}", f.top_k, f.experts),
                 stated("top_k", block, model)->at);

@@ -54,6 +54,7 @@ void write_attention(const Attention& a, Writer& out) {
 void write_feed_forward(const FeedForward& f, Writer& out) {
   if (!f.has_experts()) out.line("ffn", f.ffn);
   out.line("mlp", kMlpNames[static_cast<std::size_t>(f.mlp)]);
+  out.line_unless("trained_activation", f.trained_activation, false);
   if (!f.has_experts()) return;
   out.line("experts", f.experts);
   out.line("top_k", f.top_k);

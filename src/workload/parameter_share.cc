@@ -97,6 +97,7 @@ void add_mlp(const Model& model, const Stack& stack, const FeedForward& f, std::
   out.add(ffn / tp, h);
   out.tensors += tensors;
   if (model.biases) out.others += up + h, out.tensors += tensors;
+  if (f.trained_activation) out.others += 2, out.tensors += 2;
 }
 
 // The experts alone, which lie on ranks of their own.
