@@ -55,6 +55,15 @@ Result<std::vector<MeasuredRow>> rows_of(std::vector<Sources>& folders, std::vec
   return rows;
 }
 
+Result<void> check_rows(std::size_t rows, const RowShare& share) {
+  if (share.stop != nullptr && *share.stop) return fail("nobody waits for it any more");
+  if (share.most_rows > 0 && rows > share.most_rows)
+    return fail_field("tables", fmt::format("found {} rows, expected at most {}",
+                                            with_commas(static_cast<std::int64_t>(rows)),
+                                            with_commas(static_cast<std::int64_t>(share.most_rows))));
+  return {};
+}
+
 Result<void> check_tables(const std::vector<Sources>& tables) {
   if (tables.empty())
     return fail_field("tables", "found no input, expected a table of measured runs or a folder");
@@ -98,7 +107,9 @@ Result<ValidateAnswer> validated(Session& session, ValidateRequest& request) {
   if (!request.profile.empty() && request.profile != kAnalyticProfile)
     TRY(of_field("profile", profiles.load(request.profile)));
   TRY_ASSIGN(const std::vector<MeasuredRow> rows, rows_of(request.tables, answer.notes));
-  TRY_ASSIGN(answer.rows, score_rows(rows, session.catalog(), against, &profiles, request.profile));
+  TRY(check_rows(rows.size(), request.share));
+  TRY_ASSIGN(answer.rows,
+             score_rows(rows, session.catalog(), against, &profiles, request.profile, request.share.stop));
   TRY(stand_on(session, request, answer));
   if (before) answer.drift = drift_of(*before, baseline_of(answer.rows));
   return answer;
@@ -111,6 +122,7 @@ Result<CheckRowsAnswer> checked(Session& session, CheckRowsRequest& request) {
   for (Sources& folder : request.tables)
     for (Source& file : folder.files) {
       TRY_ASSIGN(const CsvTable table, CsvTable::parse(std::move(file.text), file.name));
+      TRY(check_rows(answer.check.rows.size() + table.rows(), request.share));
       TRY_ASSIGN(TableCheck check, checker.check(table));
       for (RowCheck& row : check.rows) {
         answer.faulty = answer.faulty || row.faulty();

@@ -1,6 +1,7 @@
 // Measured runs against what is predicted for them.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,12 +14,19 @@
 
 namespace foretrain {
 
+// What rows may take of the machine.
+struct RowShare {
+  std::size_t most_rows = 0;                // 0: as many as there are
+  const std::atomic<bool>* stop = nullptr;  // nobody waits for the answer any more
+};
+
 // Words as they were given; empty: not given.
 struct ValidateRequest {
   std::vector<Sources> tables;  // measured_sources() reads them
   std::string profile, against, by;
   std::string calibration;         // a folder of calibrate's: rows of its cluster stand on it
   std::optional<Source> baseline;  // the JSON of an earlier answer
+  RowShare share{};
 };
 
 struct ValidateAnswer {
@@ -35,6 +43,7 @@ Result<ValidateAnswer> ask(Session& session, ValidateRequest request);
 // What is wrong with tables, row by row, before anybody is judged by them.
 struct CheckRowsRequest {
   std::vector<Sources> tables;
+  RowShare share{};
 };
 struct CheckRowsAnswer {
   TableCheck check;  // of all tables together

@@ -227,11 +227,12 @@ Result<RowScore> RowScorer::score(const MeasuredRow& row) {
 
 Result<std::vector<RowScore>> score_rows(const std::vector<MeasuredRow>& rows, const Catalog& catalog,
                                          Against against, const ProfileStore* store,
-                                         const std::string& profile) {
+                                         const std::string& profile, const std::atomic<bool>* stop) {
   RowScorer scorer(catalog, against, store, profile);
   std::vector<RowScore> scores;
   scores.reserve(rows.size());
   for (const MeasuredRow& row : rows) {
+    if (stop != nullptr && *stop) return fail("nobody waits for it any more");
     TRY_ASSIGN(RowScore score, scorer.score(row));
     scores.push_back(std::move(score));
   }

@@ -4,6 +4,7 @@
 // taken (a run that was published ran, and nobody recomputes for nothing), and the interval is widened.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -87,8 +88,10 @@ class RowScorer {
   std::deque<Kept> kept_;
 };
 
+// Once `stop` is set nobody waits for them any more: no further row is scored, and there is no answer.
 Result<std::vector<RowScore>> score_rows(const std::vector<MeasuredRow>& rows, const Catalog& catalog,
                                          Against against, const ProfileStore* store = nullptr,
-                                         const std::string& profile = {});
+                                         const std::string& profile = {},
+                                         const std::atomic<bool>* stop = nullptr);
 
 }  // namespace foretrain

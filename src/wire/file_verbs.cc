@@ -111,9 +111,11 @@ class Validate final : public VerbRequest {
     keys.flags("views", {{"notes", &notes_}},
                "{\"notes\": true}: also which columns and rows were passed over");
   }
+  void bound(const VerbBounds& bounds) override { request_.share = {bounds.most_rows, bounds.stop}; }
   Result<std::string> answer(Session& session) override {
     if (check_) {
-      TRY_ASSIGN(const CheckRowsAnswer answer, ask(session, CheckRowsRequest{tables_of(tables_)}));
+      TRY_ASSIGN(const CheckRowsAnswer answer,
+                 ask(session, CheckRowsRequest{tables_of(tables_), request_.share}));
       return row_check_json(answer.check);
     }
     request_.tables = tables_of(tables_);

@@ -19,6 +19,7 @@ namespace foretrain {
 struct VerbBounds {
   double most_seconds = 600;                // of what looks for something better until its time is over
   int threads = 0;                          // 0: as many as the machine has
+  std::size_t most_rows = 0;                // of tables that are scored, each of which is kept; 0: any number
   const std::atomic<bool>* stop = nullptr;  // nobody waits for it any more
 };
 

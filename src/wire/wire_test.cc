@@ -9,6 +9,7 @@
 #include "ask/predict.h"
 #include "base/json.h"
 #include "report/predict_report.h"
+#include "validate/example_table.h"
 #include "wire/base64.h"
 #include "wire/json_session.h"
 
@@ -101,6 +102,30 @@ TEST_CASE("diagnose takes no more of the machine than it is given") {
   REQUIRE(!asked);
   CHECK(asked.error().field == "time");
   CHECK(asked.error().message == "found '31s', expected at most 30s");
+}
+
+TEST_CASE("tables have no more rows than are given, and nobody scores them for who has left") {
+  const auto table = [](int rows) {
+    std::vector<Cells> cells;
+    for (int i = 0; i < rows; ++i) cells.push_back({{"id", fmt::format("row {}", i)}});
+    return fmt::format(R"({{"tables": [{}], "profile": "analytic"}})", json_text(example_table(cells)));
+  };
+  JsonSession session;
+  const auto two = session.answer("validate", table(2), {.most_rows = 2});
+  REQUIRE_MESSAGE(two, (two ? "" : error_json(two.error())));
+  const auto three = session.answer("validate", table(3), {.most_rows = 2});
+  REQUIRE(!three);
+  CHECK(three.error().field == "tables");
+  CHECK(three.error().message == "found 3 rows, expected at most 2");
+  const std::string check = R"({"check": true, "tables")" + table(3).substr(table(3).find(':'));
+  const auto checked =
+      session.answer("validate", check.substr(0, check.rfind(", \"profile\"")) + "}", {.most_rows = 2});
+  REQUIRE(!checked);
+  CHECK(checked.error().field == "tables");
+  const std::atomic<bool> left = true;
+  const auto stopped = session.answer("validate", table(2), {.stop = &left});
+  REQUIRE(!stopped);
+  CHECK(stopped.error().message == "nobody waits for it any more");
 }
 
 TEST_CASE("what a request brought along is gone with it") {

@@ -158,6 +158,12 @@ class Border(unittest.TestCase):
         status, _, told = self.server.post("diagnose", {**question, "time": "40s"})
         self.assertEqual((status, b"expected at most 30s" in told), (422, True))
 
+    def test_tables_have_limits(self):
+        head, *rows = text("scoreboard.csv").splitlines()
+        table = "\n".join([head] + [rows[i % len(rows)] for i in range(20_001)])
+        status, _, told = self.server.post("validate", {"tables": [table]})
+        self.assertEqual((status, b"found 20,001 rows, expected at most 20,000" in told), (422, True), told[:300])
+
     def test_not_http(self):
         for data in [b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"\0" * 100 + b"\r\n\r\n", b"GET\r\n\r\n",
                      b"GET / HTTP/1.1\r\n: x\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\xff" * 5000]:
