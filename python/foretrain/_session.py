@@ -148,9 +148,10 @@ class Session:
         result = SearchResult(library.taken(library.function("search_answer")(handle.pointer)), run=predict)
         return result
 
-    def over(self, over: str, model: Optional[Spec] = None, **words: Unpack[PlannedJob]) -> Answer:
+    def over(self, over: str, model: Optional[Spec] = None, *, calibration: Optional[Calibration] = None,
+             **words: Unpack[PlannedJob]) -> Answer:
         """One run over the values of one or two keys: over="inter_gbps=100..3200,seq=1k..8k" (docs/over.md)."""
-        return Answer(self.answer("over", over=over, model=model, **words))
+        return Answer(self.answer("over", over=over, model=model, calibration=calibration, **words))
 
     def accuracy(self, model: Optional[Spec] = None, **words: Unpack[PlannedJob]) -> Answer:
         """How far to trust a prediction: what those of published runs with the same GPU, stack and kind were off by.

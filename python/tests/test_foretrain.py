@@ -301,6 +301,8 @@ class OtherQuestions(unittest.TestCase):
             self.assertEqual(found.predict(0).step_s, found.best[0].step_s)
             pair = foretrain.compare([{**run, "plan": {"tp": 4, "zero": 1}}] * 2, calibration=text)
             self.assertEqual([p.step_s for p in pair], [stands.step_s] * 2)
+            ranged = foretrain.over("tp=2,4", **run, plan="tp=4,zero=1", calibration=mine)
+            self.assertEqual(ranged.points[1].step_s, stands.step_s)
 
     def test_a_session_of_its_own(self):
         shut = foretrain.Session(files=False)

@@ -120,8 +120,8 @@ class Validate final : public VerbRequest {
     }
     request_.tables = tables_of(tables_);
     TRY_ASSIGN(const ValidateAnswer answer, ask(session, std::move(request_)));
-    std::string text =
-        validate_json(answer.rows, {answer.by, rows_, answer.drift ? &*answer.drift : nullptr});
+    std::string text = validate_json(answer.rows, {answer.by, rows_, answer.drift ? &*answer.drift : nullptr,
+                                                   answer.standing ? &*answer.standing : nullptr});
     if (!notes_) return text;
     return with_views(std::move(text), {{"notes", notes_json(answer.notes)}});
   }

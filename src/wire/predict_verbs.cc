@@ -45,6 +45,7 @@ class Over final : public VerbRequest {
   void declare(RequestKeys& keys) override {
     keys.content("run", run_, kRunHelp, true);
     declare_job(keys, request_.predict);
+    keys.file("calibration", request_.predict.calibration, kCalibrationKeyHelp);
     keys.word("tokens", request_.predict.tokens, kTokensKeyHelp);
     keys.word("over", request_.over,
               "One or two keys of run, plan, cluster or GPU: \"inter_gbps=100..3200,seq=4k..128k\"");

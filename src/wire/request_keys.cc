@@ -143,6 +143,13 @@ void RequestKeys::plan(const char* key, std::string& target, const char* help) {
                    }});
 }
 
+// Two contents of one name are two files: "config.json" of a model and of a cluster.
+std::string RequestKeys::hold(const char* key, std::string name, std::string text) {
+  while (files_.holds(name)) name = std::string(key) + "-" + name;
+  files_.hold(name, std::move(text));
+  return name;
+}
+
 void RequestKeys::spec(const char* key, std::string& target, const char* help) {
   keys_.push_back({key, help, [this, key, &target](const Node& node) -> Result<void> {
                      if (node.is_scalar() && !is_text(node.scalar)) {
@@ -154,10 +161,7 @@ void RequestKeys::spec(const char* key, std::string& target, const char* help) {
                      std::string name = source.name == kRequest ? key : file_name(source.name);
                      if (!name.ends_with(".json") && !name.ends_with(".yaml") && !name.ends_with(".yml"))
                        name += looks_like_json(source.text) ? ".json" : ".yaml";
-                     // Two contents of one name are two files: "config.json" of a model and of a cluster.
-                     if (files_.holds(name)) name = std::string(key) + "-" + name;
-                     files_.hold(name, std::move(source.text));
-                     target = std::move(name);
+                     target = hold(key, std::move(name), std::move(source.text));
                      return {};
                    }});
 }
@@ -169,8 +173,7 @@ void RequestKeys::file(const char* key, std::string& target, const char* help) {
                        return {};
                      }
                      TRY_ASSIGN(Source source, content_of(node, key, true));
-                     target = std::string(key) + ".yaml";
-                     files_.hold(target, std::move(source.text));
+                     target = hold(key, std::string(key) + ".yaml", std::move(source.text));
                      return {};
                    }});
 }

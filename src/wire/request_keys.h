@@ -52,6 +52,8 @@ class RequestKeys {
   Result<Source> content_of(const Node& node, const std::string& name, bool inlined) const;
   // An object as it stands in the request, behind as many lines and columns, so that places in it are the request's.
   std::string slice(const Node& node) const;
+  // Puts a text among the files, and tells the name that it has there.
+  std::string hold(const char* key, std::string name, std::string text);
 
   HeldFiles& files_;
   std::vector<Key> keys_;

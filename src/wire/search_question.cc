@@ -43,6 +43,7 @@ Result<void> SearchQuestion::prepare(Session& session) {
 Result<std::string> SearchQuestion::answer(const Session& session) const {
   if (prepared_.over.several()) {
     TRY_ASSIGN(SweepAnswer answer, ask_sweep(prepared_));
+    if (footing_) stand(*footing_, answer);
     spell(answer, option_of_field);
     return sweep_json(answer);
   }

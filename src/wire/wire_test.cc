@@ -239,6 +239,20 @@ TEST_CASE("a calibration comes along as its file's text: predictions, comparison
   REQUIRE_MESSAGE(of_own, (of_own ? "" : error_json(of_own.error())));
   CHECK(of_own->find("\"name\": \"mine\"") != std::string::npos);
 
+  // Ranges and rows do too, and a model whose file is called like it stays what it is.
+  CHECK(answer_of("over", with(fmt::format("\"over\": \"tp=1,2\", \"calibration\": {}, ", text)))
+            .find("calibration mine") != std::string::npos);
+  const std::string rows = example_table({{{"cluster", "dgx-a100"}}});
+  CHECK(answer_of("validate", fmt::format(R"({{"tables": [{}], "calibration": {}}})", json_text(rows), text))
+            .find("\"name\": \"mine\"") != std::string::npos);
+  const std::string named = fmt::format(
+      R"({{"model": {{"name": "calibration.yaml", "text": {}}}, "cluster": "dgx-a100", "gpus": 8, "global_batch": 64,
+          "seq": 512, "calibration": {}}})",
+      json_text("hidden: 64\nlayers: 2\nheads: 2\nffn: 256\nmlp: gelu\nnorm: layernorm\npositions: rope\n"
+                "vocab: 512\ntied: true\nbiases: true\n"),
+      text);
+  CHECK(answer_of("predict", named).find(stands) != std::string::npos);
+
   CHECK(error_of("predict", with(R"("calibration": "mine", )")).field == "calibration");
   CHECK(error_of("predict", with(R"("calibration": "factors:\n", )")).at.file == "calibration.yaml");
 }

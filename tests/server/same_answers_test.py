@@ -1,8 +1,10 @@
 """Answers of the server have the bytes of the command line's --json, `seconds` aside; and what is wrong has its words."""
 import json
+import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import questions
@@ -10,6 +12,16 @@ from server import Server
 
 PROGRAM = sys.argv.pop(1)
 SECONDS = re.compile(r'"seconds": [^,\n]*')
+
+
+SMALL = {"model": "gpt2-xl", "cluster": "dgx-a100", "gpus": 8, "global_batch": 64}
+
+
+def calibration(folder):
+    """What a step of SMALL that took four seconds teaches, as a folder and as the text of its file."""
+    subprocess.run([PROGRAM, "calibrate", *questions.options(SMALL), "--measured", "4", "--name", "mine", "-o", folder],
+                   check=True, capture_output=True)
+    return folder, (pathlib.Path(folder) / "calibration.yaml").read_text()
 
 
 def on_command_line(words):
@@ -41,6 +53,32 @@ class SameAnswers(unittest.TestCase):
                     asked += 1
         print(f"{asked} questions", file=sys.stderr)
         self.assertGreaterEqual(asked, 50)
+
+
+    def test_on_a_calibration(self):
+        """All that stands on one does so over HTTP too."""
+        table = (questions.INPUTS / "scoreboard.csv").read_text().replace("dgx-h100", "dgx-a100").replace("h100-80gb-sxm", "a100-80gb-sxm")
+        with tempfile.TemporaryDirectory() as work, Server(PROGRAM) as server:
+            folder, text = calibration(work + "/mine")
+            path = pathlib.Path(work) / "table.csv"
+            path.write_text(table)
+            few = {**SMALL, "set": ["pp=1", "zero=1"]}
+            for verb, request, words in [
+                    ("predict", SMALL, ["predict", *questions.options(SMALL)]),
+                    ("over", {**SMALL, "over": "tp=1,2,4"}, ["predict", *questions.options(SMALL), "--over", "tp=1,2,4"]),
+                    ("validate", {"tables": [table]}, ["validate", str(path)]),
+                    ("search", few, ["search", *questions.options(few)]),
+                    ("search", {**few, "global_batch": "64,128"}, ["search", *questions.options({**few, "global_batch": "64,128"})])]:
+                with self.subTest(words=words):
+                    told = on_command_line([*words, "--json", "--calibration", folder])
+                    self.assertEqual(told.returncode, 0, told.stderr)
+                    asked = {**request, "calibration": {"name": "calibration.yaml", "text": text}}
+                    status, answer = server.search(asked) if verb == "search" else server.post(verb, asked)[::2]
+                    answer = answer if isinstance(answer, str) else answer.decode()
+                    self.assertEqual(status, 200, answer)
+                    self.assertEqual(SECONDS.sub("", answer), SECONDS.sub("", told.stdout))
+                    without = on_command_line([*words, "--json"])
+                    self.assertNotEqual(SECONDS.sub("", answer), SECONDS.sub("", without.stdout))
 
 
 def words_alone(message):
