@@ -35,7 +35,20 @@ test("a log stands beside the prediction of its run", async () => {
   const page = await open("run");
   await drop(page, FILES.log);
   await page.waitForSelector(".interval-measured", PATIENCE);
-  assert.match(await page.textContent(".verdict .step"), /measured 2\.41 s/);
+  await asked(page, "16 × h100-80gb-sxm");
+  assert.match(await page.textContent(".verdict .step"), /measured 1\.95 s/);
+  await done(page);
+});
+
+test("what was told of another run does not stand beside a log whose own has no prediction", async () => {
+  const page = await open("run");
+  await drop(page, FILES.log_cut_short);
+  await page.waitForSelector("text=/^No answer: .*max_positions/", PATIENCE);
+  assert.equal(await page.locator("[data-testid=step]").count(), 0);
+  assert.equal(await page.getAttribute("#field-seq", "placeholder"), "");
+  await page.fill("#field-model", "llama-2-7b");
+  await page.press("#field-model", "Enter");
+  await page.waitForSelector(".interval-measured", PATIENCE);
   await done(page);
 });
 

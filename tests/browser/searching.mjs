@@ -62,6 +62,32 @@ test("why not, and what starts the best plan", async () => {
   await done(page);
 });
 
+test("of several batches the best plan of each, and of several counts of GPUs the best, is taken with its own", async () => {
+  const page = await open_at("#search?model=llama-3-8b&cluster=dgx-h100&gpus=8&global_batch=64,128&stack=megatron&searched=1");
+  await page.waitForSelector("text=The best plan of each", PATIENCE);
+  assert.equal(await page.locator(".families tbody tr").count(), 2);
+  await page.locator(".families .take").last().click();
+  await page.waitForSelector(READY.run, PATIENCE);
+  assert.equal(await page.inputValue("#field-global_batch"), "128");
+  await done(page);
+  const wide = await open_at("#search?model=llama-3-8b&cluster=dgx-h100&gpus=8..16&global_batch=64&stack=megatron&searched=1");
+  await wide.getByRole("button", { name: "Look at it as a run" }).click(PATIENCE);
+  await wide.waitForSelector(READY.run, PATIENCE);
+  assert.equal(await wide.inputValue("#field-gpus"), "16");
+  await done(wide);
+});
+
+test("what was found is pale once the question is another", async () => {
+  const page = await open("search");
+  const pale = () => page.locator(".block").first().evaluate((block) => Number(getComputedStyle(block).opacity));
+  assert.equal(await pale(), 1);
+  await page.fill("#field-gpus", "16");
+  await page.press("#field-gpus", "Enter");
+  await page.waitForSelector("text=The question has changed since.", PATIENCE);
+  assert.ok((await pale()) < 1);
+  await done(page);
+});
+
 test("where nothing near a plan fits, all plans are one press away", async () => {
   const page = await open_at("#run?model=llama-3-70b&cluster=dgx-h100&gpus=8&global_batch=64&stack=megatron&plan=tp=2,pp=2");
   await page.waitForSelector(".does_not_fit", PATIENCE);

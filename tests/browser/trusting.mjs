@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { drop } from "./dropping.mjs";
-import { done, open, step_of, until } from "./pages.mjs";
+import { done, open, open_at, step_of, until } from "./pages.mjs";
 import { PATIENCE } from "./questions.mjs";
 
 const program = resolve(process.env.FORETRAIN ?? "build/release/foretrain");
@@ -29,6 +29,12 @@ test("the scoreboard tells of published runs like the one at the side", async ()
   await done(page);
 });
 
+test("the scoreboard says why it cannot tell which runs are like one that is none", async () => {
+  const page = await open_at("#scoreboard?model=llama-3-8b&cluster=dgx-h100&gpus=63&global_batch=512");
+  await page.waitForSelector("text=/cannot be told: .*gpus 63/", PATIENCE);
+  await done(page);
+});
+
 test("a calibration is dropped, told of, in the command, and forgotten", async () => {
   const folder = mkdtempSync(join(tmpdir(), "foretrain-"));
   execFileSync(program, ["calibrate", "--model", "llama-3-8b", "--cluster", "dgx-h100", "--gpus", "64", "--global-batch", "512", "--stack", "megatron",
@@ -43,6 +49,10 @@ test("a calibration is dropped, told of, in the command, and forgotten", async (
   assert.notEqual(await step_of(page), before);
   await page.getByRole("button", { name: "Step: copy the command" }).click();
   assert.match(await page.evaluate(() => navigator.clipboard.readText()), /--calibration calibration\.yaml/);
+  await page.getByRole("link", { name: "Sweep" }).click();
+  await page.waitForSelector("text=/calibration ours, of 1 run/", PATIENCE);
+  assert.equal(await page.inputValue("#over"), "tp=1..8");
+  await page.getByRole("link", { name: "Run", exact: true }).click();
   await page.fill("#field-cluster", "dgx-a100");  // which it is not of
   await page.press("#field-cluster", "Enter");
   await page.waitForSelector(".dropped .error", PATIENCE);

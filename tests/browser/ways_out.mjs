@@ -37,6 +37,16 @@ test("the command gives the numbers of the page", async () => {
   await done(page);
 });
 
+test("shares by operator are those of the command line", async () => {
+  const page = await open("run");
+  const text = await copied(page, "Step: copy the command");
+  const out = execFileSync("bash", ["-c", `foretrain() { "${program}" "$@"; }\n${text}`], { encoding: "utf8" });
+  const [, seconds, share] = /by operator \(same stage\)[\s\S]*?\n  linear +([\d.]+) +([\d.]+)/.exec(out);
+  const row = page.locator(".shares tr", { has: page.getByRole("rowheader", { name: "linear", exact: true }) });
+  assert.deepEqual(await row.locator("td.number").allTextContents(), [seconds, share]);
+  await done(page);
+});
+
 test("a table and a picture of every block", async () => {
   for (const view of Object.keys(VIEWS)) {
     const page = await open(view);

@@ -3,7 +3,7 @@ import { useLayoutEffect } from "preact/hooks";
 import type { Prediction } from "./api/answers";
 import { use_answer, type Latest } from "./api/latest";
 import type { Refusal } from "./api/client";
-import { or_example, predict_question } from "./api/question";
+import { or_example, predict_question, type Question } from "./api/question";
 import { refused_field } from "./api/refused_field";
 import { DropArea } from "./drop/area";
 import { Notice } from "./drop/notice";
@@ -23,9 +23,12 @@ const TITLES: Readonly<Record<View, string>> = {
   run: "Run", timeline: "Timeline", search: "Search", sweep: "Sweep", compare: "Compare", scoreboard: "Scoreboard",
 };
 
-// A search divides the batch and the GPUs by itself: what a plan makes of them is not its matter.
+// A search divides the batch and the GPUs by itself, and takes several of them and of lengths: what a plan makes of them is
+// not its matter.
 const concerns = (view: View, refusal: Refusal | null): boolean =>
-  refusal !== null && (view !== "search" || !["plan", "gpus", "global_batch", ""].includes(refused_field(refusal)));
+  refusal !== null && (view !== "search" || !["plan", "gpus", "global_batch", "seq", ""].includes(refused_field(refusal)));
+
+const file_of = (asked: Question | null): string => JSON.stringify([asked?.run, typeof asked?.model === "object" ? asked.model : null]);
 
 // From a change to its answer on the screen; the browser tests read it.
 function measure_answer(): void {
@@ -38,7 +41,10 @@ function measure_answer(): void {
 
 export function App() {
   const state = use_state();
-  const base = use_answer<Prediction>("predict", predict_question(or_example(state.words)));
+  const asked = predict_question(or_example(state.words));
+  const seen = use_answer<Prediction>("predict", asked);
+  // What was told of another file says nothing of one that has no answer.
+  const base = seen.refusal && file_of(seen.of) !== file_of(asked) ? { ...seen, answer: null } : seen;
   const refusal = concerns(state.view, base.refusal) ? base.refusal : null;
   useLayoutEffect(() => {
     if (base.answer && !base.asking) measure_answer();
@@ -56,7 +62,7 @@ export function App() {
       <Notice />
       <div class="shell">
         <FoldedPanel words={state.words} answer={base.answer} refusal={refusal} with_plan={state.view !== "search"} />
-        <main id="answer" tabIndex={-1} aria-busy={base.asking} class={refusal ? "stale" : ""}>
+        <main id="answer" tabIndex={-1} aria-busy={base.asking} class={refusal && state.view !== "scoreboard" ? "stale" : ""}>
           <h1 class="visually-hidden">{TITLES[state.view]}</h1>
           {refusal && refused_field(refusal) === "" && <p class="refusal" role="alert">{refusal.message}</p>}
           <Chosen state={state} base={base} />

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { run_of } from "../src/views/search/search_question";
 import { divisors, parse_plan, with_change, with_key } from "../src/state/plan_text";
 import { applied, variants_of } from "../src/views/compare/variants";
 
@@ -23,4 +24,9 @@ test("a variant changes the run by its keys and the plan by all others", () => {
   assert.deepEqual(applied(words, "cluster=d,pp=4"), { ...words, cluster: "d", plan: "tp=2,pp=4" });
   assert.equal(applied(words, "model=b").model_text, "");
   assert.deepEqual(variants_of("tp=1; ;pp=2;"), ["tp=1", "pp=2"]);
+});
+test("a plan that a search of several batches or GPUs found is a run with its own", () => {
+  const asked = { model: "m", cluster: "c", gpus: "8..64", global_batch: "64,128", seq: "4k" };
+  assert.deepEqual(run_of(asked, { plan: "tp=2", gpus: 16, seq: 4096, global_batch: 128 }), { ...asked, plan: "tp=2", gpus: "16", global_batch: "128" });
+  assert.deepEqual(run_of({ ...asked, gpus: "8" }, { plan: "tp=2", gpus: 8 }), { ...asked, gpus: "8", plan: "tp=2" });
 });

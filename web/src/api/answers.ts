@@ -172,6 +172,34 @@ export interface Found {
   why?: Why[];
   assumed: string[];
 }
+// A search of several batches or lengths: the best of each.
+export interface SweptPlan {
+  plan: string;
+  gpus: number;
+  seq: number;
+  global_batch: number;
+  step_s: number;
+  step_low_s: number;
+  step_high_s: number;
+  tokens_per_s_per_gpu: number;
+  mfu: number;
+  needed_bytes: number;
+  fit_probability: number;
+}
+export interface SweptPoint {
+  at: { seq: number; global_batch: number | string };
+  refused?: string;
+  best?: SweptPlan[];
+}
+export interface Swept {
+  candidates: number;
+  seconds: number;
+  interrupted: boolean;
+  objective: string;
+  memory_limit_bytes: number;
+  points: SweptPoint[];
+  assumed: string[];
+}
 export interface SearchJob {
   id: string;
   state: "waiting" | "running" | "stopping" | "done" | "failed";
@@ -180,7 +208,7 @@ export interface SearchJob {
   all: number;     // 0: not counted yet
   best_s: number | null;
   gap: number | null;
-  answer: Found | null;
+  answer: Found | Swept | null;
   error: { message: string; field: string | null } | null;
 }
 

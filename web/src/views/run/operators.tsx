@@ -13,11 +13,10 @@ const FEW = 9;
 export function Operators({ words, answer }: BlocksProps) {
   const [all, set_all] = useState(false);
   const pieces = operators(answer.operators_s);
-  const whole = pieces.reduce((sum, piece) => sum + piece.value, 0);
   return (
-    <Block title="By operator" name="operators" command={() => `${predict_command(words)} --json`} note="time of kernels, on the same stage"
+    <Block title="By operator" name="operators" command={() => `${predict_command(words)} --json`} note="time of kernels on the same stage, and its share of the step"
       table={() => csv(["operator", "s"], Object.entries(answer.operators_s))}>
-      <Shares caption="Kernel time by operator" head="operator" unit="s" pieces={all ? pieces : pieces.slice(0, FEW)} whole={whole} text={format.plain_seconds} />
+      <Shares caption="Kernel time by operator" head="operator" unit="s" pieces={all ? pieces : pieces.slice(0, FEW)} whole={answer.step_s} text={format.plain_seconds} />
       {pieces.length > FEW && (
         <button type="button" class="quiet unfold" aria-expanded={all} onClick={() => set_all(!all)} data-not-in-picture>
           {all ? "fewer" : `${pieces.length - FEW} smaller ones`}

@@ -48,7 +48,7 @@ export function Verdict({ words, answer }: BlocksProps) {
           <div><dt>tokens/s/GPU</dt><dd>{format.count(answer.tokens_per_s_per_gpu)}</dd></div>
           <div><dt>tokens/s in all</dt><dd>{format.count(answer.tokens_per_s_per_gpu * run.gpus)}</dd></div>
           <div><dt>MFU</dt><dd>{format.percent(answer.mfu)}</dd></div>
-          <div><dt>pipeline bubble</dt><dd>{format.percent(answer.bubble_fraction)}</dd></div>
+          <div><dt>bubble, all stages</dt><dd>{format.percent(answer.bubble_fraction)}</dd></div>
           {answer.training && <Cost training={answer.training} />}
         </dl>
       </div>

@@ -19,13 +19,14 @@ export function ScoreboardView({ words }: { words: Words }) {
   const by = words.by ?? "source";
   const asked = words.table ? { tables: [{ name: words.table_name || "runs.csv", text: words.table }], by, rows: true } : null;
   const { answer, refusal } = use_answer<Scores>("validate", asked);
-  const published = use_answer<Accuracy>("accuracy", question(or_example(words))).answer;
-  const of_others = published && (
+  const published = use_answer<Accuracy>("accuracy", question(or_example(words)));
+  const others = published.refusal ? null : published.answer;
+  const of_others = others ? (
     <>
-      <LikeIt words={words} accuracy={published} />
-      <Published words={words} accuracy={published} />
+      <LikeIt words={words} accuracy={others} />
+      <Published words={words} accuracy={others} />
     </>
-  );
+  ) : <p class="waiting wide">{published.refusal ? `Which published runs are like it cannot be told: ${published.refusal.message}` : "asking…"}</p>;
   return (
     <div class="blocks">
       {!words.table && of_others}

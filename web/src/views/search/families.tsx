@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { PlanFamily } from "../../api/answers";
 import { Block } from "../../parts/block";
+import { PlanText } from "../../parts/plan_text";
 import type { Words } from "../../state/fragment";
 import { csv } from "../../text/csv";
 import * as format from "../../text/format";
@@ -51,7 +52,7 @@ function FamilyRow({ family, best, words }: { family: PlanFamily; best: number; 
         <td class="number">{format.plain_gib(family.needed_bytes)}</td>
         <td class="number">{format.chance(family.fit_probability)}</td>
         <td class="number">{format.percent(family.mfu)}</td>
-        <td><button type="button" class="quiet mono take" onClick={() => take_plan(words, family.plan)}>{family.plan}</button></td>
+        <td><button type="button" class="quiet mono take" onClick={() => take_plan(words, family)}><PlanText text={family.plan} /></button></td>
       </tr>
       {open && family.variants.map((variant) => (
         <tr key={variant.plan} class="variant">
@@ -61,7 +62,7 @@ function FamilyRow({ family, best, words }: { family: PlanFamily; best: number; 
           <td class="number">{format.signed_percent(variant.step_s / family.step_s - 1)}{variant.tied ? " tied" : ""}</td>
           <td class="number">{format.plain_gib(variant.peak_bytes)}</td>
           <td colSpan={2} />
-          <td><button type="button" class="quiet mono take" onClick={() => take_plan(words, variant.plan)}>{variant.change}</button></td>
+          <td><button type="button" class="quiet mono take" onClick={() => take_plan(words, { plan: variant.plan, gpus: family.gpus })}><PlanText text={variant.change} /></button></td>
         </tr>
       ))}
       {open && <tr class="variant"><td colSpan={14} class="quiet-text">{format.whole(family.plans)} plans of this split were kept, the last takes {format.seconds(family.last_step_s)}</td></tr>}

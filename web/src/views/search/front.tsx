@@ -4,6 +4,7 @@ import type { Planned } from "../../api/answers";
 import { Block } from "../../parts/block";
 import { TextField } from "../../parts/field";
 import { Figure, type Plot } from "../../parts/figure";
+import { PlanText } from "../../parts/plan_text";
 import { change } from "../../state/store";
 import { csv } from "../../text/csv";
 import * as format from "../../text/format";
@@ -62,7 +63,7 @@ export function Front({ words, found }: FoundProps) {
                 <tr key={plan.plan}>
                   <td class="number">{plan.step_s.toFixed(3)}</td>
                   <td class="number">{format.plain_gib(plan.needed_bytes)}</td>
-                  <td><button type="button" class="quiet mono take" onClick={() => take_plan(words, plan.plan)}>{plan.plan}</button></td>
+                  <td><button type="button" class="quiet mono take" onClick={() => take_plan(words, plan)}><PlanText text={plan.plan} /></button></td>
                 </tr>
               ))}
             </tbody>

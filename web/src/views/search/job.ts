@@ -1,13 +1,13 @@
 // A search under way: started, looked at a few times a second, given up when nobody looks any more.
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Found, SearchJob } from "../../api/answers";
+import type { Found, SearchJob, Swept } from "../../api/answers";
 import { ask, leave, look, Refusal } from "../../api/client";
 import type { Question } from "../../api/question";
 
 export type JobState =
   | { readonly is: "idle" }
   | { readonly is: "running"; readonly job: SearchJob | null }
-  | { readonly is: "done"; readonly found: Found; readonly asked: string }
+  | { readonly is: "done"; readonly found: Found | Swept; readonly asked: string }
   | { readonly is: "stopped" }
   | { readonly is: "refused"; readonly refusal: Refusal };
 

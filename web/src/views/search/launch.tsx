@@ -2,12 +2,12 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Planned } from "../../api/answers";
 import { ask, Refusal } from "../../api/client";
-import { or_example, question } from "../../api/question";
+import { question } from "../../api/question";
 import { Block } from "../../parts/block";
 import { CopyButton } from "../../parts/copy";
 import type { Words } from "../../state/fragment";
 import { change } from "../../state/store";
-import { search_command } from "./search_question";
+import { run_of, search_command } from "./search_question";
 
 const FRAMEWORKS = ["megatron", "megatron-bridge", "torchtitan", "nanotron", "deepspeed", "accelerate"];
 
@@ -15,7 +15,7 @@ export function Launch({ words, best }: { words: Words; best: Planned }) {
   const [text, set_text] = useState("");
   const [refusal, set_refusal] = useState("");
   const framework = words.launch ?? "";
-  const chosen: Words = { ...or_example(words), plan: best.plan };
+  const chosen = run_of(words, best);
   useEffect(() => {
     if (framework === "") return undefined;
     let here = true;

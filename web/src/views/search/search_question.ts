@@ -24,3 +24,19 @@ export function search_command(words: Words, more: readonly Extra[] = []): strin
   for (const key of ONE) extras.push({ option: `--${key}`, value: words[key] ?? "" });
   return command("search", without_plan(words), extras);
 }
+
+const SEVERAL_VALUES = /,|\.\./;
+
+// The run of a plan that was found: of a search over several numbers of GPUs, batches or lengths with its own.
+export interface Taken {
+  readonly plan: string;
+  readonly gpus?: number;
+  readonly seq?: number;
+  readonly global_batch?: number;
+}
+export function run_of(words: Words, taken: Taken): Words {
+  const run: Record<string, string> = { ...or_example(words), plan: taken.plan };
+  for (const key of ["gpus", "seq", "global_batch"] as const)
+    if (SEVERAL_VALUES.test(run[key] ?? "") && taken[key] !== undefined) run[key] = String(taken[key]);
+  return run;
+}

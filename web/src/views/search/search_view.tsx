@@ -10,6 +10,7 @@ import { Families } from "./families";
 import { Front } from "./front";
 import { use_job, type JobState } from "./job";
 import { Launch } from "./launch";
+import { Points } from "./points";
 import { search_question } from "./search_question";
 import { SearchOptions } from "./options";
 import { Summary } from "./summary";
@@ -29,15 +30,16 @@ export function SearchView({ words }: { words: Words }) {
   }, []);
   const { state } = job;
   const refusal = state.is === "refused" ? state.refusal : null;
+  const changed = state.is === "done" && state.asked !== text;
   return (
-    <div class="blocks">
+    <div class={`blocks${changed ? " changed" : ""}`}>
       <section class="wide search-start" aria-label="What to look for">
         <SearchOptions words={words} error={(field) => error_at(refusal, field)} start={start} />
         <div class="start">
           {state.is === "running"
             ? <span><button type="button" class="main-button" onClick={job.stop}>Cancel</button> <button type="button" class="quiet" onClick={job.take_best}>end with the best so far</button></span>
             : <button type="button" class="main-button" onClick={start}>Search</button>}
-          <State state={state} changed={state.is === "done" && state.asked !== text} />
+          <State state={state} changed={changed} />
         </div>
         {refusal && !FIELDS.includes(refused_field(refusal)) && <p class="refusal" role="alert">{refusal.message}</p>}
       </section>
@@ -50,6 +52,7 @@ const FIELDS = ["objective", "headroom", "deadline", "budget", "time", "set", "r
 
 function Results({ words, state }: { words: Words; state: JobState & { is: "done" } }) {
   const { found } = state;
+  if ("points" in found) return <Points words={words} swept={found} />;
   return (
     <>
       <Summary words={words} found={found} />
@@ -65,7 +68,8 @@ function State({ state, changed }: { state: JobState; changed: boolean }) {
   if (state.is === "running") return <Running job={state.job} />;
   if (state.is === "stopped") return <p role="status">cancelled</p>;
   if (state.is === "done") {
-    const looked = `${format.whole(state.found.candidates)} plans in ${format.seconds(state.found.seconds)}`;
+    const { found } = state;
+    const looked = found.interrupted ? `stopped after ${format.seconds(found.seconds)}` : `${format.whole(found.candidates)} plans in ${format.seconds(found.seconds)}`;
     return <p role="status">{changed ? "The question has changed since." : looked}</p>;
   }
   return <p class="quiet-text" role="status">{state.is === "idle" ? "Looks at every legal plan for what is at the side: the fastest, what each split of the GPUs can do, time against memory, and why not another." : ""}</p>;

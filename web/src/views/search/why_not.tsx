@@ -1,6 +1,7 @@
 // Why a plan that somebody has in mind is not the best, cause by cause.
 import type { Why } from "../../api/answers";
 import { Block } from "../../parts/block";
+import { PlanText } from "../../parts/plan_text";
 import { csv } from "../../text/csv";
 import * as format from "../../text/format";
 import { plain, VERDICTS } from "../../text/words";
@@ -22,7 +23,7 @@ export function WhyNot({ words, found }: FoundProps) {
           {why.rejected !== null ? <p>{why.rejected}</p> : (
             <>
               <p>
-                at its best <span class="mono">{why.plan}</span>: {format.seconds(why.step_s!)}, {format.gib(why.needed_bytes!)}, {VERDICTS[why.verdict!] ?? why.verdict};{" "}
+                at its best <span class="mono"><PlanText text={why.plan ?? ""} /></span>: {format.seconds(why.step_s!)}, {format.gib(why.needed_bytes!)}, {VERDICTS[why.verdict!] ?? why.verdict};{" "}
                 {why.better_plans_at_least ? "more than " : ""}{format.whole(why.better_plans)} plans are better
               </p>
               <table>

@@ -18,8 +18,9 @@ import { METRICS, metric_of } from "./metrics";
 const USUAL = ["inter_gbps=100..3200", "tp=1..8", "micro_batch=1..8", "seq=4k..128k", "gpus=64..1024", "zero=0..3", "recompute=none,selective,full", "tp=1..8,pp=1..8"];
 
 export function SweepView({ words }: { words: Words }) {
-  const over = words.over ?? USUAL[0];
-  const { answer, refusal, asking } = use_answer<Sweep>("over", { ...predict_question({ ...or_example(words), calibration: "" }), over });
+  // A cluster that is changed is none that a calibration knows.
+  const over = words.over ?? USUAL[words.calibration ? 1 : 0];
+  const { answer, refusal, asking } = use_answer<Sweep>("over", { ...predict_question(or_example(words)), over });
   const set = (key: string, value: string): void => change({ ...or_example(words), over, [key]: value });
   return (
     <div class="blocks" aria-busy={asking}>
@@ -28,7 +29,6 @@ export function SweepView({ words }: { words: Words }) {
           error={error_at(refusal, "over")} take={(value) => set("over", value)} />
         <div class="usual">{USUAL.map((text) => <button key={text} type="button" class="quiet mono" aria-pressed={text === over} onClick={() => set("over", text)}>{text}</button>)}</div>
       </section>
-      {words.calibration && <p class="wide quiet-text">Ranges do not stand on the calibration: these are the figures without it.</p>}
       {refusal && refused_field(refusal) !== "over" && <p class="refusal wide" role="alert">{refusal.message}</p>}
       {answer && <Answered words={words} over={over} sweep={answer} set={set} />}
     </div>
@@ -49,7 +49,7 @@ const title_of = (label: string, keys: readonly string[]): string =>
 function Answered({ words, over, sweep, set }: AnsweredProps) {
   const metric = metric_of(words.metric);
   const keys = sweep.over.map((axis) => axis.key);
-  const asked = (): string => command("predict", { ...or_example(words), calibration: "" }, [{ option: "--over", value: over }, { option: "--tokens", value: words.tokens ?? "" }]);
+  const asked = (): string => command("predict", or_example(words), [{ option: "--over", value: over }, { option: "--tokens", value: words.tokens ?? "" }]);
   const table = (): string =>
     csv([...keys, "step_s", "step_low_s", "step_high_s", "needed_bytes", "fit_probability", "mfu", "tokens_per_s_per_gpu", "refused"],
       sweep.points.map((p) => [...keys.map((key) => p.at[key]), p.step_s, p.step_low_s, p.step_high_s, p.needed_bytes, p.fit_probability, p.mfu, p.tokens_per_s_per_gpu, p.refused ?? ""]));
@@ -67,7 +67,7 @@ function Answered({ words, over, sweep, set }: AnsweredProps) {
             draw={(plot, width) => (sweep.over.length === 1 ? draw_curve : draw_map)(plot, width, sweep, metric)} />
         </Block>
       )}
-      <Block title="Points" name="points" wide command={asked} table={table} note={sweep.assumed.join("; ")}>
+      <Block title="Points" name="points" wide command={asked} table={table} note={[...sweep.notes, ...sweep.assumed].join("; ")}>
         <div class="scroll" tabIndex={0} role="region" aria-label="Points, table">
           <table class="points">
             <caption class="visually-hidden">The run at each value</caption>

@@ -8,27 +8,33 @@ import type { Window } from "./window";
 
 const FONT = '"Plex", system-ui, sans-serif';
 
+const MOST_PLACES = 4;
+
 export interface Chosen {
   readonly row: number;
   readonly bar: number;
 }
 
-// Shares a unit among the ticks, and tells them apart however close one looks.
-function tick_text(ns: number, span: number): string {
+// Ticks share a unit and have the places that their distance needs: 0.25 s, 0.50 s.
+export function tick_texts(all: readonly number[], span: number): string[] {
   const [size, unit] = span < 2e4 ? [1e3, "µs"] : span < 2e9 ? [1e6, "ms"] : [1e9, "s"];
-  const places = Math.max(0, Math.ceil(-Math.log10(span / 5 / size)));
-  return `${(ns / size).toFixed(places)} ${unit}`;
+  const apart = (all.length > 1 ? all[1] - all[0] : span / 4) / size;
+  let places = 0;
+  for (let rest = apart; places < MOST_PLACES && Math.abs(rest - Math.round(rest)) > 1e-6 * rest; rest *= 10) places++;
+  return all.map((ns) => `${(ns / size).toFixed(places)} ${unit}`);
 }
 
 export function draw_axis(context: CanvasRenderingContext2D, layout: Layout, seen: Window, { css }: Colours): void {
   context.font = `11px ${FONT}`;
   context.textAlign = "center";
-  for (const tick of ticks(seen.from, seen.to, Math.max(3, layout.width / 110))) {
+  const all = ticks(seen.from, seen.to, Math.max(3, layout.width / 110));
+  const texts = tick_texts(all, seen.to - seen.from);
+  for (const [place, tick] of all.entries()) {
     const x = x_of(tick, layout, seen.from, seen.to);
     context.fillStyle = css.rule;
     context.fillRect(Math.round(x), TOP - 5, 1, layout.memory_bottom - TOP + 5);
     context.fillStyle = css.quiet;
-    const text = tick_text(tick, seen.to - seen.from);
+    const text = texts[place];
     const half = context.measureText(text).width / 2;
     context.fillText(text, Math.min(Math.max(x, LEFT + half), layout.width - half), 12);
   }
