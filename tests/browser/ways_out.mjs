@@ -37,6 +37,25 @@ test("the command gives the numbers of the page", async () => {
   await done(page);
 });
 
+test("the program answers every block's command", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "foretrain-"));
+  const asked = new Set();
+  for (const view of Object.keys(VIEWS)) {
+    const page = await open(view);
+    for (const button of await page.getByRole("button", { name: /: copy the command$/ }).all()) {
+      await button.click();
+      asked.add(await page.evaluate(() => navigator.clipboard.readText()));
+    }
+    await done(page);
+  }
+  for (const text of asked) {
+    const out = execFileSync("bash", ["-c", `set -e\nforetrain() { "${program}" "$@"; }\n${text}`], { cwd: folder, encoding: "utf8" });
+    assert.ok(out.length > 100 || text.includes("--trace"), text);
+  }
+  assert.ok(asked.size >= Object.keys(VIEWS).length, [...asked].join("\n"));
+  rmSync(folder, { recursive: true });
+});
+
 test("shares by operator are those of the command line", async () => {
   const page = await open("run");
   const text = await copied(page, "Step: copy the command");

@@ -17,7 +17,7 @@ export function file_name(name: string, otherwise: string): string {
   return safe === "" ? otherwise : safe;
 }
 
-function here_document(name: string, text: string): string {
+export function here_document(name: string, text: string): string {
   let end = "EOF";
   while (text.split("\n").includes(end)) end += "_";
   return `cat > ${name} <<'${end}'\n${text.replace(/\n*$/, "\n")}${end}\n`;

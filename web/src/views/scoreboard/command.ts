@@ -1,6 +1,7 @@
 import type { Words } from "../../state/fragment";
-import { file_name, shell_word } from "../../text/command";
+import { file_name, here_document, shell_word } from "../../text/command";
 
-// The table is the person's own file: the command names it.
-export const validate_command = (words: Words): string =>
-  `foretrain validate ${shell_word(file_name(words.table_name ?? "", "runs.csv"))} --by ${shell_word(words.by ?? "source")} --rows`;
+export function validate_command(words: Words): string {
+  const name = file_name(words.table_name ?? "", "runs.csv");
+  return `${here_document(name, words.table ?? "")}foretrain validate ${name} --by ${shell_word(words.by ?? "source")} --rows`;
+}

@@ -5,7 +5,7 @@ import { colours_of, type Colours } from "./colours";
 import { describe } from "./describe";
 import { draw_bars } from "./draw_bars";
 import { draw_axis, draw_chosen, draw_labels, draw_memory, draw_names, type Chosen } from "./draw_marks";
-import { layout_of, LEFT, moment_at, TOP } from "./layout";
+import { layout_of, LEFT, moment_at, TOP, type Layout } from "./layout";
 import { bar_at, type Scene } from "./scene";
 import { step_from } from "./step_from";
 import { panned, showing, zoomed, type Window } from "./window";
@@ -18,9 +18,22 @@ export interface CanvasProps {
   look: (seen: Window) => void;
 }
 
+// All but what is chosen.
+function draw_all(context: CanvasRenderingContext2D, scene: Scene, layout: Layout, seen: Window, stage: number, limit: number, shown: Colours, scale: number): void {
+  draw_bars(context, scene, layout, seen, shown.tones, scale);
+  context.scale(scale, scale);
+  context.globalCompositeOperation = "destination-over";
+  draw_axis(context, layout, seen, shown);
+  context.globalCompositeOperation = "source-over";
+  draw_names(context, scene, layout, shown);
+  draw_labels(context, scene, layout, seen, shown);
+  draw_memory(context, scene, layout, seen, stage, limit, shown);
+}
+
 export function TimelineCanvas({ scene, seen, limit, with_path, look }: CanvasProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const colours = useRef<Colours | null>(null);
+  const drawn = useRef<{ all: HTMLCanvasElement; of: readonly unknown[] } | null>(null);
   const [width, set_width] = useState(0);
   const [themes, set_themes] = useState(0);
   const [hovered, set_hovered] = useState<Chosen | null>(null);
@@ -60,14 +73,17 @@ export function TimelineCanvas({ scene, seen, limit, with_path, look }: CanvasPr
     const shown = (colours.current ??= colours_of(element.parentElement!));
     element.width = Math.round(layout.width * scale);
     element.height = Math.round(layout.height * scale);
-    draw_bars(context, scene, layout, seen, shown.tones, scale);
+    // Another bar under the hand is a frame over the same drawing, which is kept for it.
+    const of = [scene, seen, width, themes, with_path, limit, stage, scale];
+    if (!drawn.current || of.some((part, i) => part !== drawn.current!.of[i])) {
+      const all = drawn.current?.all ?? document.createElement("canvas");
+      all.width = element.width;
+      all.height = element.height;
+      draw_all(all.getContext("2d")!, scene, layout, seen, stage, limit, shown, scale);
+      drawn.current = { all, of };
+    }
+    context.drawImage(drawn.current.all, 0, 0);
     context.scale(scale, scale);
-    context.globalCompositeOperation = "destination-over";
-    draw_axis(context, layout, seen, shown);
-    context.globalCompositeOperation = "source-over";
-    draw_names(context, scene, layout, shown);
-    draw_labels(context, scene, layout, seen, shown);
-    draw_memory(context, scene, layout, seen, stage, limit, shown);
     if (told && told.row < scene.rows.length) draw_chosen(context, scene.rows[told.row], told.bar, layout, seen, shown);
     performance.measure("timeline drawn", { start: begun, end: performance.now() });
   }, [scene, seen, width, themes, with_path, limit, told]);
