@@ -58,6 +58,7 @@ class Connection {
   // For the log: of the answer that was written last.
   int status() const { return status_; }
   std::size_t answer_bytes() const { return out_.size(); }
+  std::size_t written_bytes() const { return state_ == State::kWorking ? 0 : written_; }
   Clock::time_point began() const { return began_; }   // when its request was whole or refused
   const std::string& asked() const { return asked_; }  // "GET /"
 

@@ -155,7 +155,7 @@ void Listener::serve(std::uint64_t id, std::uint32_t events) {
   // Who closes his side while he waits has left, as browsers do whose question has changed.
   const bool works = client.connection.state() == Connection::State::kWorking;
   if ((events & (EPOLLERR | EPOLLHUP)) != 0 || (works && (events & EPOLLRDHUP) != 0)) {
-    clients_.erase(found);
+    drop(found);
     return;
   }
   guard(id, [&] {
@@ -183,7 +183,7 @@ void Listener::write_some(std::uint64_t id, Client& client) {
     const ssize_t sent = ::send(client.socket.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     const Clock::time_point now = Clock::now();
     if (sent <= 0) {
-      if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) clients_.erase(id);
+      if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) drop(clients_.find(id));
       return;
     }
     const bool whole = static_cast<std::size_t>(sent) == bytes.size();
@@ -272,21 +272,45 @@ void Listener::tick() {
   for (const auto& [id, client] : clients_) ids.push_back(id);
   for (const std::uint64_t id : ids)
     guard(id, [&] {
-      Connection& connection = clients_.at(id).connection;
+      Client& client = clients_.at(id);
+      Connection& connection = client.connection;
       const Connection::State before = connection.state();
       connection.tick(now);
+      if (before == Connection::State::kWriting && connection.state() == Connection::State::kClosed &&
+          connection.answers())
+        note_left(client);
       if (connection.state() != before) settle(id);
     });
   queue_.drop_left();
 }
 
+namespace {
+
+std::string line_of(const std::string& from, const Connection& c, const std::string& status,
+                    std::size_t bytes) {
+  const double milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - c.began()).count();
+  return fmt::format("{} \"{}\" {} {} bytes {:.1f} ms", from, printable(c.asked().substr(0, kMostShownPath)),
+                     status, bytes, milliseconds);
+}
+
+}  // namespace
+
 // 127.0.0.1 "POST /api/v1/predict" 200 1834 bytes 3.2 ms
 void Listener::note(const Client& client) const {
   const Connection& c = client.connection;
-  const double milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - c.began()).count();
-  log_(fmt::format("{} \"{}\" {} {} bytes {:.1f} ms", client.from,
-                   printable(c.asked().substr(0, kMostShownPath)), c.status(), c.answer_bytes(),
-                   milliseconds));
+  log_(line_of(client.from, c, fmt::format("{}", c.status()), c.answer_bytes()));
+}
+
+// 127.0.0.1 "POST /api/v1/over" left 0 bytes 812.4 ms
+void Listener::note_left(const Client& client) const {
+  log_(line_of(client.from, client.connection, "left", client.connection.written_bytes()));
+}
+
+void Listener::drop(Clients::iterator client) {
+  const Connection::State state = client->second.connection.state();
+  const bool writes = state == Connection::State::kWriting && client->second.connection.answers();
+  if (state == Connection::State::kWorking || writes) note_left(client->second);
+  clients_.erase(client);
 }
 
 }  // namespace foretrain

@@ -64,6 +64,8 @@ class Listener {
   void settle(std::uint64_t id);  // after anything happened: watches for what comes next, or closes
   void tick();
   void note(const Client& client) const;
+  void note_left(const Client& client) const;  // before its answer was told, or read
+  void drop(Clients::iterator client);
   // Where memory runs out this one goes, and the others stay.
   template <class Work>
   void guard(std::uint64_t id, const Work& work) {

@@ -390,6 +390,21 @@ class Ends(unittest.TestCase):
         self.assertIn('"GET /a%0ab" 404', log[1])
         self.assertEqual(len(log), 2)
 
+    def test_the_log_tells_who_left(self):
+        long = json.dumps({**SMALL, "over": "seq=512..2048/1500"}).encode()
+        large = json.dumps({"model": "gpt-1t", "cluster": "dgx-h100", "gpus": 16384, "global_batch": 16384, "seq": 2048,
+                            "stack": "megatron", "plan": "tp=8,pp=64", "views": {"timeline": True}}).encode()
+        head = b"POST /api/v1/%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        server = Server(PROGRAM)
+        server.raw(head % (b"over", len(long)) + long).close()
+        with server.raw(head % (b"predict", len(large)) + large):  # whose answer of megabytes nobody reads
+            end = time.monotonic() + 60
+            while time.monotonic() < end and len(server.log) < 2:
+                time.sleep(0.1)
+        log = server.end()[1].splitlines()
+        self.assertRegex(log[0], r'"POST /api/v1/over" left 0 bytes [\d.]+ ms$')
+        self.assertRegex(log[1], r'"POST /api/v1/predict" left [1-9]\d* bytes [\d.]+ ms$')
+
     def test_presets_of_ones_own_are_read_at_the_start(self):
         with tempfile.TemporaryDirectory() as folder:
             os.mkdir(folder + "/models")
