@@ -31,6 +31,23 @@ function paint_box(brush: Brush, element: Element, style: CSSStyleDeclaration): 
   }
 }
 
+const box_of = (node: Text, from: number, to: number): DOMRect => {
+  const range = document.createRange();
+  range.setStart(node, from);
+  range.setEnd(node, to);
+  return range.getBoundingClientRect();
+};
+
+// A word as far as it stands in one line: a plan goes on in the next one within what has no space.
+function* in_lines(node: Text, from: number, to: number): Generator<readonly [number, number]> {
+  let begin = from;
+  for (let end = from + 1; end <= to; end++) {
+    if (end < to && box_of(node, end, end + 1).top === box_of(node, begin, begin + 1).top) continue;
+    yield [begin, end];
+    begin = end;
+  }
+}
+
 // Word by word, since a text may run over several lines.
 function paint_text(brush: Brush, node: Text): void {
   const style = getComputedStyle(node.parentElement!);
@@ -39,16 +56,16 @@ function paint_text(brush: Brush, node: Text): void {
   context.font = `${style.fontStyle} ${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
   context.fillStyle = style.color;
   context.textBaseline = "alphabetic";
-  const range = document.createRange();
   for (const word of node.data.matchAll(/\S+/g)) {
-    range.setStart(node, word.index);
-    range.setEnd(node, word.index + word[0].length);
-    const box = range.getBoundingClientRect();
-    if (box.width === 0) continue;
-    const metrics = context.measureText(word[0]);
-    const blank = box.height - metrics.fontBoundingBoxAscent - metrics.fontBoundingBoxDescent;
-    const base = box.top + blank / 2 + metrics.fontBoundingBoxAscent;
-    context.fillText(word[0], box.left - brush.left, base - brush.top);
+    for (const [from, to] of in_lines(node, word.index, word.index + word[0].length)) {
+      const box = box_of(node, from, to);
+      if (box.width === 0) continue;
+      const text = node.data.slice(from, to);
+      const metrics = context.measureText(text);
+      const blank = box.height - metrics.fontBoundingBoxAscent - metrics.fontBoundingBoxDescent;
+      const base = box.top + blank / 2 + metrics.fontBoundingBoxAscent;
+      context.fillText(text, box.left - brush.left, base - brush.top);
+    }
   }
 }
 
@@ -87,7 +104,9 @@ async function paint(brush: Brush, element: Element): Promise<void> {
     const box = element.getBoundingClientRect();
     brush.context.drawImage(element, box.left - brush.left, box.top - brush.top, box.width, box.height);
   }
+  const folded = element instanceof HTMLDetailsElement && !element.open;
   for (const child of element.childNodes) {
+    if (folded && (child as Element).tagName !== "SUMMARY") continue;
     if (child instanceof Text) paint_text(brush, child);
     else if (child instanceof Element) await paint(brush, child);
   }

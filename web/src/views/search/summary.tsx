@@ -39,7 +39,7 @@ export function Summary({ words, found }: FoundProps) {
           <div>
             <p class="mono plan-text"><PlanText text={best.plan} /></p>
             <p class="beside">{format.whole(best.gpus)} GPUs, {format.gib(best.needed_bytes)} each, {format.chance(best.fit_probability)} sure to fit; MFU {format.percent(best.mfu)}; {format.count(best.gpu_hours_per_billion_tokens)} GPU-hours for 10⁹ tokens</p>
-            <button type="button" class="main-button" onClick={() => take_plan(words, best)}>Look at it as a run</button>
+            <button type="button" class="main-button" data-not-in-picture onClick={() => take_plan(words, best)}>Look at it as a run</button>
           </div>
         )}
         <dl class="figures">{counts.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{format.whole(value)}</dd></div>)}</dl>
