@@ -50,15 +50,17 @@ test("a hundred thousand bars are drawn as they are zoomed, dragged and looked a
   let y = Math.max(top, 0) + 20;  // of the first row of passes that is in sight
   const said = () => page.textContent("#timeline-told");
   for (; y < 800 && !/forward|backward/.test(await said()); y += 4) await page.mouse.move(x + width * 0.5, y);
+  // Another bar under the pointer is a mark over the drawing, which stays as it is.
   const told = new Set();
-  await drawn("hovered", async () => {
-    for (let i = 1; i <= 20; i++) {
-      await page.mouse.move(x + width * (0.1 + 0.04 * i), y);
-      await page.evaluate(() => new Promise((frame) => requestAnimationFrame(frame)));
-      told.add(await said());
-    }
-  });
+  await page.evaluate(() => performance.clearMeasures("timeline drawn"));
+  for (let i = 1; i <= 20; i++) {
+    await page.mouse.move(x + width * (0.1 + 0.04 * i), y);
+    await page.evaluate(() => new Promise((frame) => requestAnimationFrame(frame)));
+    told.add(await said());
+  }
   assert.ok(told.size > 10, [...told].join(" | "));
+  assert.equal(await page.locator(".chosen-bar").count(), 1);
+  assert.equal((await measures(page, "timeline drawn")).length, 0);
   for (let i = 0; i < 4; i++) await page.keyboard.press("+");
   const before = await page.evaluate(() => location.hash);
   await drawn("dragged", async () => {

@@ -4,8 +4,8 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { colours_of, type Colours } from "./colours";
 import { describe } from "./describe";
 import { draw_bars } from "./draw_bars";
-import { draw_axis, draw_chosen, draw_labels, draw_memory, draw_names, type Chosen } from "./draw_marks";
-import { layout_of, LEFT, moment_at, TOP, type Layout } from "./layout";
+import { chosen_box, draw_axis, draw_labels, draw_memory, draw_names, type Chosen } from "./draw_marks";
+import { layout_of, LEFT, moment_at, TOP } from "./layout";
 import { bar_at, type Scene } from "./scene";
 import { step_from } from "./step_from";
 import { panned, showing, zoomed, type Window } from "./window";
@@ -18,22 +18,9 @@ export interface CanvasProps {
   look: (seen: Window) => void;
 }
 
-// All but what is chosen.
-function draw_all(context: CanvasRenderingContext2D, scene: Scene, layout: Layout, seen: Window, stage: number, limit: number, shown: Colours, scale: number): void {
-  draw_bars(context, scene, layout, seen, shown.tones, scale);
-  context.scale(scale, scale);
-  context.globalCompositeOperation = "destination-over";
-  draw_axis(context, layout, seen, shown);
-  context.globalCompositeOperation = "source-over";
-  draw_names(context, scene, layout, shown);
-  draw_labels(context, scene, layout, seen, shown);
-  draw_memory(context, scene, layout, seen, stage, limit, shown);
-}
-
 export function TimelineCanvas({ scene, seen, limit, with_path, look }: CanvasProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const colours = useRef<Colours | null>(null);
-  const drawn = useRef<{ all: HTMLCanvasElement; of: readonly unknown[] } | null>(null);
   const [width, set_width] = useState(0);
   const [themes, set_themes] = useState(0);
   const [hovered, set_hovered] = useState<Chosen | null>(null);
@@ -73,20 +60,16 @@ export function TimelineCanvas({ scene, seen, limit, with_path, look }: CanvasPr
     const shown = (colours.current ??= colours_of(element.parentElement!));
     element.width = Math.round(layout.width * scale);
     element.height = Math.round(layout.height * scale);
-    // Another bar under the hand is a frame over the same drawing, which is kept for it.
-    const of = [scene, seen, width, themes, with_path, limit, stage, scale];
-    if (!drawn.current || of.some((part, i) => part !== drawn.current!.of[i])) {
-      const all = drawn.current?.all ?? document.createElement("canvas");
-      all.width = element.width;
-      all.height = element.height;
-      draw_all(all.getContext("2d")!, scene, layout, seen, stage, limit, shown, scale);
-      drawn.current = { all, of };
-    }
-    context.drawImage(drawn.current.all, 0, 0);
+    draw_bars(context, scene, layout, seen, shown.tones, scale);
     context.scale(scale, scale);
-    if (told && told.row < scene.rows.length) draw_chosen(context, scene.rows[told.row], told.bar, layout, seen, shown);
+    context.globalCompositeOperation = "destination-over";
+    draw_axis(context, layout, seen, shown);
+    context.globalCompositeOperation = "source-over";
+    draw_names(context, scene, layout, shown);
+    draw_labels(context, scene, layout, seen, shown);
+    draw_memory(context, scene, layout, seen, stage, limit, shown);
     performance.measure("timeline drawn", { start: begun, end: performance.now() });
-  }, [scene, seen, width, themes, with_path, limit, told]);
+  }, [scene, seen, width, themes, with_path, limit, stage]);
 
   const share_at = (event: { clientX: number }): number => {
     const box = canvas.current!.getBoundingClientRect();
@@ -152,6 +135,8 @@ export function TimelineCanvas({ scene, seen, limit, with_path, look }: CanvasPr
     const row = scene.rows[next.row];
     return look(showing(seen, row.from[next.bar], row.to[next.bar], step));
   };
+  // A mark over the drawing: another bar under the hand draws nothing anew.
+  const mark = told && told.row < scene.rows.length ? chosen_box(scene.rows[told.row], told.bar, layout, seen) : null;
   return (
     <div class="timeline">
       <canvas ref={canvas} tabIndex={0} role="application" aria-roledescription="timeline"
@@ -167,6 +152,7 @@ export function TimelineCanvas({ scene, seen, limit, with_path, look }: CanvasPr
           drag.current = null;
         }}
         onDblClick={(event) => look(zoomed(seen, 0.4, share_at(event), step))} onKeyDown={press} />
+      {mark && <div class="chosen-bar" aria-hidden="true" style={mark} />}
       <p class="told" id="timeline-told" aria-live={chosen ? "polite" : "off"}>{told ? describe(scene, told) : " "}</p>
     </div>
   );

@@ -80,15 +80,14 @@ export function draw_labels(context: CanvasRenderingContext2D, scene: Scene, lay
   }
 }
 
-export function draw_chosen(context: CanvasRenderingContext2D, row: Row, bar: number, layout: Layout, seen: Window, { css }: Colours): void {
+// Around the bar that is chosen, as far as it is seen: where in the drawing it lies.
+export function chosen_box(row: Row, bar: number, layout: Layout, seen: Window): Record<"left" | "top" | "width" | "height", string> | null {
   const [offset, height] = layout.rows[row.kind];
-  if (height === 0) return;
   const from = Math.max(x_of(row.from[bar], layout, seen.from, seen.to), LEFT);
   const to = Math.min(x_of(row.to[bar], layout, seen.from, seen.to), layout.width);
-  if (to < from) return;
-  context.strokeStyle = css.ink;
-  context.lineWidth = 2;
-  context.strokeRect(from, TOP + row.place * layout.stage_height + offset, Math.max(to - from, 2), height);
+  if (height === 0 || to < from) return null;
+  const top = TOP + row.place * layout.stage_height + offset;
+  return { left: `${from - 1}px`, top: `${top - 1}px`, width: `${Math.max(to - from, 2) + 2}px`, height: `${height + 2}px` };
 }
 
 // The stage's memory over the step, as steps; all others faintly behind it.
