@@ -147,13 +147,13 @@ class Search final : public Command {
   }
 
   Result<int> run(Session& session, Team* team) override {
-    signal(SIGINT, ask_to_stop);
-    signal(SIGTERM, ask_to_stop);
     const bool first = team == nullptr || team->rank() == 0;
     for (const std::string& file : run_files_) {
       TRY_ASSIGN(Source source, read_run_source(session, file));
       request_.runs.push_back(std::move(source));
     }
+    signal(SIGINT, ask_to_stop);  // not before: stdin may keep it waiting, and there is nothing to tell yet
+    signal(SIGTERM, ask_to_stop);
     const auto answered = search(session, team);
     if (answered) return *answered;
     if (team != nullptr && answered.error().kind != ErrorKind::kInput)

@@ -86,7 +86,8 @@ std::optional<Run> searched(const Run& run, const Run& known, const std::shared_
   options.stop = share.stop;
   options.until = begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                               std::chrono::duration<double>(std::min(seconds, kLongest)));
-  auto space = Space::make(std::move(problem), *std::move(constraints), 0, stop_of_counting(options));
+  auto space =
+      Space::make(std::move(problem), *std::move(constraints), options.threads, stop_of_counting(options));
   if (!space || space->size() == 0) return std::nullopt;
   Evaluators evaluators(copy, costs);
   const Candidate start[] = {{known.gpus, known.plan}};

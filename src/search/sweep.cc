@@ -1,5 +1,4 @@
 #include "search/sweep.h"
-#include "search/watch.h"
 
 #include <fmt/format.h>
 
@@ -10,6 +9,7 @@
 #include "base/text.h"
 #include "search/mean_limit.h"
 #include "search/one_plan.h"
+#include "search/watch.h"
 
 namespace foretrain {
 namespace {
@@ -17,6 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kLongestTime = 1e9;  // seconds: what a clock of nanoseconds can add
+constexpr const char* kInterrupted = "no plan was found before it was interrupted";
 
 class Sweep {
  public:
@@ -118,14 +119,16 @@ class Sweep {
       known_.insert(known_.begin(), {run.gpus, run.plan});
     } else {
       point.refused = why_none(space, answer, evaluators);
+      out_.interrupted = out_.interrupted || told_to_stop();
     }
     return {};
   }
 
   std::string why_none(const Space& space, const SearchAnswer& answer, Evaluators& evaluators) const {
-    if (answer.result.interrupted) return "no plan was found in the time";
+    if (answer.result.interrupted) return told_to_stop() ? kInterrupted : "no plan was found in the time";
     if (space.size() == 0) return "there is no legal plan";
     const auto smallest = smallest_of(space, answer.options, evaluators);
+    if (told_to_stop()) return kInterrupted;  // a smaller one may be left
     if (!smallest || smallest->prediction.needed <= answer.options.limits.memory)
       return "no plan keeps to the limits";
     return fmt::format("no plan fits: the smallest needs {} on its worst GPU, {} may be used",

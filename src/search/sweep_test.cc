@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+
 #include "search/one_plan.h"
 #include "search/testing.h"
 
@@ -85,6 +87,21 @@ TEST_CASE("a point without a plan says why, and the others are there") {
   CHECK(nothing->points[0].refused == "no run can have it");
   CHECK(nothing->points[1].refused.starts_with("no plan fits: the smallest needs "));
   CHECK(nothing->best_per_gpu() == 0);
+}
+
+TEST_CASE("asked to stop while it is found out why a point has no plan, nothing is said of that") {
+  AnswerRequest request = over({4}, {1024}, {8, 32});
+  request.headroom_share = 0.995;
+  std::atomic<bool> stop = false;
+  request.options.stop = &stop;
+  // The search is over with the last plan that is decided; what comes after it tells no progress.
+  request.options.progress = [&](const SearchProgress& now) { stop = 2 * now.done == now.all; };
+  const auto answer = answer_sweep(request);
+  REQUIRE(answer);
+  CHECK(stop);
+  CHECK(answer->interrupted);
+  CHECK(answer->points[0].refused == "no plan was found before it was interrupted");
+  CHECK(answer->points[1].refused == "not searched: interrupted");
 }
 
 TEST_CASE("a time that is too short for anything still gives every point a plan") {

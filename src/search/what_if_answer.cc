@@ -4,6 +4,7 @@
 
 #include "search/mean_limit.h"
 #include "search/one_plan.h"
+#include "search/watch.h"
 
 namespace foretrain {
 namespace {
@@ -69,7 +70,7 @@ Result<WhatIfAnswer> answer_what_if(const AnswerRequest& request, const SearchAn
     const bool gpus = problem.gpus != request.problem.gpus;
     TRY_ASSIGN(const Space own,
                Space::make(problem, gpus ? request.constraints.without("gpus") : request.constraints,
-                           options.threads));
+                           options.threads, stop_of_counting(options)));
     const SearchResult result =
         search_from(own, one_plan(options), others ? *others : evaluators, found_plans(answer, space));
     out.counts = result.counts;
