@@ -231,6 +231,26 @@ TEST_CASE("a search that is repeated for a deadline goes on where it was") {
   CHECK_FALSE(goes_back);
 }
 
+TEST_CASE(
+    "told to stop after the search, no more than the first means are drawn, and no other plan is told") {
+  AnswerRequest request = small();
+  request.problem.cluster.jitter = Jitter{.spread = 0.2};
+  request.tokens = 16.0 * 8192 * 1000;
+  request.deadline_s = 1e9;
+  const auto all = answer_search(request);
+  REQUIRE(all);
+  CHECK_FALSE(all->result.interrupted);
+  CHECK(all->result.best.size() > 16);
+  std::atomic<bool> stop = false;
+  request.options.stop = &stop;
+  request.options.progress = [&](const SearchProgress& now) { stop = now.done == now.all; };
+  const auto some = answer_search(request);
+  REQUIRE(some);
+  CHECK(some->result.interrupted);
+  REQUIRE(some->result.best.size() == 16);
+  CHECK(some->result.best.front() == all->result.best.front());
+}
+
 TEST_CASE("of a deadline and a budget, the one that is missed is named") {
   AnswerRequest request = small();
   request.problem.cluster.price_per_gpu_hour = 2;

@@ -1,9 +1,12 @@
 #include "search/mean_limit.h"
 
 #include <algorithm>
+#include <atomic>
+#include <string>
 #include <unordered_set>
 #include <utility>
 
+#include "search/watch.h"
 #include "search/workers.h"
 
 namespace foretrain {
@@ -19,16 +22,30 @@ bool draws_means(const Problem& problem, const Limits& limits) {
          (jitter.spread != 0 || jitter.message_spread != 0);
 }
 
-// Leaves out what misses the limits by its own mean.
-void drop_late(const Space& space, const SearchOptions& options, Evaluators& evaluators,
+// Leaves out what misses the limits by its own mean; and, of more than the first few, what was not drawn when the search is told
+// to stop. Whether all were drawn.
+bool drop_late(const Space& space, const SearchOptions& options, Evaluators& evaluators,
                std::vector<ScoredPlan>& plans) {
   std::vector<unsigned char> keeps(plans.size());
+  const Watch watch(space, options);
+  std::atomic<bool> whole = true;
   Workers workers(evaluators, options.threads);
   workers.each(plans.size(), 4, [&](std::size_t i, std::size_t thread) {
-    keeps[i] = keeps_time(ranked(space, plans[i], workers.evaluator(thread)), options.limits);
+    if (i >= kFewestKept && watch.asked_to_stop())
+      whole = false;
+    else
+      keeps[i] = keeps_time(ranked(space, plans[i], workers.evaluator(thread)), options.limits);
   });
   std::size_t i = 0;
   std::erase_if(plans, [&](const ScoredPlan&) { return !keeps[i++]; });
+  return whole;
+}
+
+// Whether it is so on all ranks: none searches again where another has stopped.
+bool everywhere(bool so, Team* team) {
+  if (team == nullptr) return so;
+  for (const std::string& said : team->all_gather(so ? "" : "stop")) so = so && said.empty();
+  return so;
 }
 
 }  // namespace
@@ -63,8 +80,9 @@ SearchResult search_by_mean(const Space& space, SearchOptions options, Evaluator
     SearchResult result = search(space, nullptr, options);
     if (result.best.empty()) return result;
     const ScoredPlan first = result.best.front();
-    drop_late(space, options, evaluators, result.best);
-    drop_late(space, options, evaluators, result.pareto);
+    const bool of_best = drop_late(space, options, evaluators, result.best);
+    const bool of_front = drop_late(space, options, evaluators, result.pareto);
+    if (!everywhere(of_best && of_front, options.team)) result.interrupted = true;
     if (result.best.size() > keep) result.best.resize(keep);
     if (!result.best.empty() || result.interrupted || i == kTries) return result;
     const Seconds mean = ranked(space, first, evaluators.first()).prediction.mean();
