@@ -4,8 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <optional>
 
+#include "base/check.h"
 #include "base/text.h"
+#include "job/run_check.h"
+#include "search/members.h"
 #include "search/one_plan.h"
 
 namespace foretrain {
@@ -36,6 +41,22 @@ struct Member {
   ScoredPlan scored;
   Candidate candidate;
 };
+
+// In their order, but made in that of their numbers, in which those of a family of the space follow one another.
+std::vector<Candidate> candidates_of(const Space& space, const std::vector<ScoredPlan>& plans) {
+  std::vector<std::size_t> by_number(plans.size());
+  std::iota(by_number.begin(), by_number.end(), std::size_t{0});
+  std::sort(by_number.begin(), by_number.end(),
+            [&](std::size_t a, std::size_t b) { return plans[a].index < plans[b].index; });
+  std::vector<Candidate> candidates(plans.size());
+  std::optional<Members> members;
+  for (const std::size_t i : by_number) {
+    const std::uint64_t index = plans[i].index;
+    if (!members || !members->family().has(index)) members.emplace(space.legal(), space.family_of(index));
+    candidates[i] = members->member(index - members->family().first);
+  }
+  return candidates;
+}
 
 // What a plan chooses otherwise than another of its family: "schedule=zbv,layers_per_stage=15-17".
 std::string change_of(const Problem& problem, const Candidate& from, const Candidate& to) {
@@ -81,13 +102,16 @@ std::vector<ListFamily> list_families(const Space& space, const SearchResult& re
                                       Evaluator& evaluator) {
   std::map<FamilyValues, std::size_t> places;
   std::vector<std::vector<Member>> families;
-  for (const ScoredPlan& plan : result.best) {
-    Candidate candidate = space.candidate(plan.index);
+  std::vector<Candidate> candidates = candidates_of(space, result.best);
+  for (std::size_t i = 0; i < result.best.size(); ++i) {
+    const ScoredPlan& plan = result.best[i];
+    Candidate& candidate = candidates[i];
     const auto [place, added] = places.try_emplace(family_of(space.problem(), candidate), families.size());
     if (added) families.emplace_back();
     families[place->second].push_back({plan, std::move(candidate)});
   }
   std::vector<ListFamily> out;
+  Run run = run_without_plan(space.problem());  // of variants
   for (std::size_t f = 0; f < std::min(most, families.size()); ++f) {
     const std::vector<Member>& members = families[f];
     ListFamily& family = out.emplace_back();
@@ -96,8 +120,13 @@ std::vector<ListFamily> list_families(const Space& space, const SearchResult& re
     family.last = members.back().scored;
     if (f > 0) family.tie = compare(out.front().best.prediction, family.best.prediction);
     family.variants = variants_of(space.problem(), members);
-    for (FamilyVariant& variant : family.variants)
-      variant.tie = compare(family.best.prediction, ranked(space, variant.scored, evaluator).prediction);
+    for (FamilyVariant& variant : family.variants) {
+      run.plan = variant.plan;
+      run.gpus = variant.scored.gpus;
+      run.assumed.clear();
+      CHECK_THAT(check_run(run).has_value());
+      variant.tie = compare(family.best.prediction, predict(run, evaluator));
+    }
   }
   return out;
 }
