@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -12,9 +13,16 @@
 namespace foretrain {
 namespace {
 
+// Most texts are keys and plans, in which nothing is to be escaped.
+bool is_plain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; });
+}
+
 std::string escaped(std::string_view text) {
   constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
   std::string out = "\"";
+  if (is_plain(text)) return out.append(text) + '"';
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
     const char c = text.front();
