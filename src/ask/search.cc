@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <memory>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <thread>
@@ -211,22 +213,56 @@ Result<void> add_run_file(const Catalog& catalog, SearchRequest& r, AnswerReques
   return {};
 }
 
-// That can be read. Of a small search this is much of the work, which threads share, but no more than are worth starting.
-std::vector<Stack> all_stacks(const Catalog& catalog, int threads) {
-  const std::vector<std::string> names = catalog.names("stacks");
-  std::vector<std::optional<Stack>> read(names.size());
-  std::atomic<std::size_t> next = 0;
-  if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  run_on_threads(std::min(threads, 8), [&](int) {
-    SharedStackFiles shared;
-    for (std::size_t i = next.fetch_add(1); i < names.size(); i = next.fetch_add(1))
-      if (auto stack = catalog.stack(names[i], shared)) read[i] = *std::move(stack);
-  });
-  std::vector<Stack> stacks;
-  for (std::optional<Stack>& stack : read)
-    if (stack) stacks.push_back(*std::move(stack));
-  return stacks;
-}
+// The stacks that can be read, one by one, by any threads.
+class AllStacks {
+ public:
+  explicit AllStacks(const Catalog& catalog)
+      : catalog_(catalog), names_(catalog.names("stacks")), read_(names_.size()) {}
+
+  // Reads one that nobody has begun; false: there is none.
+  bool read_one() {
+    const std::size_t i = next_.fetch_add(1);
+    if (i >= names_.size()) return false;
+    SharedStackFiles shared = borrowed();
+    if (auto stack = catalog_.stack(names_[i], shared)) read_[i] = *std::move(stack);
+    const std::lock_guard lock(mutex_);
+    shared_.push_back(std::move(shared));
+    return true;
+  }
+
+  // With those that are left, on no more threads than are worth starting. REQUIRES: nobody is reading one
+  const std::vector<Stack>& all(int threads) {
+    if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const std::size_t left = names_.size() - std::min(next_.load(), names_.size());
+    run_on_threads(std::clamp(static_cast<int>(left / 4), 1, std::min(threads, 8)), [&](int) {
+      while (read_one()) {
+      }
+    });
+    const std::lock_guard lock(mutex_);
+    for (std::optional<Stack>& stack : read_)
+      if (stack) all_.push_back(*std::move(stack));
+    read_.clear();
+    return all_;
+  }
+
+ private:
+  // What another thread has read of files that several name, where it does not read just now.
+  SharedStackFiles borrowed() {
+    const std::lock_guard lock(mutex_);
+    if (shared_.empty()) return {};
+    SharedStackFiles some = std::move(shared_.back());
+    shared_.pop_back();
+    return some;
+  }
+
+  const Catalog& catalog_;
+  const std::vector<std::string> names_;
+  std::vector<std::optional<Stack>> read_;
+  std::vector<Stack> all_;  // once all are read
+  std::atomic<std::size_t> next_ = 0;
+  std::mutex mutex_;
+  std::vector<SharedStackFiles> shared_;
+};
 
 // A launch is of a framework: plans are searched by one of its stacks.
 Result<void> choose_stack(const Catalog& catalog, const std::string& asked, SearchRequest& r,
@@ -265,9 +301,11 @@ Result<AnswerRequest> prepared(Session& session, SearchRequest request) {
     return std::move(found.costs);
   };
   TRY(stand_on(session, request, out));
-  out.frameworks = [&session, threads = out.options.threads] {
-    return all_stacks(session.catalog(), threads);
+  const auto stacks = std::make_shared<AllStacks>(session.catalog());
+  out.frameworks = [stacks, threads = out.options.threads]() -> const std::vector<Stack>& {
+    return stacks->all(threads);
   };
+  out.read_stack = [stacks] { return stacks->read_one(); };
   return out;
 }
 

@@ -148,6 +148,7 @@ Result<SearchAnswer> answer_search(const AnswerRequest& request) {
                                             stop_of_counting(timed)));
   answer.left_out = space.left_out();
   timed.evaluators = &evaluators;
+  if (!is_framework(request.problem.stack)) timed.beside = request.read_stack;
   answer.result = search_by_mean(space, timed, evaluators);
   const auto& best = answer.result.best;
   Evaluator& evaluator = evaluators.first();

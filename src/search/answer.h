@@ -126,8 +126,10 @@ struct AnswerRequest {
   // Of several lengths, where they differ by it; empty: the problem's cluster holds for all.
   std::function<LengthSetting(std::int64_t seq)> at_length;
   std::string profile;
-  // Stacks of frameworks that plans are marked with, where the problem's own is of none; asked for when plans are known.
-  std::function<std::vector<Stack>()> frameworks;
+  // Stacks of frameworks that plans are marked with, where the problem's own is of none; asked for when plans are known. Of a
+  // small search it is much of the work to read them: `read_stack` reads one of them, from any thread; false: none is left.
+  std::function<const std::vector<Stack>&()> frameworks;
+  std::function<bool()> read_stack;
   double headroom_share = 0;  // of usable memory, to be left free
   Bytes headroom;             // likewise, in bytes
   std::optional<double> tokens, deadline_s, budget_usd;

@@ -63,6 +63,8 @@ struct SearchOptions {
   std::function<void(const SearchProgress&)> progress;         // from any thread
   // Every plan that was timed, in the same order always.
   std::function<void(const ScoredPlan&, const Candidate&)> evaluated;
+  // A piece of other work, for threads that wait for others; false: none is left. The result does not hang on it.
+  std::function<bool()> beside;
   Team* team = nullptr;
   Evaluators* evaluators =
       nullptr;  // that serve the space's problem, to be used and left warm; null: own ones

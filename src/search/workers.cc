@@ -1,6 +1,7 @@
 #include "search/workers.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -10,7 +11,8 @@
 
 namespace foretrain {
 
-Workers::Workers(Evaluators& evaluators, int wanted) : evaluators_(evaluators), wanted_(wanted) {
+Workers::Workers(Evaluators& evaluators, int wanted, std::function<bool()> beside)
+    : evaluators_(evaluators), beside_(std::move(beside)), wanted_(wanted) {
   if (wanted_ <= 0) wanted_ = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   had_ = wanted_;
   evaluators_.make_room(static_cast<std::size_t>(wanted_));
@@ -62,14 +64,20 @@ class Deal {
 void Workers::each(std::size_t count, std::size_t at_once,
                    const std::function<void(std::size_t, std::size_t)>& work) {
   Deal deal(count, at_once, static_cast<std::size_t>(wanted_));
+  std::atomic<int> busy = 0;
   const auto loop = [&](int thread) {
     const auto own = static_cast<std::size_t>(thread);
+    ++busy;
     try {
       for (Deal::Stretch some = deal.next(own); some.size() > 0; some = deal.next(own))
         for (std::size_t i = some.begin; i < some.end; ++i) work(i, own);
     } catch (...) {
+      --busy;
       deal.end();
       throw;
+    }
+    --busy;
+    while (beside_ && busy > 0 && beside_()) {
     }
   };
   had_ = std::min(had_, run_on_threads(wanted_, loop));

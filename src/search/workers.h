@@ -10,8 +10,9 @@ namespace foretrain {
 
 class Workers {
  public:
-  // wanted <= 0: as many as the machine has.
-  Workers(Evaluators& evaluators, int wanted);
+  // wanted <= 0: as many as the machine has. `beside`: a piece of other work, which threads do that have nothing left while
+  // others are busy; false: there is none left.
+  Workers(Evaluators& evaluators, int wanted, std::function<bool()> beside = nullptr);
 
   // Calls work(i, thread) for each i below count, `at_once` of them in a row. Neighbours are mostly one thread's, as they
   // have much in common that its evaluator remembers. Where one throws (it ran out of memory), the others end soon.
@@ -24,6 +25,7 @@ class Workers {
 
  private:
   Evaluators& evaluators_;
+  std::function<bool()> beside_;
   int wanted_ = 1;
   int had_ = 1;
 };
