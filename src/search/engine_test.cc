@@ -14,6 +14,7 @@
 #include "search/local_ranks.h"
 #include "search/testing.h"
 #include "search/watch.h"
+#include "search/workers.h"
 
 namespace foretrain {
 namespace {
@@ -48,6 +49,39 @@ void expect_the_same_on_any_number_of_threads(const Space& space) {
 TEST_CASE("the number of threads changes nothing" * doctest::test_suite("threads")) {
   expect_the_same_on_any_number_of_threads(
       space_of(problem_of("gpt2", "dgx-h100", "megatron", {8}, 8), {"recompute=none"}));
+}
+
+TEST_CASE("a thread that has nothing left does other work while another is busy, and one alone does none" *
+          doctest::test_suite("threads")) {
+  const Problem problem = problem_of("gpt2", "dgx-h100", "megatron", {8}, 8);
+  Evaluators evaluators(problem, nullptr);
+  std::atomic<int> pieces = 0;
+  const auto piece = [&] { return ++pieces < 3; };
+  Workers two(evaluators, 2, piece);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto waits = [&] {
+    return pieces == 0 && two.had() == 2 &&
+           std::chrono::steady_clock::now() < begin + std::chrono::minutes(1);
+  };
+  two.each(1, 1, [&](std::size_t, std::size_t) {
+    while (waits()) std::this_thread::yield();
+  });
+  CHECK(pieces > 0);
+  CHECK(pieces <= 3);  // none after the last
+  pieces = 0;
+  Workers one(evaluators, 1, piece);
+  one.each(5, 1, [](std::size_t, std::size_t) {});
+  CHECK(pieces == 0);
+  // Of a search the result is the same.
+  const Space space = space_of(problem, {"zero=0,1"});
+  SearchOptions options = options_for(problem);
+  options.threads = 3;
+  const SearchResult without = search(space, nullptr, options);
+  options.beside = piece;
+  const SearchResult with = search(space, nullptr, options);
+  CHECK(with.best == without.best);
+  CHECK(with.pareto == without.pareto);
+  CHECK(with.counts == without.counts);
 }
 
 TEST_CASE("the number of threads changes nothing, of many plans" * doctest::skip(!all_trials())) {
