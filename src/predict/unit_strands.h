@@ -27,12 +27,14 @@ struct Strands {
   }
 };
 
-// Of R seconds hidden behind operators, what they add to these, which is not counted as more than if they were not hidden; and of
-// operators, to what is hidden.
+// Of R seconds hidden behind operators, what they add to these; and of operators, to what is hidden. Neither counts as more than
+// its own length: where both run at less than half their speed, a step is shortest if they never meet.
 constexpr double hidden_slows(const SlowDown& slow) {
   return std::min(slow.collective * (1 - 1 / slow.compute), 1.0);
 }
-constexpr double operators_slow(const SlowDown& slow) { return slow.compute * (1 - 1 / slow.collective); }
+constexpr double operators_slow(const SlowDown& slow) {
+  return std::min(slow.compute * (1 - 1 / slow.collective), 1.0);
+}
 
 // What a second that a chunk waits for shards adds to a row: to the last, less than if it were hidden.
 constexpr double waiting_share(std::size_t row, const SlowDown& slow) {

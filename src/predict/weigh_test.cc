@@ -125,6 +125,23 @@ TEST_CASE("floors hold at the clocks that a power governor settles") {
   WARN(slowed > 0);  // with few trials none may be
 }
 
+TEST_CASE("floors hold however much operators and collectives slow each other down") {
+  // Above 5.3 both at once take longer than one after the other.
+  for (const double scale : {0.2, 1.0, 4.0, 8.0, 20.0})
+    for (const char* plan :
+         {"zero=3", "tp=4,zero=3", "zero=1,overlap_grad_reduce=1,overlap_param_gather=1"}) {
+      Run run = run_of("llama-3-8b", "dgx-h100", 32, "megatron-fsdp", plan, 64);
+      run.cluster.beside_scale = scale;
+      Evaluator evaluator = evaluator_of(run);
+      const Seconds step = evaluator.score(run.plan, run.global_batch).step;
+      INFO(std::string(plan), ", ", scale, " times as much");
+      CHECK(evaluator.floor(run.plan, run.global_batch).step.value <= step.value);
+      const PartFloor part = evaluator.part(run.plan, run.global_batch);
+      CHECK(part.floor().step.value <= step.value);
+      CHECK(part.split(run.plan.layers_per_stage).step().value <= step.value);
+    }
+}
+
 TEST_CASE("a floor is near the step of a plan that products decide") {
   const Run run = run_of("llama-3-70b", "dgx-h100", 64, "megatron", "tp=4,sp=1,pp=4,zero=1", 256);
   const auto costs = ProfileStore().costs_for(run.cluster, "");
