@@ -63,11 +63,11 @@ class Class {
     return out;
   }
 
-  static std::vector<Lesson> lessons_of(const Measured& measured, const ClusterFactors& about) {
+  static std::vector<Lesson> lessons_of(const Measured& measured, const Belief& belief) {
     std::vector<Pupil> pupils;
     for (const MeasuredFigure& figure : measured.figures)
       pupils.push_back({&measured, figure.part, {figure.seconds}, 0});
-    return lessons_of(pupils, about);
+    return lessons_of(pupils, belief);
   }
 
  private:
@@ -152,8 +152,8 @@ class Class {
     for (std::size_t i = 0; i < pupils_.size();) {
       std::size_t end = i + 1;
       while (end < pupils_.size() && pupils_[end].of == pupils_[i].of) ++end;
-      const ClusterFactors about = shifted(believed.factors(), believed.shift(kind_of(*pupils_[i].of->run)));
-      for (Lesson& lesson : lessons_of(std::span(pupils_).subspan(i, end - i), about))
+      const Belief belief{believed.factors(), believed.shift(kind_of(*pupils_[i].of->run))};
+      for (Lesson& lesson : lessons_of(std::span(pupils_).subspan(i, end - i), belief))
         lessons.push_back(std::move(lesson));
       i = end;
     }
@@ -161,7 +161,7 @@ class Class {
   }
 
   // All parts of one run, from the same predictions.
-  static std::vector<Lesson> lessons_of(std::span<const Pupil> pupils, const ClusterFactors& about) {
+  static std::vector<Lesson> lessons_of(std::span<const Pupil> pupils, const Belief& belief) {
     if (pupils.empty()) return {};
     const Measured& of = *pupils.front().of;
     std::vector<FigureOf> figures;
@@ -169,16 +169,17 @@ class Class {
       figures.emplace_back([&run = *of.run, part = pupil.part](const Prediction& p) {
         return predicted_figure(run, p, part);
       });
-    const Sensitivity there = sensitivity(*of.run, of.costs, about, figures);
+    const Sensitivity there =
+        sensitivity(*of.run, of.costs, shifted(belief.factors, belief.besides), figures);
     const Prediction plain = predict_with(*of.run, of.costs, {});
     std::vector<Lesson> lessons;
     for (std::size_t k = 0; k < pupils.size(); ++k)
-      lessons.push_back(lesson_of(pupils[k], plain, there.at, there.slopes[k], about));
+      lessons.push_back(lesson_of(pupils[k], plain, there.at, there.slopes[k], belief));
     return lessons;
   }
 
   static Lesson lesson_of(const Pupil& pupil, const Prediction& plain, const Prediction& there,
-                          const ClusterFactors& slope, const ClusterFactors& about) {
+                          const ClusterFactors& slope, const Belief& belief) {
     const Run& run = *pupil.of->run;
     Lesson lesson;
     lesson.name = pupil.of->name;
@@ -192,7 +193,10 @@ class Class {
     lesson.fingerprint =
         hash_text(fmt::format("{}|{}|{:.6g}", lesson.run, name(pupil.part), lesson.measured));
     lesson.gap = std::log(lesson.measured / predicted_figure(run, there, pupil.part).value);
-    for (std::size_t k = 0; k < slope.size(); ++k) lesson.gap += slope[k] * about[k];
+    // What a kind has besides multiplies all times, so that it adds what it is. By slopes, which are steeper than they are at one
+    // point, it would add more, and from round to round more and more.
+    lesson.gap += belief.besides;
+    for (std::size_t k = 0; k < slope.size(); ++k) lesson.gap += slope[k] * belief.factors[k];
     lesson.slope = slope;
     lesson.spread = std::hypot(plain.step.spread * pupil.of->widened, pupil.apart);
     return lesson;
@@ -206,8 +210,8 @@ class Class {
 
 }  // namespace
 
-std::vector<Lesson> lessons_of(const Measured& measured, const ClusterFactors& about) {
-  return Class::lessons_of(measured, about);
+std::vector<Lesson> lessons_of(const Measured& measured, const Belief& belief) {
+  return Class::lessons_of(measured, belief);
 }
 
 Result<Learned> learn(const std::vector<Measured>& measured, const PriorShares& shares) {

@@ -47,9 +47,15 @@ struct Learned {
 inline constexpr std::size_t kMostLessons = 1000;
 inline constexpr double kSmallWeight = 0.5;  // of a lesson that is named
 
-// What each figure of a measurement teaches, taken about some factors; for who studies how lessons are learned from. A figure
-// that nothing is predicted of teaches nothing.
-std::vector<Lesson> lessons_of(const Measured& measured, const ClusterFactors& about = {});
+// What lessons are taken about: factors, and the logarithm of what runs of the kind have besides.
+struct Belief {
+  ClusterFactors factors{};
+  double besides = 0;
+};
+
+// What each figure of a measurement teaches; for who studies how lessons are learned from. A figure that nothing is predicted
+// of teaches nothing.
+std::vector<Lesson> lessons_of(const Measured& measured, const Belief& belief = {});
 
 // All of one cluster and GPU. None that is left: an error.
 Result<Learned> learn(const std::vector<Measured>& measured, const PriorShares& shares = {});

@@ -62,6 +62,17 @@ TEST_CASE("three factors together come back within their stated uncertainty") {
   check_recovered({0, 0.10, 0, 0.15, 0, 0, 0.30});
 }
 
+TEST_CASE("what a kind has besides is taken for what it is, however much of it is believed") {
+  for (const Run& run : {run_on_dgx("llama-3-8b", 32, 32, "tp=1,zero=3"), run_on_dgx("gpt2", 1, 1, ""),
+                         run_on_dgx("llama-3-8b", 32, 8, "tp=16")}) {
+    ClusterFactors truth{};
+    truth = shifted(truth, 0.8);
+    const Measured one = measured_with(run, truth, "one");
+    for (const double besides : {0.0, 0.4, 0.8})
+      CHECK(lessons_of(one, {{}, besides}).front().gap == doctest::Approx(0.8).epsilon(0.005));
+  }
+}
+
 TEST_CASE("the same measurement counts once, another of the same run makes it unsure") {
   const Run run = run_on_dgx("llama-3-8b", 8, 32, "tp=8,zero=1");
   Measured a = measured_with(run, {0.1}, "a"), b = a, c = a;

@@ -2,7 +2,8 @@
 // would move.
 //
 //   gap    y = log(measured / predicted), as if the figure followed the factors in a straight line: taken with the factors
-//          that are believed (phi), it is log(measured / predicted(phi)) + J phi
+//          that are believed (phi), and what a kind is believed to have besides (u), it is
+//          log(measured / predicted(phi, u)) + J phi + u
 //   slope  J, of that figure by each factor (sensitivity.h)
 //   spread the deviation of log(truth / predicted) that the predictor itself states of the run
 #pragma once

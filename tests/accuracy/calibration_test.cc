@@ -47,7 +47,7 @@ TEST_CASE("three rows of a cluster teach its others") {
                       units.size(), 100 * before, 100 * after, 100 * (after / before - 1),
                       mean_of_units(judged, &Judged::covered_before), covered));
   WARN(after < before * 2 / 3);  // the aim
-  CHECK(after < 0.69 * before);
+  CHECK(after < 0.68 * before);
   CHECK(covered >= 0.65);
   CHECK(covered <= 0.95);
   for (const auto& [name, source] : by_source(judged)) {
