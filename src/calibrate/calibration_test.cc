@@ -177,6 +177,7 @@ TEST_CASE("a file that was edited, cut or misspelt is refused with its place") {
   CHECK(with_instead("version: 1", "version: 2").find("version") != std::string::npos);
   CHECK(with_instead("products: {times: ", "products: {times: 9").find("the lessons give") !=
         std::string::npos);
+  CHECK(with_instead("measured_s: ", "measured_s: 9").find("fingerprint") != std::string::npos);
   CHECK(with_instead("gpus_per_node: ", "gpus_per_node: [], x: ").find("calibration.yaml") !=
         std::string::npos);
   CHECK(with_instead("lessons:", "lesson:").find("lessons") != std::string::npos);

@@ -9,6 +9,7 @@
 #include "base/yaml.h"
 #include "base/yaml_text.h"
 #include "calibrate/learn.h"
+#include "calibrate/run_identity.h"
 #include "spec/read_fields.h"
 
 namespace foretrain {
@@ -97,6 +98,12 @@ Result<Lesson> parse_lesson(const Node& node) {
   const Node* slope = node.find("slope");
   if (slope == nullptr) return fail("a lesson: no 'slope', expected what each factor moves", node.at);
   TRY_ASSIGN(out.slope, row_of(*slope, "slope"));
+  if (const std::string gives = fingerprint_of(out.run, name(out.part), out.measured);
+      out.fingerprint != gives)
+    return fail(fmt::format("fingerprint: found {}, but run, part and measured_s give {}: edit what was "
+                            "measured and calibrate again",
+                            quoted(out.fingerprint), gives),
+                node.find("fingerprint")->at);
   return out;
 }
 

@@ -190,8 +190,7 @@ class Class {
     lesson.measured = pupil.mean();
     lesson.predicted = predicted_figure(run, plain, pupil.part).value;
     lesson.run = run_identity(run);
-    lesson.fingerprint =
-        hash_text(fmt::format("{}|{}|{:.6g}", lesson.run, name(pupil.part), lesson.measured));
+    lesson.fingerprint = fingerprint_of(lesson.run, name(pupil.part), lesson.measured);
     lesson.gap = std::log(lesson.measured / predicted_figure(run, there, pupil.part).value);
     // What a kind has besides multiplies all times, so that it adds what it is. By slopes, which are steeper than they are at one
     // point, it would add more, and from round to round more and more.

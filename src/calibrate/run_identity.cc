@@ -14,6 +14,10 @@ std::string hash_text(std::string_view text) {
   return fmt::format("{:016x}", hash);
 }
 
+std::string fingerprint_of(std::string_view run, std::string_view part, double measured) {
+  return hash_text(fmt::format("{}|{}|{:.6g}", run, part, measured));
+}
+
 std::string run_identity(const Run& run) {
   Model model = run.model;
   model.name = "model", model.source.clear();

@@ -12,6 +12,9 @@ namespace foretrain {
 // and task, and how many machines of how many GPUs.
 std::string run_identity(const Run& run);
 
+// Of a figure, in seconds, that was measured of a run: the same for the same measurement.
+std::string fingerprint_of(std::string_view run, std::string_view part, double measured);
+
 // FNV-1a of 64 bits, as sixteen digits.
 std::string hash_text(std::string_view text);
 
