@@ -96,6 +96,7 @@ Standing stand(const Calibration& calibration, const Run& run, const std::shared
   const Posterior::Variance variance = calibration.posterior.variance({slope, kind, identity, spread});
   const double left = variance.before > 0 ? variance.left / variance.before : 1;
   prediction.step.spread = std::sqrt(std::max(variance.before, spread * spread) * left);
+  if (out.measured) prediction.step.above = 0;  // whatever held it up was measured with it
   out.settled = 1 - left;
   stand_memory(calibration, run, prediction);
   constexpr double kItself = 2;  // more than of one kind

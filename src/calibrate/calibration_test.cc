@@ -81,6 +81,10 @@ TEST_CASE("a run that was itself measured is what was measured, and as sure as a
   CHECK(standing.measured);
   CHECK(prediction.step.value == doctest::Approx(truth).epsilon(0.01));
   CHECK(prediction.step.spread < 0.02);
+  Prediction held_up = prediction;  // by an allocator that gives memory back, say
+  held_up.step.above = 0.5;
+  stand(learned->calibration, run, one.costs, held_up);
+  CHECK(held_up.step.high() < 1.05 * truth);
   // One of its kind shares what the kind has, and no more.
   const Prediction near = with(learned->calibration, like, other);
   CHECK(!other.measured);

@@ -45,9 +45,11 @@ void calibrate_score(const Calibration& calibration, const std::shared_ptr<const
   Prediction prediction = predict(there.run, there.costs);
   const double typical = prediction.typical.value;
   prediction.step.spread *= row.widened;
+  prediction.step.above *= row.widened;
   stand(calibration, run, costs, prediction);
   row.predicted.value = row.against == Against::kMedian ? typical : prediction.step.value;
   row.predicted.spread = prediction.step.spread;
+  row.predicted.above = prediction.step.above;
   row.fit_probability = prediction.fit_probability;
   row.needed_share = prediction.needed / prediction.usable;
 }
