@@ -108,11 +108,12 @@ class Validate final : public Command {
 
   Result<int> show(const ValidateAnswer& answer) const {
     const Drift* drift = answer.drift ? &*answer.drift : nullptr;
+    const RowsStanding* standing = answer.standing ? &*answer.standing : nullptr;
     if (!csv_.empty()) TRY(write_output(csv_, validate_csv(answer.rows)));
-    if (!html_.empty()) TRY(write_output(html_, scoreboard_html(answer.rows, drift)));
+    if (!html_.empty()) TRY(write_output(html_, scoreboard_html(answer.rows, drift, standing)));
     if (!write_baseline_.empty()) TRY(write_file(write_baseline_, baseline_json(baseline_of(answer.rows))));
     if (is_stdout(csv_) || is_stdout(html_)) return 0;
-    const ValidateReport report{answer.by, rows_, drift, answer.standing ? &*answer.standing : nullptr};
+    const ValidateReport report{answer.by, rows_, drift, standing};
     return json_ ? tell(validate_json(answer.rows, report)) : show_text(validate_text(answer.rows, report));
   }
 

@@ -11,6 +11,7 @@
 #include "report/figure_text.h"
 #include "report/html.h"
 #include "report/peers.h"
+#include "report/validate_report.h"
 
 namespace foretrain {
 namespace {
@@ -264,7 +265,8 @@ constexpr std::string_view kHowToRead =
 
 }  // namespace
 
-std::string scoreboard_html(const std::vector<RowScore>& rows, const Drift* drift) {
+std::string scoreboard_html(const std::vector<RowScore>& rows, const Drift* drift,
+                            const RowsStanding* standing) {
   const Summary all = summarise(rows);
   std::string body = fmt::format(
       "<p>Predicted training steps against {} measured ones of {} sources{}{}. No figure here is entered by "
@@ -277,6 +279,12 @@ std::string scoreboard_html(const std::vector<RowScore>& rows, const Drift* drif
       all.set_apart > 0
           ? fmt::format("; {} rows are set apart", with_commas(static_cast<std::int64_t>(all.set_apart)))
           : "");
+  if (standing != nullptr)
+    body += fmt::format(
+        "<p>{} of the rows stand on calibration {}, of {}; {} of them taught it, and say nothing of how good "
+        "it is.</p>\n",
+        with_commas(static_cast<std::int64_t>(standing->rows)), html_escaped(standing->name),
+        html_escaped(standing->origin), with_commas(static_cast<std::int64_t>(standing->taught)));
   body += navigation(all, drift != nullptr) + tiles(all) + std::string(kHowToRead);
   if (drift != nullptr) body += drift_html(*drift);
   if (const std::string picture = scoreboard_scatter(rows); !picture.empty())

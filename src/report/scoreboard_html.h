@@ -10,7 +10,11 @@
 
 namespace foretrain {
 
-std::string scoreboard_html(const std::vector<RowScore>& rows, const Drift* drift = nullptr);
+struct RowsStanding;  // validate_report.h
+
+// `standing`: where rows stand on a calibration.
+std::string scoreboard_html(const std::vector<RowScore>& rows, const Drift* drift = nullptr,
+                            const RowsStanding* standing = nullptr);
 
 // Measured against predicted steps, both by ratios; for the page.
 std::string scoreboard_scatter(const std::vector<RowScore>& rows);

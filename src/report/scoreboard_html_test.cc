@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "report/peers.h"
+#include "report/validate_report.h"
 
 using namespace foretrain;
 
@@ -50,6 +51,14 @@ TEST_CASE("the page has a dot a scored row, a line a source, and tells rows set 
   CHECK(page.find("Since the baseline") == std::string::npos);
   const Drift drift = drift_of(baseline_of({rows[1]}), baseline_of(rows));
   CHECK(scoreboard_html(rows, &drift).find("Since the baseline") != std::string::npos);
+}
+
+TEST_CASE("a page of calibrated rows says so") {
+  const RowsStanding standing{"<mine>", "3 runs (a.log)", 12, 3};
+  const std::string page = scoreboard_html({row("a", "ours", 1, 1)}, nullptr, &standing);
+  CHECK(
+      page.find("12 of the rows stand on calibration &lt;mine&gt;, of 3 runs (a.log); 3 of them taught it") !=
+      std::string::npos);
 }
 
 TEST_CASE("what came from a table is escaped, and nothing is fetched or run") {
