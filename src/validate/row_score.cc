@@ -221,6 +221,8 @@ Result<RowScore> RowScorer::score(const MeasuredRow& row) {
   out.needed_share = prediction.needed / prediction.usable;
   out.params = prediction.params;
   out.assumed = row_run.run.assumed;
+  if (out.gpu.empty()) out.gpu = row_run.run.cluster.gpu.name;
+  if (out.stack.empty()) out.stack = row_run.run.stack.name;
   out.run = std::make_shared<const Run>(std::move(row_run.run));
   return out;
 }

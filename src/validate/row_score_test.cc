@@ -41,6 +41,12 @@ TEST_CASE("a row's score holds what predict says of its run") {
   CHECK(score.memory_error().value() == doctest::Approx(prediction.peak_allocated / gib(12) - 1));
 }
 
+TEST_CASE("a row that names neither GPU nor stack is told by what it was predicted as") {
+  const RowScore score = score_of({{"gpu", ""}, {"stack", ""}});
+  CHECK(score.gpu == "a100-80gb-sxm");
+  CHECK(score.stack == "generic");
+}
+
 TEST_CASE("predicted memory follows the row's counter") {
   const Prediction prediction = example_prediction();
   CHECK(score_of({{"mem_counter", "allocated"}}).predicted_memory == prediction.peak_allocated);
