@@ -63,7 +63,10 @@ Result<void> add_table(Session& session, const CalibrateRequest& request, Source
   }
   if (others > 0)
     out.left_out.push_back(
-        {name, fmt::format("{} rows are of other clusters than {}", others, wanted), true});
+        {name,
+         fmt::format("{} of other clusters than {}",
+                     others == 1 ? "1 row is" : fmt::format("{} rows are", others), wanted),
+         true});
   return {};
 }
 
@@ -100,7 +103,7 @@ Result<void> add_file(Session& session, const CalibrateRequest& request, Source 
   one.run = std::make_shared<const Run>(std::move(measured.run));
   if (one.figures.empty())
     out.left_out.push_back(
-        {one.name, "left out: it names no step (ProfilerStep), so that nothing says what it is of", true});
+        {one.name, "it names no step (ProfilerStep), so that nothing says what it is of", true});
   else
     out.all.push_back(std::move(one));
   return {};

@@ -108,7 +108,7 @@ class Class {
   void enrol(const Measured& one) {
     const Prediction prediction = predict(*one.run, one.costs);
     const std::string run = run_identity(*one.run);
-    bool taken = false;
+    bool taken = false, told = false;
     for (const MeasuredFigure& figure : one.figures) {
       const double predicted = predicted_figure(*one.run, prediction, figure.part).value;
       if (!(predicted > 0) || !(figure.seconds > 0)) continue;
@@ -123,10 +123,10 @@ class Class {
       Pupil& pupil = pupils_[place->second];
       const bool again = std::any_of(pupil.seconds.begin(), pupil.seconds.end(),
                                      [&](double s) { return std::abs(std::log(s / figure.seconds)) < 1e-6; });
-      if (again)
-        remark(one.name, fmt::format("is {} again: counts once", pupil.of->name), true);
-      else
+      if (!again)
         pupil.seconds.push_back(figure.seconds), taken = true;
+      else if (!told)  // of all its parts
+        remark(one.name, fmt::format("is {} again: counts once", pupil.of->name), true), told = true;
     }
     if (taken && one.memory)
       held_.push_back({one.name, run, one.memory->value,

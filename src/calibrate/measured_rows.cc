@@ -11,9 +11,9 @@
 namespace foretrain {
 
 std::string unfit_to_teach(const RowScore& row) {
-  if (!row.skipped.empty()) return "left out: " + row.skipped;
-  if (!row.measured) return "left out: it failed, and tells no step";
-  if (row.broken) return "left out: its cluster was in a broken state, by its own figures";
+  if (!row.skipped.empty()) return row.skipped;
+  if (!row.measured) return "it failed, and tells no step";
+  if (row.broken) return "its cluster was in a broken state, by its own figures";
   return "";
 }
 
