@@ -99,6 +99,22 @@ TEST_CASE("the same measurement counts once, another of the same run makes it un
   CHECK(learned->remarks[1].words.find("contradict") != std::string::npos);
 }
 
+TEST_CASE("a measurement in parts that stands twice is told once") {
+  const Run run = run_on_dgx("llama-3-8b", 8, 32, "tp=8,zero=1");
+  Measured a = measured_with(run, {}, "a");
+  const Prediction plain = predict_with(run, a.costs, {});
+  a.figures.clear();
+  for (const MeasuredPart part : {MeasuredPart::kForward, MeasuredPart::kBackward, MeasuredPart::kOptimizer})
+    a.figures.push_back({part, predicted_figure(run, plain, part).value});
+  Measured b = a;
+  b.name = "b";
+  const auto learned = learn({a, b});
+  REQUIRE(learned);
+  CHECK(learned->calibration.posterior.lessons().size() == 3);
+  REQUIRE(learned->remarks.size() == 1);
+  CHECK(learned->remarks.front().words == "is a again: counts once");
+}
+
 TEST_CASE("runs that differ in anything that a step follows are not one run") {
   const Run run = run_on_dgx("llama-3-8b", 8, 32, "tp=8,zero=1");
   std::vector<Run> others(6, run);
