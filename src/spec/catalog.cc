@@ -69,6 +69,14 @@ std::string stem(std::string_view path) {
   return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
+// "Qwen/Qwen3-31B": as hubs name models.
+bool is_hub_name(std::string_view word) {
+  const std::size_t slash = word.find('/');
+  return slash != word.npos && slash != 0 && word.find_first_of(".~") != 0 &&
+         word.find('/', slash + 1) == std::string_view::npos && slash + 1 < word.size() &&
+         !word.ends_with(".json");
+}
+
 Node scalar_node(std::string_view word) {
   Node node;
   node.kind = Node::Kind::kScalar;
@@ -135,6 +143,7 @@ Result<Catalog::Text> Catalog::find_path(std::string_view kind, std::string_view
   for (const std::string& name : names(kind))
     for (std::string& alias : aliases(kind, name)) known.push_back(std::move(alias));
   Error error = std::move(refused).error();
+  if (is_hub_name(word)) error.message += "; nothing is fetched from a hub: give the model's config.json";
   if (const auto near = nearest(word, known)) error.message += "; did you mean " + quoted(*near) + "?";
   return tl::unexpected<Error>(std::move(error));
 }

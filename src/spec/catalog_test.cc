@@ -103,10 +103,9 @@ TEST_CASE("a model is found by the names that hubs give it, in upper or lower ca
     CHECK(catalog.text("models", word).value() == catalog.text("models", name).value());
   }
   CHECK(catalog.gpu("H100-80GB-SXM")->name == "h100-80gb-sxm");
-  CHECK(
-      error_of(catalog.model("Qwen/Qwen3-31B")) ==
-      "foretrain: error: Qwen/Qwen3-31B: found a path, expected a name: no files are read here; did you mean "
-      "'Qwen/Qwen3-32B'?");
+  CHECK(error_of(catalog.model("Qwen/Qwen3-31B")) ==
+        "foretrain: error: Qwen/Qwen3-31B: found a path, expected a name: no files are read here; nothing is "
+        "fetched from a hub: give the model's config.json; did you mean 'Qwen/Qwen3-32B'?");
 }
 
 TEST_CASE("no two presets answer to one name") {
@@ -149,7 +148,8 @@ TEST_CASE("a user's file has aliases too, which come before those of presets") {
   folder.write("models/broken.yaml", "aliases: [ours/broken\n");
   CHECK(catalog.model("ours/big")->name == "zz");
   CHECK(error_of(catalog.model("ours/bigg")) ==
-        "foretrain: error: ours/bigg: cannot open: no such file or directory; did you mean 'ours/big'?");
+        "foretrain: error: ours/bigg: cannot open: no such file or directory; nothing is fetched from a hub: "
+        "give the model's config.json; did you mean 'ours/big'?");
 }
 
 TEST_CASE("a file of the path that a word is comes before an alias") {
