@@ -43,7 +43,7 @@ test("a log stands beside the prediction of its run", async () => {
 test("what was told of another run does not stand beside a log whose own has no prediction", async () => {
   const page = await open("run");
   await drop(page, FILES.log_cut_short);
-  await page.waitForSelector("text=/^No answer: .*max_positions/", PATIENCE);
+  await page.waitForSelector("text=/^No answer: .*missing key 'heads'/", PATIENCE);
   assert.equal(await page.locator("[data-testid=step]").count(), 0);
   assert.equal(await page.getAttribute("#field-seq", "placeholder"), "");
   await page.fill("#field-model", "llama-2-7b");

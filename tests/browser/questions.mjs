@@ -33,7 +33,7 @@ export const LONG_SEARCH = "#search?model=llama-3-70b&cluster=dgx-h100&gpus=1024
 export const FILES = {
   launch: { name: "train.sh", text: input("launch/train.sh") },
   log: { name: "stalls.log", text: input("diagnose/stalls.log") },
-  log_cut_short: { name: "megatron.log", text: input("logs/megatron.log") },
+  log_cut_short: { name: "megatron.log", text: input("logs/megatron.log").replace(/^ *num_attention_heads .*\n/m, "") },
   table: { name: "scoreboard.csv", text: input("scoreboard.csv") },
   model: {
     name: "config.json",
