@@ -12,6 +12,8 @@ namespace foretrain {
 namespace {
 
 constexpr double kMaxSize = 1e15, kMaxUs = 1e12;
+constexpr std::size_t kMaxPlainName =
+    20;                                  // of a column, in an error; what the header calls it may be anything
 constexpr double kRounding = 0.01;       // numbers are printed with three digits or more
 constexpr double kShortRounding = 0.06;  // but for those in the form 1.2e+07
 
@@ -96,9 +98,12 @@ struct RowReader {
   Result<NcclNumber> number(const NcclWord& word, std::string_view column) const {
     if (word.text == "N/A" || word.text == "n/a") return NcclNumber{0, false, kRounding};
     const auto value = parse_number(word.text);
-    if (!value || *value < 0)
-      return fail(fmt::format("{}: found {}, expected a number", column, quoted(word.text)),
+    if (!value || *value < 0) {
+      const bool is_plain = column.size() < kMaxPlainName && printable(column) == column;
+      return fail(fmt::format("{}: found {}, expected a number",
+                              is_plain ? std::string(column) : quoted(column), quoted(word.text)),
                   Position{file, line, word.column});
+    }
     return NcclNumber{*value, true,
                       word.text.find('e') == std::string_view::npos ? kRounding : kShortRounding};
   }
