@@ -9,6 +9,7 @@
 #include "formats/foreign_run.h"
 #include "formats/launch.h"
 #include "formats/printed_config.h"
+#include "samples/training_log.h"
 
 namespace foretrain {
 namespace {
@@ -102,8 +103,14 @@ std::optional<std::string> preset_meant(const Catalog& catalog, std::string_view
 Result<RunFile> read_run_file(const Source& source, const Catalog& catalog) {
   TRY_ASSIGN(std::optional<ForeignRun> foreign, read_foreign_run(source.text, source.name));
   if (!foreign) {
-    TRY_ASSIGN(Node node, parse_yaml(source.text, source.name));
-    return RunFile{std::move(node), std::nullopt};
+    auto node = parse_yaml(source.text, source.name);
+    if (!node && parse_training_log(source.text, source.name))
+      return fail(
+          "found a training log that does not state its run, expected a run's file; import log tells its "
+          "steps, and diagnose holds them against a run",
+          Position{source.name});
+    if (!node) return tl::unexpected(std::move(node).error());
+    return RunFile{*std::move(node), std::nullopt};
   }
   for (auto& [key, value] : foreign->run.entries) {
     if (key != "model" || !value.is_scalar()) continue;
