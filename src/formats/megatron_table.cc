@@ -10,6 +10,7 @@
 #include "formats/layer_list.h"
 #include "formats/megatron_rows.h"
 #include "formats/pipeline_layout.h"
+#include "spec/model_fields.h"
 
 namespace foretrain {
 namespace {
@@ -188,7 +189,9 @@ void finish_pipeline(Facts& f) {
     f.set_usual("plan.layers_per_stage", list);
   }
   const auto first = f.whole("first_layers"), last = f.whole("last_layers");
-  if (pp > 1 && layers && (first || last) && !f.has("plan.vpp")) {
+  // More layers than a model may have are refused when it is read, and are not written down one by one before.
+  const bool sane = layers && *layers <= kMaxLayers && first.value_or(0) >= 0 && last.value_or(0) >= 0;
+  if (pp > 1 && sane && (first || last) && !f.has("plan.vpp")) {
     const std::int64_t middles = pp - (first ? 1 : 0) - (last ? 1 : 0);
     const std::int64_t rest = *layers - first.value_or(0) - last.value_or(0);
     if (middles == 0 ? rest == 0 : middles > 0 && middles <= rest && rest % middles == 0) {
