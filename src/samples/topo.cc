@@ -20,7 +20,10 @@ bool is_number(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-bool is_gpu(std::string_view word) { return word.starts_with("GPU") && is_number(word.substr(3)); }
+// "GPU0", and no more digits than any machine has.
+bool is_gpu(std::string_view word) {
+  return word.starts_with("GPU") && word.size() < 8 && is_number(word.substr(3));
+}
 bool is_link(std::string_view word) {
   constexpr std::string_view kLinks[] = {"X", "SYS", "NODE", "PHB", "PXB", "PIX", "PSB", "SOC"};
   if (word.starts_with("NV") && is_number(word.substr(2))) return true;

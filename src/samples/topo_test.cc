@@ -94,6 +94,9 @@ TEST_CASE("a table cut below its GPUs is read, one cut inside them refused") {
         "t.txt:3:1: error: found 1 links of GPU1, expected 2 as in the header of line 1");
   CHECK(error_of("\tGPU0\tGPU1\nGPU0\tX\tNV4\n") ==
         "t.txt:1:1: error: found no line of GPU1, expected one for every GPU of the header");
+  CHECK(error_of("GPU" + std::string(300, '1') + "\n") ==
+        "t.txt:1:1: error: found no header of GPUs ('GPU0 GPU1 ...'), expected the output of nvidia-smi topo "
+        "-m");
   CHECK(error_of("\tGPU0\nGPU0\tX\nGPU0\tX\n") == "t.txt:3:1: error: found 'GPU0' twice, expected one table");
   CHECK(error_of("hello\n") ==
         "t.txt:1:1: error: found no header of GPUs ('GPU0 GPU1 ...'), expected the output of nvidia-smi topo "
